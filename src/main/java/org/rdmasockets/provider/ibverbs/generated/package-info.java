@@ -13,6 +13,10 @@
  * <li>{@code libc_h}: the functions of the poll loop.
  * </ul>
  *
+ * <p>Even a constant needs native access: all header classes, and through them the structs, initialise
+ * {@code common_h}, which calls a restricted method. Where access is denied that fails with an
+ * {@code ExceptionInInitializerError} caused by {@link java.lang.IllegalCallerException}.
+ *
  * <p>The generated calls do not capture errno. Calls that report by errno are linked anew from
  * {@code name$descriptor()} and {@code name$address()}. {@code ibv_poll_cq}, {@code ibv_req_notify_cq},
  * {@code ibv_post_send} and {@code ibv_post_recv} are no symbols but function pointers: fields of
