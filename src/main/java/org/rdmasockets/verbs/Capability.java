@@ -1,0 +1,28 @@
+package org.rdmasockets.verbs;
+
+/** Something that one device can do and another cannot; ask {@link Device#supports} before use. */
+public enum Capability {
+    /** RDMA write with immediate data, and immediate data with a send (InfiniBand and RoCE; not iWARP, RFC 5040). */
+    IMMEDIATE_DATA,
+    /** Remote compare-and-swap and fetch-and-add on 8 bytes. */
+    ATOMICS,
+    /** {@link CompletionQueue#resize} works. */
+    RESIZE_COMPLETION_QUEUE,
+    /** A receive may be posted without any scatter element. */
+    EMPTY_RECEIVE,
+    /** {@link QueuePair#queryState} tells what the device knows (soft-iWARP fills in nothing). */
+    QUERY_STATE,
+    /**
+     * A send or write without a posted receive is retried by the device ("receiver not ready"); without this
+     * capability it breaks the connection (iWARP, RFC 5041).
+     */
+    RECEIVER_NOT_READY_RETRY,
+    /** A successful send completion means that the peer's device has the data; on iWARP it means only "queued". */
+    COMPLETION_IS_DELIVERY,
+    /** Queue pairs can be connected by {@link QueuePair#modify} alone, without a connection manager. */
+    MANUAL_CONNECT,
+    /** The device copies the data when a request is posted, so that the caller may reuse its memory at once. */
+    COPIES_AT_POST,
+    /** A post of a large request does the transfer inside the call; requests should stay at or below 64 KiB. */
+    SOFTWARE_TRANSFER
+}

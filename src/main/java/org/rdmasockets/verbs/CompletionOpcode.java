@@ -1,0 +1,30 @@
+package org.rdmasockets.verbs;
+
+/** What kind of request a completion ends ({@code enum ibv_wc_opcode}). */
+public enum CompletionOpcode {
+    /** A send, with or without immediate data. */
+    SEND,
+    /** An RDMA write, with or without immediate data. */
+    WRITE,
+    /** An RDMA read. */
+    READ,
+    /** A compare-and-swap. */
+    COMPARE_AND_SWAP,
+    /** A fetch-and-add. */
+    FETCH_AND_ADD,
+    /** A receive, consumed by the peer's send. */
+    RECEIVE,
+    /** A receive, consumed by the peer's RDMA write with immediate data. */
+    RECEIVE_WRITE_WITH_IMMEDIATE,
+    /** A number that has no name here. */
+    UNKNOWN;
+
+    /**
+     * Tells receives from requests of our own.
+     *
+     * @return true for the two receives
+     */
+    public boolean isReceive() {
+        return this == RECEIVE || this == RECEIVE_WRITE_WITH_IMMEDIATE;
+    }
+}

@@ -1,0 +1,69 @@
+package org.rdmasockets.verbs;
+
+/**
+ * A completion queue ({@code struct ibv_cq}), shared by as many queue pairs as it has room for. Room is reserved when
+ * a queue pair is made and given back when the queue pair is closed and the queue was found empty after that, so it
+ * cannot overrun.
+ *
+ * <p>Recipe that loses no event: arm, poll until empty, wait for the channel, drain the channel, poll again.
+ */
+public interface CompletionQueue extends AutoCloseable {
+    /**
+     * The device.
+     *
+     * @return the parent
+     */
+    Device device();
+
+    /**
+     * How many completions fit.
+     *
+     * @return number of entries
+     */
+    int entries();
+
+    /**
+     * How many entries are not reserved by queue pairs.
+     *
+     * @return number of entries that a new queue pair can take
+     */
+    int unreservedEntries();
+
+    /**
+     * Makes room for a batch to poll into.
+     *
+     * @param capacity most completions of one poll, at least 1
+     * @return an empty batch, which fits every completion queue of this provider
+     */
+    WorkCompletions newBatch(int capacity);
+
+    /**
+     * Takes completions that are there ({@code ibv_poll_cq}); never waits, never allocates.
+     *
+     * @param batch filled from index 0; its earlier content is gone
+     * @return how many completions were taken, 0 to the batch's capacity; 0 when this queue is closed
+     * @throws VerbsException if the device refused
+     */
+    int poll(WorkCompletions batch) throws VerbsException;
+
+    /**
+     * Arms the queue ({@code ibv_req_notify_cq}, for all completions): the next completion makes one event on the
+     * channel. Completions that were there already make none, so poll again after arming. Nothing happens when this
+     * queue is closed.
+     *
+     * @throws VerbsException if the device refused
+     */
+    void requestNotification() throws VerbsException;
+
+    /**
+     * Changes the number of entries ({@code ibv_resize_cq}). <em>May block</em>.
+     *
+     * @param entries at least this many, not fewer than are reserved
+     * @throws VerbsException if the device lacks {@link Capability#RESIZE_COMPLETION_QUEUE} or refuses
+     */
+    void resize(int entries) throws VerbsException;
+
+    /** Destroys the queue ({@code ibv_destroy_cq}) as soon as its last queue pair is closed. <em>May block</em>. */
+    @Override
+    void close();
+}

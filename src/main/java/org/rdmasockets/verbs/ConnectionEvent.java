@@ -1,0 +1,84 @@
+package org.rdmasockets.verbs;
+
+/** An event of the connection manager ({@code struct rdma_cm_event}); each kind is a type of its own. */
+public sealed interface ConnectionEvent {
+    /** The destination address has a device and a next hop ({@code RDMA_CM_EVENT_ADDR_RESOLVED}). */
+    record AddressResolved() implements ConnectionEvent {
+    }
+
+    /** The way to the destination is known ({@code RDMA_CM_EVENT_ROUTE_RESOLVED}). */
+    record RouteResolved() implements ConnectionEvent {
+    }
+
+    /**
+     * A peer wants to connect ({@code RDMA_CM_EVENT_CONNECT_REQUEST}). Whoever gets this owns the new identifier: it
+     * must be accepted or rejected, and closed in the end.
+     *
+     * @param identifier the new connection, whose handler ignores events until one is set
+     * @param parameters what the peer asks for
+     */
+    record ConnectRequest(ConnectionIdentifier identifier, ConnectionParameters parameters)
+            implements ConnectionEvent {
+    }
+
+    /**
+     * The connection is up ({@code RDMA_CM_EVENT_ESTABLISHED}, or {@code CONNECT_RESPONSE}).
+     *
+     * @param parameters on the connecting side, what the peer answered
+     */
+    record Established(ConnectionParameters parameters) implements ConnectionEvent {
+    }
+
+    /**
+     * The peer, or its connection manager because nobody listens, said no ({@code RDMA_CM_EVENT_REJECTED}).
+     *
+     * @param status the reason code: 8 on InfiniBand and RoCE when nobody listens, 28 when the consumer rejected; a
+     *         negative errno on iWARP
+     * @param privateData what the peer added
+     */
+    record Rejected(int status, byte[] privateData) implements ConnectionEvent {
+    }
+
+    /**
+     * The peer did not answer ({@code RDMA_CM_EVENT_UNREACHABLE}).
+     *
+     * @param errorNumber why, positive errno
+     */
+    record Unreachable(int errorNumber) implements ConnectionEvent {
+    }
+
+    /**
+     * A step failed ({@code RDMA_CM_EVENT_ADDR_ERROR}, {@code ROUTE_ERROR}, {@code CONNECT_ERROR}).
+     *
+     * @param call the C call whose outcome this is: {@code rdma_resolve_addr}, {@code rdma_resolve_route} or
+     *         {@code rdma_connect}
+     * @param errorNumber why, positive errno
+     */
+    record Failed(String call, int errorNumber) implements ConnectionEvent {
+    }
+
+    /** The peer closed, or died ({@code RDMA_CM_EVENT_DISCONNECTED}). */
+    record Disconnected() implements ConnectionEvent {
+    }
+
+    /** The device goes away ({@code RDMA_CM_EVENT_DEVICE_REMOVAL}). */
+    record DeviceRemoved() implements ConnectionEvent {
+    }
+
+    /** The device's network address changed ({@code RDMA_CM_EVENT_ADDR_CHANGE}). */
+    record AddressChanged() implements ConnectionEvent {
+    }
+
+    /** The queue pair number may be used again ({@code RDMA_CM_EVENT_TIMEWAIT_EXIT}). */
+    record TimewaitExited() implements ConnectionEvent {
+    }
+
+    /**
+     * A kind that has no name here.
+     *
+     * @param number the device's number of the kind
+     * @param status its status
+     */
+    record Unknown(int number, int status) implements ConnectionEvent {
+    }
+}

@@ -1,0 +1,136 @@
+package org.rdmasockets.verbs;
+
+import java.net.InetSocketAddress;
+
+/**
+ * A connection in the making, a connection, or a listener ({@code struct rdma_cm_id}). Most calls only start
+ * something; the outcome comes as a {@link ConnectionEvent}. The order for a client: {@link #resolveAddress},
+ * {@link #resolveRoute}, {@link #createQueuePair}, post receives, {@link #connect}; for a server: {@link #bind},
+ * {@link #listen}, then on each request {@link #createQueuePair}, post receives, {@link #accept}.
+ */
+public interface ConnectionIdentifier extends AutoCloseable {
+    /**
+     * Sets who gets the events of an identifier that came with a request.
+     *
+     * @param handler the new handler
+     */
+    void handler(ConnectionHandler handler);
+
+    /**
+     * Takes a local address, and with it a device unless the address is the wildcard ({@code rdma_bind_addr}). Costs
+     * less than a millisecond and sends nothing.
+     *
+     * @param local address and port; port 0 takes a free one
+     * @throws VerbsException {@link Errno#ENODEV} if no RDMA device has the address, {@link Errno#EADDRINUSE} if the
+     *         port is taken
+     */
+    void bind(InetSocketAddress local) throws VerbsException;
+
+    /**
+     * Finds device and next hop ({@code rdma_resolve_addr}); ends in {@link ConnectionEvent.AddressResolved} or
+     * {@link ConnectionEvent.Failed}.
+     *
+     * @param destination whom to reach
+     * @param timeoutMillis longest wait in milliseconds, at least 1
+     * @throws VerbsException if there is no route
+     */
+    void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException;
+
+    /**
+     * Finds the way ({@code rdma_resolve_route}); ends in {@link ConnectionEvent.RouteResolved} or
+     * {@link ConnectionEvent.Failed}.
+     *
+     * @param timeoutMillis longest wait in milliseconds, at least 1
+     * @throws VerbsException {@link Errno#ENODEV} if no RDMA device leads to the destination
+     */
+    void resolveRoute(int timeoutMillis) throws VerbsException;
+
+    /**
+     * The device that the address belongs to.
+     *
+     * @return the device, or null before one is known
+     */
+    Device device();
+
+    /**
+     * The physical port.
+     *
+     * @return the port number from 1, or 0 before a device is known
+     */
+    int portNumber();
+
+    /**
+     * Makes the queue pair of this connection, ready for receives to be posted ({@code rdma_create_qp}). <em>May
+     * block</em>.
+     *
+     * @param domain a protection domain of {@link #device()}
+     * @param config sizes and completion queues
+     * @return the queue pair; it must be closed before this identifier, which close() of this identifier ensures
+     * @throws VerbsException if the device refuses, or a completion queue has no room for its requests
+     */
+    QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException;
+
+    /**
+     * Asks the peer for a connection ({@code rdma_connect}); ends in {@link ConnectionEvent.Established},
+     * {@link ConnectionEvent.Rejected}, {@link ConnectionEvent.Unreachable} or {@link ConnectionEvent.Failed}.
+     * <em>May block</em>: soft-iWARP connects a kernel socket inside this call, for minutes if the peer is silent, and
+     * {@link #close()} blocks as long.
+     *
+     * @param parameters what to tell the peer
+     * @throws VerbsException if it cannot be asked
+     */
+    void connect(ConnectionParameters parameters) throws VerbsException;
+
+    /**
+     * Listens on the bound address ({@code rdma_listen}): requests come as {@link ConnectionEvent.ConnectRequest}.
+     *
+     * @param backlog most requests waiting in the kernel, at least 1
+     * @throws VerbsException {@link Errno#EADDRINUSE} if the port is taken; iWARP shares the ports of TCP
+     */
+    void listen(int backlog) throws VerbsException;
+
+    /**
+     * Accepts a request ({@code rdma_accept}); ends in {@link ConnectionEvent.Established}. <em>May block</em>.
+     *
+     * @param parameters what to tell the peer
+     * @throws VerbsException if the peer has gone, or the device refuses
+     */
+    void accept(ConnectionParameters parameters) throws VerbsException;
+
+    /**
+     * Refuses a request ({@code rdma_reject}).
+     *
+     * @param privateData what to tell the peer, may be empty
+     * @throws VerbsException if there is no request
+     */
+    void reject(byte[] privateData) throws VerbsException;
+
+    /**
+     * Ends the connection ({@code rdma_disconnect}); the peer gets {@link ConnectionEvent.Disconnected}. The queue
+     * pair goes to the error state. <em>May block</em>.
+     *
+     * @throws VerbsException if there is no connection
+     */
+    void disconnect() throws VerbsException;
+
+    /**
+     * The local address ({@code rdma_get_local_addr}).
+     *
+     * @return address and port, the wildcard with port 0 before anything is bound
+     */
+    InetSocketAddress localAddress();
+
+    /**
+     * The peer's address ({@code rdma_get_peer_addr}).
+     *
+     * @return address and port, or null without a peer
+     */
+    InetSocketAddress remoteAddress();
+
+    /**
+     * Closes the queue pair and destroys the identifier ({@code rdma_destroy_id}). <em>May block</em>; waits for a
+     * handler in progress, so it must not be called inside one.
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,29 @@
+package org.rdmasockets.verbs;
+
+/**
+ * Sets up and tears down connections ({@code librdmacm}): one non-blocking event channel
+ * ({@code struct rdma_event_channel}) for all of its identifiers, so that no descriptor is spent per connection.
+ */
+public interface ConnectionManager extends EventSource, AutoCloseable {
+    /**
+     * Makes an identifier in the port space of TCP ({@code rdma_create_id}, {@code RDMA_PS_TCP}).
+     *
+     * @param handler gets its events, in the thread that calls {@link #drainEvents}
+     * @return a new identifier
+     * @throws VerbsException if none can be had
+     */
+    ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException;
+
+    /**
+     * Takes all events that are there ({@code rdma_get_cm_event}), acknowledges each ({@code rdma_ack_cm_event}) and
+     * then gives it to the handler of its identifier. Never waits. One thread at a time.
+     *
+     * @return how many events were taken
+     * @throws VerbsException if reading failed
+     */
+    int drainEvents() throws VerbsException;
+
+    /** Destroys the event channel once the last identifier is closed. */
+    @Override
+    void close();
+}

@@ -1,0 +1,62 @@
+package org.rdmasockets.verbs;
+
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/**
+ * A global identifier: 16 bytes in network order ({@code union ibv_gid}). On RoCE it is an IPv6 address, or an IPv4
+ * address mapped into IPv6.
+ *
+ * @param bytes the 16 bytes; copied in and out
+ */
+public record Gid(byte[] bytes) {
+    /** Number of bytes of a GID. */
+    public static final int LENGTH_BYTES = 16;
+
+    /**
+     * A GID of 16 bytes.
+     *
+     * @param bytes the bytes in network order
+     * @throws IllegalArgumentException if there are not exactly 16
+     */
+    public Gid {
+        if (bytes.length != LENGTH_BYTES) {
+            throw new IllegalArgumentException("a GID has 16 bytes, not " + bytes.length);
+        }
+        bytes = bytes.clone();
+    }
+
+    /**
+     * The bytes.
+     *
+     * @return a copy of the 16 bytes in network order
+     */
+    @Override
+    public byte[] bytes() {
+        return bytes.clone();
+    }
+
+    /**
+     * Tells whether the table entry is unused.
+     *
+     * @return true if all bytes are 0
+     */
+    public boolean isZero() {
+        return Arrays.equals(bytes, new byte[LENGTH_BYTES]);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Gid gid && Arrays.equals(bytes, gid.bytes);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(bytes);
+    }
+
+    @Override
+    public String toString() {
+        return HexFormat.of().formatHex(bytes).replaceAll("(....)(?!$)", "$1:");
+    }
+}

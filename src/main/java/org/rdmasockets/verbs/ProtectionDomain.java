@@ -1,0 +1,42 @@
+package org.rdmasockets.verbs;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+
+/** A protection domain ({@code struct ibv_pd}): memory regions and queue pairs that belong together. */
+public interface ProtectionDomain extends AutoCloseable {
+    /**
+     * The device.
+     *
+     * @return the parent
+     */
+    Device device();
+
+    /**
+     * Registers native memory ({@code ibv_reg_mr}): its pages are pinned and get keys. The segment must stay alive
+     * until the region is closed; the region holds it strongly, which is enough for memory of an arena that is not
+     * closed by hand. <em>May block</em>.
+     *
+     * @param memory native memory of at least one byte
+     * @param access what may be done to it
+     * @return a new region
+     * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when the memlock limit is too small
+     * @throws IllegalArgumentException if the memory is empty or on the heap
+     */
+    MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException;
+
+    /**
+     * Makes a reliable connected queue pair ({@code ibv_create_qp}) that is connected by hand, with
+     * {@link QueuePair#modify}. For one that the connection manager connects see
+     * {@link ConnectionIdentifier#createQueuePair}. <em>May block</em>.
+     *
+     * @param config sizes and completion queues
+     * @return a new queue pair in state {@link QueuePairState#RESET}
+     * @throws VerbsException if the device refuses, or a completion queue has no room for its requests
+     */
+    QueuePair createQueuePair(QueuePairConfig config) throws VerbsException;
+
+    /** Deallocates the domain ({@code ibv_dealloc_pd}) as soon as its last child is closed. <em>May block</em>. */
+    @Override
+    void close();
+}

@@ -1,0 +1,81 @@
+package org.rdmasockets.verbs;
+
+/**
+ * A reliable connected queue pair ({@code struct ibv_qp}). Posts never wait for the transfer; how it ended comes
+ * through the completion queues.
+ */
+public interface QueuePair extends AutoCloseable {
+    /** What a post returns when it was taken. */
+    int POSTED = 0;
+
+    /**
+     * The number of this queue pair; devices give a number out again soon after a close.
+     *
+     * @return {@code qp_num}
+     */
+    int number();
+
+    /**
+     * The sizes this queue pair was made with.
+     *
+     * @return the configuration asked for
+     */
+    QueuePairConfig config();
+
+    /**
+     * How many bytes can be sent inline.
+     *
+     * @return what the device granted, in bytes
+     */
+    int maxInlineBytes();
+
+    /**
+     * Posts a send, write, read or atomic ({@code ibv_post_send}). The request object may be reused at once; the
+     * memory it names may be reused when it completes, or at once if it was sent inline.
+     *
+     * @param request what to do
+     * @return {@link #POSTED}, or an error number ({@link Errno#of}): {@code ENOMEM} when the queue is full,
+     *         {@code EINVAL} when the device refuses, {@code ESHUTDOWN} when this queue pair is closed
+     */
+    int postSend(SendRequest request);
+
+    /**
+     * Posts a receive ({@code ibv_post_recv}). The request object may be reused at once, the memory it names when it
+     * completes.
+     *
+     * @param request where to put the data
+     * @return {@link #POSTED}, or an error number as for {@link #postSend}
+     */
+    int postReceive(ReceiveRequest request);
+
+    /**
+     * Asks the device for the state ({@code ibv_query_qp}). <em>May block</em>.
+     *
+     * @return the state; {@link QueuePairState#UNKNOWN} if the device lacks {@link Capability#QUERY_STATE}
+     * @throws VerbsException if the device refuses, or this queue pair is closed
+     */
+    QueuePairState queryState() throws VerbsException;
+
+    /**
+     * Changes state or attributes ({@code ibv_modify_qp}).
+     *
+     * @param attributes what to change
+     * @throws VerbsException if the device refuses the change, or this queue pair is closed
+     */
+    void modify(QueuePairAttributes attributes) throws VerbsException;
+
+    /**
+     * Moves to {@link QueuePairState#ERROR}: every outstanding request completes as
+     * {@link WorkCompletionStatus#FLUSHED}. Harmless when closed or there already.
+     *
+     * @throws VerbsException if the device refuses
+     */
+    void fail() throws VerbsException;
+
+    /**
+     * Destroys the queue pair ({@code ibv_destroy_qp}). Completions that are in a completion queue by then stay there.
+     * <em>May block</em>.
+     */
+    @Override
+    void close();
+}

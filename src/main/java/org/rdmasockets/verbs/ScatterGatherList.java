@@ -1,0 +1,85 @@
+package org.rdmasockets.verbs;
+
+import java.util.Objects;
+
+/** The pieces of registered memory that a request reads or fills ({@code struct ibv_sge} array), reusable. */
+public final class ScatterGatherList {
+    private final long[] addresses;
+    private final int[] lengths;
+    private final int[] keys;
+    private int count;
+
+    ScatterGatherList(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("a request needs room for at least one element, not " + capacity);
+        }
+        addresses = new long[capacity];
+        lengths = new int[capacity];
+        keys = new int[capacity];
+    }
+
+    void clear() {
+        count = 0;
+    }
+
+    void add(MemoryRegion region, long offsetBytes, int lengthBytes) {
+        Objects.checkFromIndexSize(offsetBytes, lengthBytes, region.lengthBytes());
+        Objects.checkIndex(count, addresses.length);
+        addresses[count] = region.address() + offsetBytes;
+        lengths[count] = lengthBytes;
+        keys[count] = region.localKey();
+        count++;
+    }
+
+    /**
+     * How many pieces there are.
+     *
+     * @return the number of elements
+     */
+    public int count() {
+        return count;
+    }
+
+    /**
+     * Where a piece begins.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return a virtual address of this process
+     */
+    public long address(int index) {
+        return addresses[index];
+    }
+
+    /**
+     * How long a piece is.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return the length in bytes
+     */
+    public int lengthBytes(int index) {
+        return lengths[index];
+    }
+
+    /**
+     * The key of a piece.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return {@code lkey}
+     */
+    public int key(int index) {
+        return keys[index];
+    }
+
+    /**
+     * All pieces together.
+     *
+     * @return the sum of the lengths in bytes
+     */
+    public long totalBytes() {
+        long total = 0;
+        for (int i = 0; i < count; i++) {
+            total += lengths[i];
+        }
+        return total;
+    }
+}

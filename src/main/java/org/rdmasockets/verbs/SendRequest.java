@@ -1,0 +1,315 @@
+package org.rdmasockets.verbs;
+
+/**
+ * A request for the send queue ({@code struct ibv_send_wr}), reusable: fill it, post it, fill it again. Not for use by
+ * two threads at a time. Start with one of {@link #send}, {@link #write}, {@link #read}, {@link #compareAndSwap} or
+ * {@link #fetchAndAdd}, which clear what was there before.
+ */
+public final class SendRequest {
+    /** What a send request does ({@code enum ibv_wr_opcode}). */
+    public enum Opcode {
+        /** Send into the peer's next receive. */
+        SEND,
+        /** Send with 32 bits beside the data. */
+        SEND_WITH_IMMEDIATE,
+        /** Write into the peer's memory; the peer is not told. */
+        WRITE,
+        /** Write into the peer's memory, then complete the peer's next receive with 32 bits. */
+        WRITE_WITH_IMMEDIATE,
+        /** Read the peer's memory. */
+        READ,
+        /** Compare and swap 8 bytes of the peer's memory; the old value comes back. */
+        COMPARE_AND_SWAP,
+        /** Add to 8 bytes of the peer's memory; the old value comes back. */
+        FETCH_AND_ADD
+    }
+
+    private Opcode opcode = Opcode.SEND;
+    private long workRequestId;
+    private boolean signalled;
+    private boolean inline;
+    private boolean fenced;
+    private boolean solicited;
+    private int immediate;
+    private long remoteAddress;
+    private int remoteKey;
+    private long compareOrAdd;
+    private long swap;
+    private final ScatterGatherList elements;
+
+    /**
+     * A request with room for gather elements.
+     *
+     * @param maxElements most elements, at least 1
+     */
+    public SendRequest(int maxElements) {
+        elements = new ScatterGatherList(maxElements);
+    }
+
+    private SendRequest start(Opcode newOpcode, long newWorkRequestId) {
+        opcode = newOpcode;
+        workRequestId = newWorkRequestId;
+        signalled = false;
+        inline = false;
+        fenced = false;
+        solicited = false;
+        immediate = 0;
+        remoteAddress = 0;
+        remoteKey = 0;
+        compareOrAdd = 0;
+        swap = 0;
+        elements.clear();
+        return this;
+    }
+
+    /**
+     * Starts a send.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @return this
+     */
+    public SendRequest send(long newWorkRequestId) {
+        return start(Opcode.SEND, newWorkRequestId);
+    }
+
+    /**
+     * Starts an RDMA write.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param address where in the peer's memory
+     * @param key the peer's remote key
+     * @return this
+     */
+    public SendRequest write(long newWorkRequestId, long address, int key) {
+        return start(Opcode.WRITE, newWorkRequestId).remote(address, key);
+    }
+
+    /**
+     * Starts an RDMA read.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param address where in the peer's memory
+     * @param key the peer's remote key
+     * @return this
+     */
+    public SendRequest read(long newWorkRequestId, long address, int key) {
+        return start(Opcode.READ, newWorkRequestId).remote(address, key);
+    }
+
+    /**
+     * Starts a compare-and-swap of 8 bytes; needs {@link Capability#ATOMICS}.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param address where in the peer's memory, a multiple of 8
+     * @param key the peer's remote key
+     * @param expected swap only if this is there
+     * @param desired the new value
+     * @return this
+     */
+    public SendRequest compareAndSwap(long newWorkRequestId, long address, int key, long expected, long desired) {
+        start(Opcode.COMPARE_AND_SWAP, newWorkRequestId).remote(address, key);
+        compareOrAdd = expected;
+        swap = desired;
+        return this;
+    }
+
+    /**
+     * Starts a fetch-and-add of 8 bytes; needs {@link Capability#ATOMICS}.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param address where in the peer's memory, a multiple of 8
+     * @param key the peer's remote key
+     * @param increment what to add
+     * @return this
+     */
+    public SendRequest fetchAndAdd(long newWorkRequestId, long address, int key, long increment) {
+        start(Opcode.FETCH_AND_ADD, newWorkRequestId).remote(address, key);
+        compareOrAdd = increment;
+        return this;
+    }
+
+    private SendRequest remote(long address, int key) {
+        remoteAddress = address;
+        remoteKey = key;
+        return this;
+    }
+
+    /**
+     * Adds immediate data to a send or write; needs {@link Capability#IMMEDIATE_DATA}.
+     *
+     * @param value 32 bits in host order; they travel in network order
+     * @return this
+     * @throws IllegalStateException if this is neither a send nor a write
+     */
+    public SendRequest immediate(int value) {
+        opcode = switch (opcode) {
+            case SEND, SEND_WITH_IMMEDIATE -> Opcode.SEND_WITH_IMMEDIATE;
+            case WRITE, WRITE_WITH_IMMEDIATE -> Opcode.WRITE_WITH_IMMEDIATE;
+            default -> throw new IllegalStateException("immediate data goes with a send or a write, not " + opcode);
+        };
+        immediate = value;
+        return this;
+    }
+
+    /**
+     * Adds a piece of a memory region.
+     *
+     * @param region registered memory
+     * @param offsetBytes where the piece begins
+     * @param lengthBytes how long it is
+     * @return this
+     * @throws IndexOutOfBoundsException if the piece is not inside the region, or there is no room for an element
+     */
+    public SendRequest add(MemoryRegion region, long offsetBytes, int lengthBytes) {
+        elements.add(region, offsetBytes, lengthBytes);
+        return this;
+    }
+
+    /**
+     * Makes the request complete visibly.
+     *
+     * @return this
+     */
+    public SendRequest signalled() {
+        signalled = true;
+        return this;
+    }
+
+    /**
+     * Copies the data into the request when it is posted; at most {@link QueuePair#maxInlineBytes()}.
+     *
+     * @return this
+     */
+    public SendRequest inline() {
+        inline = true;
+        return this;
+    }
+
+    /**
+     * Starts only when all earlier reads and atomics of this queue pair are done.
+     *
+     * @return this
+     */
+    public SendRequest fenced() {
+        fenced = true;
+        return this;
+    }
+
+    /**
+     * Wakes a peer that is armed for solicited completions only.
+     *
+     * @return this
+     */
+    public SendRequest solicited() {
+        solicited = true;
+        return this;
+    }
+
+    /**
+     * What it does.
+     *
+     * @return the opcode
+     */
+    public Opcode opcode() {
+        return opcode;
+    }
+
+    /**
+     * What comes back with the completion.
+     *
+     * @return {@code wr_id}
+     */
+    public long workRequestId() {
+        return workRequestId;
+    }
+
+    /**
+     * Tells whether it completes visibly.
+     *
+     * @return true if {@link #signalled()} was called
+     */
+    public boolean isSignalled() {
+        return signalled;
+    }
+
+    /**
+     * Tells whether the data is copied at posting.
+     *
+     * @return true if {@link #inline()} was called
+     */
+    public boolean isInline() {
+        return inline;
+    }
+
+    /**
+     * Tells whether it waits for earlier reads.
+     *
+     * @return true if {@link #fenced()} was called
+     */
+    public boolean isFenced() {
+        return fenced;
+    }
+
+    /**
+     * Tells whether it is solicited.
+     *
+     * @return true if {@link #solicited()} was called
+     */
+    public boolean isSolicited() {
+        return solicited;
+    }
+
+    /**
+     * The immediate data.
+     *
+     * @return 32 bits in host order
+     */
+    public int immediate() {
+        return immediate;
+    }
+
+    /**
+     * Where in the peer's memory.
+     *
+     * @return a virtual address of the peer
+     */
+    public long remoteAddress() {
+        return remoteAddress;
+    }
+
+    /**
+     * The peer's key.
+     *
+     * @return {@code rkey}
+     */
+    public int remoteKey() {
+        return remoteKey;
+    }
+
+    /**
+     * The expected value of a compare-and-swap, or the increment of a fetch-and-add.
+     *
+     * @return the operand
+     */
+    public long compareOrAdd() {
+        return compareOrAdd;
+    }
+
+    /**
+     * The new value of a compare-and-swap.
+     *
+     * @return the operand
+     */
+    public long swap() {
+        return swap;
+    }
+
+    /**
+     * The gather elements.
+     *
+     * @return the list, which this request owns
+     */
+    public ScatterGatherList elements() {
+        return elements;
+    }
+}

@@ -1,0 +1,81 @@
+package org.rdmasockets.verbs;
+
+/**
+ * A reusable batch of completions ({@code struct ibv_wc} array), filled by {@link CompletionQueue#poll}. Not for use
+ * by two threads at a time. Indexes run from 0 to what the poll returned, exclusive. When a status is not
+ * {@link WorkCompletionStatus#SUCCESS}, only the request identifier, the status, the queue pair number and the vendor
+ * code mean anything.
+ */
+public interface WorkCompletions {
+    /**
+     * How many completions one poll can take.
+     *
+     * @return the capacity
+     */
+    int capacity();
+
+    /**
+     * The identifier given with the request.
+     *
+     * @param index which completion
+     * @return {@code wr_id}
+     */
+    long workRequestId(int index);
+
+    /**
+     * How the request ended, as the device's number: 0 is success. For its name see
+     * {@link WorkCompletionStatus#of(int)}.
+     *
+     * @param index which completion
+     * @return {@code status}
+     */
+    int status(int index);
+
+    /**
+     * What kind of request ended.
+     *
+     * @param index which completion
+     * @return the opcode; {@link CompletionOpcode#UNKNOWN} for a number without a name
+     */
+    CompletionOpcode opcode(int index);
+
+    /**
+     * How many bytes arrived; for receives only.
+     *
+     * @param index which completion
+     * @return {@code byte_len}
+     */
+    int lengthBytes(int index);
+
+    /**
+     * Tells whether immediate data came with it.
+     *
+     * @param index which completion
+     * @return true if {@link #immediate} means something
+     */
+    boolean hasImmediate(int index);
+
+    /**
+     * The immediate data, in host order.
+     *
+     * @param index which completion
+     * @return the 32 bits, as {@link SendRequest#immediate} took them
+     */
+    int immediate(int index);
+
+    /**
+     * The queue pair.
+     *
+     * @param index which completion
+     * @return {@code qp_num}
+     */
+    int queuePairNumber(int index);
+
+    /**
+     * The vendor's own error code.
+     *
+     * @param index which completion
+     * @return {@code vendor_err}
+     */
+    int vendorError(int index);
+}
