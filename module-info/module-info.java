@@ -1,0 +1,12 @@
+/**
+ * Sockets over RDMA: what {@code java.net.Socket} is to TCP, {@code RdmaSocket} is to RDMA.
+ *
+ * <p>The native libraries libibverbs and librdmacm are called directly, so the application grants
+ * {@code --enable-native-access=org.rdmasockets} ({@code ALL-UNNAMED} on the class path).
+ */
+module org.rdmasockets {
+    requires org.jctools.core.jdk11;
+    requires org.slf4j;
+    // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
+    requires static jdk.management;
+}

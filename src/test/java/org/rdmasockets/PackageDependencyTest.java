@@ -1,0 +1,121 @@
+package org.rdmasockets;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassModel;
+import java.lang.classfile.constantpool.ClassEntry;
+import java.lang.classfile.constantpool.MemberRefEntry;
+import java.lang.classfile.constantpool.PoolEntry;
+import java.lang.classfile.constantpool.Utf8Entry;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Holds the direction of dependencies: what each package of the main classes may refer to, by its class files. */
+class PackageDependencyTest {
+    private static final Path CLASSES = Path.of("target", "classes");
+    private static final String ROOT = "org.rdmasockets";
+    private static final String SLF4J = "org.slf4j";
+    private static final String IBVERBS = ROOT + ".provider.ibverbs";
+
+    /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
+    private static final Map<String, Set<String>> ALLOWED = Map.of(
+            ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider"),
+            ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", ROOT + ".provider",
+                    SLF4J),
+            ROOT + ".stream", Set.of(ROOT + ".verbs"),
+            ROOT + ".completion", Set.of(ROOT + ".verbs", "org.jctools.queues", "org.jctools.queues.varhandle", SLF4J,
+                    "java.lang.management", "jdk.management"),
+            ROOT + ".verbs", Set.of(),
+            ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS),
+            IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", SLF4J),
+            IBVERBS + ".generated", Set.of());
+
+    /** Classes to the packages that alone may use them. */
+    private static final Map<String, Set<String>> ONLY_IN = Map.of(
+            "java/lang/foreign/Linker", Set.of(IBVERBS, IBVERBS + ".generated"),
+            "java/lang/foreign/SymbolLookup", Set.of(IBVERBS, IBVERBS + ".generated"));
+
+    /** What the protocol state machine must not know, as prefixes: threads, waiting, the clock. */
+    private static final Pattern NOT_IN_STREAM = Pattern.compile("java/(time/|util/(Timer|concurrent/(locks/|[A-Z]))"
+            + "|lang/(Thread|System.(nanoTime|currentTimeMillis|getLogger)))");
+
+    private static final Pattern TYPE_IN_DESCRIPTOR = Pattern.compile("L((?:\\w+/)+[\\w$]+)[;<]");
+
+    @Test
+    void packagesDependDownwardsOnly() throws IOException {
+        List<String> violations = new ArrayList<>();
+        int classes = 0;
+        try (Stream<Path> files = Files.walk(CLASSES)) {
+            for (Path file : (Iterable<Path>) files.filter(f -> f.toString().endsWith(".class"))::iterator) {
+                ClassModel model = ClassFile.of().parse(file);
+                if (!model.isModuleInfo()) {
+                    classes++;
+                    check(model, violations);
+                }
+            }
+        }
+        assertTrue(violations.isEmpty(), () -> String.join("\n", violations));
+        assertFalse(classes == 0, "no class under " + CLASSES.toAbsolutePath());
+    }
+
+    private static void check(ClassModel model, List<String> violations) {
+        String name = model.thisClass().asInternalName();
+        String home = packageOf(name);
+        Set<String> allowed = ALLOWED.get(home);
+        if (allowed == null) {
+            violations.add(name + " is in a package without a rule in " + PackageDependencyTest.class.getSimpleName());
+            return;
+        }
+        for (String used : references(model)) {
+            String target = packageOf(used);
+            boolean known = target.equals(home) || allowed.contains(target) || isJavaBase(target);
+            boolean reserved = !ONLY_IN.getOrDefault(used.split("[$.]")[0], Set.of(home)).contains(home);
+            boolean waits = home.equals(ROOT + ".stream") && NOT_IN_STREAM.matcher(used).lookingAt();
+            if (!known || reserved || waits) {
+                violations.add(name + " must not use " + used);
+            }
+        }
+    }
+
+    /** All classes that the class names, as {@code a/b/C}, and all members, as {@code a/b/C.m}. */
+    private static Set<String> references(ClassModel model) {
+        Set<String> references = new TreeSet<>();
+        for (PoolEntry entry : model.constantPool()) {
+            switch (entry) {
+                case ClassEntry c when !c.asInternalName().startsWith("[") ->
+                        references.add(c.asInternalName());
+                case MemberRefEntry m when !m.owner().asInternalName().startsWith("[") ->
+                        references.add(m.owner().asInternalName() + "." + m.name().stringValue());
+                case Utf8Entry u -> {
+                    Matcher types = TYPE_IN_DESCRIPTOR.matcher(u.stringValue());
+                    while (types.find()) {
+                        references.add(types.group(1));
+                    }
+                }
+                default -> {
+                }
+            }
+        }
+        return references;
+    }
+
+    private static String packageOf(String reference) {
+        return reference.substring(0, reference.lastIndexOf('/')).replace('/', '.');
+    }
+
+    private static boolean isJavaBase(String packageName) {
+        return Object.class.getModule().getPackages().contains(packageName);
+    }
+}
