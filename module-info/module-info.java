@@ -5,6 +5,8 @@
  * {@code --enable-native-access=org.rdmasockets} ({@code ALL-UNNAMED} on the class path).
  */
 module org.rdmasockets {
+    exports org.rdmasockets.verbs;
+
     requires org.jctools.core.jdk11;
     requires org.slf4j;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.

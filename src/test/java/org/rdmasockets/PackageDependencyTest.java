@@ -42,10 +42,10 @@ class PackageDependencyTest {
             IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", SLF4J),
             IBVERBS + ".generated", Set.of());
 
-    /** Classes to the packages that alone may use them. */
-    private static final Map<String, Set<String>> ONLY_IN = Map.of(
-            "java/lang/foreign/Linker", Set.of(IBVERBS, IBVERBS + ".generated"),
-            "java/lang/foreign/SymbolLookup", Set.of(IBVERBS, IBVERBS + ".generated"));
+    /** Calls into native code, as prefixes, and the packages that alone may make them: no lint watches them. */
+    private static final Pattern NATIVE = Pattern.compile("java/lang/("
+            + "foreign/(Linker|SymbolLookup|MemorySegment.reinterpret)|(System|Runtime).load)");
+    private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated");
 
     /** What the protocol state machine must not know, as prefixes: threads, waiting, the clock. */
     private static final Pattern NOT_IN_STREAM = Pattern.compile("java/(time/|util/(Timer|concurrent/(locks/|[A-Z]))"
@@ -81,7 +81,7 @@ class PackageDependencyTest {
         for (String used : references(model)) {
             String target = packageOf(used);
             boolean known = target.equals(home) || allowed.contains(target) || isJavaBase(target);
-            boolean reserved = !ONLY_IN.getOrDefault(used.split("[$.]")[0], Set.of(home)).contains(home);
+            boolean reserved = NATIVE.matcher(used).lookingAt() && !NATIVE_ALLOWED.contains(home);
             boolean waits = home.equals(ROOT + ".stream") && NOT_IN_STREAM.matcher(used).lookingAt();
             if (!known || reserved || waits) {
                 violations.add(name + " must not use " + used);
