@@ -1,0 +1,117 @@
+package org.rdmasockets.completion;
+
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.WorkCompletions;
+
+/**
+ * One thing that arrived for a connection: a work completion ({@code struct ibv_wc}) or a token. Work completions are
+ * slots that belong to their shard and are reused, so they mean something only until
+ * {@link CompletionClient#apply} returns. Written under the shard's cqLock, read under the inbox's protocol lock; the
+ * inbox's queue carries it from one to the other.
+ */
+public final class Completion {
+    private final Object token;
+    private long workRequestId;
+    private int status;
+    private CompletionOpcode opcode = CompletionOpcode.UNKNOWN;
+    private int lengthBytes;
+    private int immediate;
+    private int vendorError;
+    private boolean hasImmediate;
+
+    /** An empty slot. */
+    Completion() {
+        this(null);
+    }
+
+    /** A token, or with null an empty slot. */
+    Completion(Object token) {
+        this.token = token;
+    }
+
+    /** Copies one completion out of a batch; of a failed one only the parts that the device fills. */
+    void fill(WorkCompletions batch, int index) {
+        workRequestId = batch.workRequestId(index);
+        status = batch.status(index);
+        vendorError = batch.vendorError(index);
+        boolean failed = status != 0;
+        opcode = failed ? CompletionOpcode.UNKNOWN : batch.opcode(index);
+        lengthBytes = !failed && opcode.isReceive() ? batch.lengthBytes(index) : 0;
+        hasImmediate = !failed && batch.hasImmediate(index);
+        immediate = hasImmediate ? batch.immediate(index) : 0;
+    }
+
+    /**
+     * The identifier given with the request: its high 40 bits are {@link CompletionInbox#workRequestIdBase()}.
+     *
+     * @return {@code wr_id}; 0 for a token
+     */
+    public long workRequestId() {
+        return workRequestId;
+    }
+
+    /**
+     * How the request ended.
+     *
+     * @return {@code status}, 0 is success; 0 for a token
+     */
+    public int status() {
+        return status;
+    }
+
+    /**
+     * What kind of request ended.
+     *
+     * @return the opcode; {@link CompletionOpcode#UNKNOWN} for a token and for a failed request, whose opcode the
+     *         device does not tell
+     */
+    public CompletionOpcode opcode() {
+        return opcode;
+    }
+
+    /**
+     * How many bytes arrived.
+     *
+     * @return {@code byte_len} of a receive, otherwise 0
+     */
+    public int lengthBytes() {
+        return lengthBytes;
+    }
+
+    /**
+     * Tells whether immediate data came with it.
+     *
+     * @return true if {@link #immediate} means something
+     */
+    public boolean hasImmediate() {
+        return hasImmediate;
+    }
+
+    /**
+     * The immediate data, in host order.
+     *
+     * @return the 32 bits, 0 if there were none
+     */
+    public int immediate() {
+        return immediate;
+    }
+
+    /**
+     * The vendor's own error code.
+     *
+     * @return {@code vendor_err}
+     */
+    public int vendorError() {
+        return vendorError;
+    }
+
+    /**
+     * Something that came by {@link CompletionInbox#offerToken} or {@link CompletionInbox#drainThenOffer}, or a
+     * {@link Throwable} when nothing more can arrive because the poller or the completion queue has failed.
+     *
+     * @return the token, or null for a work completion
+     */
+    public Object token() {
+        return token;
+    }
+}

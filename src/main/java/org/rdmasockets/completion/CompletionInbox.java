@@ -1,0 +1,445 @@
+package org.rdmasockets.completion;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jctools.queues.MessagePassingQueue;
+import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What has arrived for one connection, and the one reader and one writer that wait for it. Anybody may put something
+ * in: leaders, the poller, the thread of connection events. Taken out under the protocol lock only, by whoever comes
+ * first; that thread applies everything and wakes the other waiter if that can go on.
+ *
+ * <p>The protocol lock is never held across a park by this class, and must not be by others. Callers of
+ * {@link #await} hold a lock of their own that admits one reader or one writer at a time.
+ */
+public final class CompletionInbox {
+    private static final Logger LOG = LoggerFactory.getLogger(CompletionInbox.class);
+    private static final int FIRST_CHUNK = 8;
+    /** Room for tokens besides the completions of all work requests. */
+    private static final int TOKEN_ROOM = 32;
+    private static final VarHandle ORPHAN_RUNNING;
+    private static final VarHandle FAILURE;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
+            FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final CompletionShard shard;
+    private final CompletionClient client;
+    private final long workRequestIdBase;
+    private final int maxOutstanding;
+    /** Many producers; its consumer is the holder of protocolLock. */
+    private final MessagePassingQueue<Completion> queue;
+    private final ReentrantLock protocolLock = new ReentrantLock();
+    private final Waiter reader = new Waiter();
+    private final Waiter writer = new Waiter();
+    private volatile boolean open = true;
+    /** What the client said last; written under protocolLock, read by those who wake. */
+    private volatile boolean creditOwed;
+    private volatile Runnable orphanTask;
+    /** True from the start of the orphan task until somebody drains; by ORPHAN_RUNNING. */
+    private volatile boolean orphanRunning;
+    /** Why nothing more will come; set once, by FAILURE. Not in the queue, so that it is never lost. */
+    private volatile Throwable failure;
+    /** True once the client knows the failure; guarded by protocolLock. */
+    private boolean failureApplied;
+
+    /** An inbox with room for so many outstanding work requests. */
+    CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
+        this.shard = shard;
+        this.client = client;
+        this.workRequestIdBase = workRequestIdBase;
+        this.maxOutstanding = maxOutstanding;
+        this.queue = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CHUNK, maxOutstanding + TOKEN_ROOM);
+    }
+
+    /**
+     * Where the completions of this inbox come from; its queue pair is made with {@code shard().queue()}.
+     *
+     * @return the shard
+     */
+    public CompletionShard shard() {
+        return shard;
+    }
+
+    /**
+     * The high 40 bits of the identifier of every work request whose completion belongs here; the client's bits are 0.
+     *
+     * @return generation (16 bits) and index (24 bits), shifted left by 24
+     */
+    public long workRequestIdBase() {
+        return workRequestIdBase;
+    }
+
+    /**
+     * Takes the protocol lock and applies everything that has arrived. Must be followed by {@link #exit} in the same
+     * thread; works also after {@link #close}. Not reentrant.
+     */
+    public void enter() {
+        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
+        protocolLock.lock();
+        boolean applied = false;
+        try {
+            applyAll();
+            applied = true;
+        } finally {
+            if (!applied) {
+                protocolLock.unlock();
+            }
+        }
+    }
+
+    /**
+     * Releases the protocol lock and then wakes each waiter, other than the caller, whose role has become ready.
+     */
+    public void exit() {
+        Thread wakeReader = null;
+        Thread wakeWriter = null;
+        try {
+            settleCredit();
+            // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
+            Thread me = Thread.currentThread();
+            wakeReader = wantsWake(reader, Role.READER, me);
+            wakeWriter = wantsWake(writer, Role.WRITER, me);
+        } finally {
+            protocolLock.unlock();
+        }
+        wake(wakeReader);
+        wake(wakeWriter);
+    }
+
+    /** The thread to wake for a role, or null. */
+    private Thread wantsWake(Waiter waiter, Role role, Thread me) {
+        Thread thread = waiter.thread;
+        return thread != null && thread != me && client.ready(role) ? thread : null;
+    }
+
+    /** Empties the queue into the client; protocolLock held. */
+    private void applyAll() {
+        if (orphanRunning) {
+            // Pairs with the getAndSet in runOrphan: who finds true there has offered before this drain.
+            ORPHAN_RUNNING.getAndSet(this, false);
+            VarHandle.fullFence();
+        }
+        // relaxedPoll: null also while a producer is between claim and publish; that producer looks at waiters later.
+        for (Completion c = queue.relaxedPoll(); c != null; c = queue.relaxedPoll()) {
+            client.apply(c);
+            if (c.token() == null) {
+                shard.recycle(c);
+            }
+        }
+        if (failure != null && !failureApplied) {
+            failureApplied = true;
+            client.apply(new Completion(failure));
+        }
+    }
+
+    /** Publishes whether the client owes credit; protocolLock held. */
+    private void settleCredit() {
+        for (boolean owed = client.creditOwed(); owed != creditOwed; owed = client.creditOwed()) {
+            creditOwed = owed;
+            if (owed) {
+                // Pairs with the fence before the look at the waiters: a send completion that was offered before it
+                // could be seen that it matters is taken in here.
+                VarHandle.fullFence();
+                applyAll();
+            }
+        }
+    }
+
+    /**
+     * Waits until the client is ready for a role. The caller holds no lock that others need to make it ready. First
+     * polls the completion queue for itself for a while, if that is worthwhile, then parks.
+     *
+     * @param role what is waited for; at most one thread per role at a time
+     * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
+     * @return how the wait ended; {@link Wait#READY} wins when several are true
+     */
+    public Wait await(Role role, long deadlineNanos) {
+        assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
+        if (drainAndTest(role)) {
+            return Wait.READY;
+        }
+        Waiter waiter = role == Role.READER ? reader : writer;
+        if (open && lead(role, waiter, deadlineNanos)) {
+            return Wait.READY;
+        }
+        return park(role, waiter, deadlineNanos);
+    }
+
+    /** Applies what is there, wakes the other waiter if that can go on, and asks whether this role can. */
+    private boolean drainAndTest(Role role) {
+        enter();
+        boolean ready = false;
+        try {
+            ready = client.ready(role);
+        } finally {
+            exit();
+        }
+        return ready;
+    }
+
+    /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
+    private boolean lead(Role role, Waiter waiter, long deadlineNanos) {
+        SpinPolicy policy = shard.poller().spinPolicy();
+        long budget = policy.budgetNanos(waiter);
+        if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin()) {
+            return false;
+        }
+        try {
+            return spin(role, waiter, budget);
+        } finally {
+            policy.end();
+        }
+    }
+
+    private boolean spin(Role role, Waiter waiter, long budget) {
+        SpinPolicy policy = shard.poller().spinPolicy();
+        long start = System.nanoTime();
+        long last = start;
+        long checked = start;
+        while (true) {
+            boolean polledNothing = shard.lead() <= 0;
+            boolean ready = drainAndTest(role);
+            long now = System.nanoTime();
+            if (ready || now - start >= budget) {
+                policy.learn(waiter, ready, now - start);
+                return ready;
+            }
+            if (!open || polledNothing && policy.wasDescheduled(last, now)) {
+                return false;
+            }
+            if (now - checked >= SpinPolicy.CHECK_NANOS) {
+                if (policy.isCrowded()) {
+                    return false;
+                }
+                checked = now;
+            }
+            last = now;
+            Thread.onSpinWait();
+        }
+    }
+
+    private Wait park(Role role, Waiter waiter, long deadlineNanos) {
+        assert waiter.thread == null : "two waiters of one role";
+        Thread me = Thread.currentThread();
+        boolean interrupted = false;
+        // Published before the look at armed: pairs with the poller, which clears armed before it looks for waiters;
+        // and before the look at the inbox: pairs with the fence before the look at the waiters.
+        waiter.thread = me;
+        shard.arrive();
+        try {
+            while (true) {
+                shard.armAndPoll();
+                Wait end = tryEnd(role, deadlineNanos);
+                if (end != null) {
+                    return end;
+                }
+                if (me.isInterrupted()) {
+                    if (me.isVirtual()) {
+                        return Wait.INTERRUPTED;
+                    }
+                    // A set status would make every park return at once.
+                    Thread.interrupted();
+                    interrupted = true;
+                }
+                shard.faults().beforePark();
+                parkUntil(deadlineNanos);
+            }
+        } finally {
+            leave(waiter);
+            if (interrupted) {
+                me.interrupt();
+            }
+        }
+    }
+
+    /** One test of everything that ends a wait, or null. */
+    private Wait tryEnd(Role role, long deadlineNanos) {
+        if (drainAndTest(role)) {
+            return Wait.READY;
+        }
+        if (shard.failure() != null) {
+            // Whoever saw the failure first may not have come to this inbox yet.
+            fail(shard.failure());
+            return drainAndTest(role) ? Wait.READY : Wait.CLOSED;
+        }
+        if (!open) {
+            return Wait.CLOSED;
+        }
+        return remainingNanos(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
+    }
+
+    private void parkUntil(long deadlineNanos) {
+        if (deadlineNanos == Long.MAX_VALUE) {
+            LockSupport.park(this);
+        } else {
+            LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
+        }
+    }
+
+    private static long remainingNanos(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
+    }
+
+    /** Withdraws a waiter. Somebody may have woken it for the other role's good just before, so it drains once more. */
+    private void leave(Waiter waiter) {
+        shard.faults().beforeLeave();
+        shard.depart();
+        waiter.thread = null;
+        // Pairs with the fence before the look at the waiters: who still saw this thread has offered before this look.
+        VarHandle.fullFence();
+        if (shard.faults().drainsWhenLeaving() && !queue.isEmpty()) {
+            enter();
+            exit();
+        }
+        if (orphanTask != null) {
+            runOrphan();
+        }
+    }
+
+    /**
+     * Puts something in and wakes both waiters. Never blocks. Completions that are still in the completion queue come
+     * after it; see {@link #drainThenOffer}.
+     *
+     * @param token what {@link Completion#token()} will be, not null
+     */
+    public void offerToken(Object token) {
+        if (token == null) {
+            throw new NullPointerException("token");
+        }
+        boolean taken = put(new Completion(token));
+        shard.faults().fenceBeforeWaiters();
+        wakeFor(WakeList.BOTH);
+        if (!taken) {
+            failOverflow();
+        }
+    }
+
+    /**
+     * Takes over every completion that the completion queue holds at this time, for all its connections, and then puts
+     * a token in, so that it comes after them. May wait for the holder of the completion queue's lock, briefly.
+     *
+     * @param token what {@link Completion#token()} will be, not null
+     */
+    public void drainThenOffer(Object token) {
+        shard.drain();
+        offerToken(token);
+    }
+
+    /**
+     * Puts something in; the caller sees to the fence and the waiters. False if there is no room: the client has more
+     * requests outstanding than it said, which is a bug, and {@link #fail} keeps it from hanging.
+     */
+    boolean put(Completion completion) {
+        return shard.faults().offer(queue, completion);
+    }
+
+    /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
+    void fail(Throwable cause) {
+        if (FAILURE.compareAndSet(this, null, cause)) {
+            // Pairs with the publication in park, as for anything that is put in.
+            VarHandle.fullFence();
+            wakeFor(WakeList.BOTH);
+        }
+    }
+
+    /** Ends a connection whose inbox was full. Call without locks. */
+    void failOverflow() {
+        fail(new IllegalStateException("more than " + maxOutstanding + " work requests and " + TOKEN_ROOM
+                + " tokens arrived for one connection and were not taken in"));
+    }
+
+    /** Wakes whom a batch of completions of some kinds concerns. Call without locks and after a full fence. */
+    void wakeFor(int kinds) {
+        Thread waitingReader = reader.thread;
+        Thread waitingWriter = writer.thread;
+        shard.faults().afterWaiters();
+        if (waitingReader == null && waitingWriter == null) {
+            if (orphanTask != null) {
+                runOrphan();
+            }
+        } else if ((kinds & WakeList.BOTH) != 0) {
+            wake(waitingReader);
+            wake(waitingWriter);
+        } else if ((kinds & WakeList.RECEIVED) != 0) {
+            wake(waitingReader != null ? waitingReader : waitingWriter);
+        } else if (waitingWriter != null) {
+            wake(waitingWriter);
+        } else if (creditOwed && shard.faults().wakesForCreditOwed()) {
+            wake(waitingReader);
+        }
+    }
+
+    private void wake(Thread thread) {
+        if (thread != null && thread != Thread.currentThread()) {
+            shard.poller().wake(thread);
+        }
+    }
+
+    /**
+     * Lets waits end with {@link Wait#CLOSED}, the ones in progress at once. Completions are still taken in by
+     * {@link #enter}, so that a lingering close can follow its last sends. Idempotent, never blocks.
+     */
+    public void close() {
+        open = false;
+        // Pairs with the publication in park: a waiter that is not seen here will see that this inbox is closed.
+        VarHandle.fullFence();
+        wake(reader.thread);
+        wake(writer.thread);
+    }
+
+    /**
+     * From now on, what arrives while nobody waits runs a task, in the thread that brought it. It runs once for all
+     * that arrives until somebody calls {@link #enter}. It also runs when a waiter leaves, and now if something is
+     * there already.
+     *
+     * @param task must not block or throw: hand the work, which begins with {@code enter()}, to another thread
+     */
+    public void onOrphan(Runnable task) {
+        orphanTask = task;
+        // Pairs with the fence before the look at the waiters: what was offered before the task could be seen is here.
+        VarHandle.fullFence();
+        if (!queue.isEmpty() || failure != null) {
+            runOrphan();
+        }
+    }
+
+    private void runOrphan() {
+        if (!(boolean) ORPHAN_RUNNING.getAndSet(this, true)) {
+            try {
+                orphanTask.run();
+            } catch (RejectedExecutionException e) {
+                LOG.debug("nobody is left to take in the last completions of a closed connection", e);
+            }
+        }
+    }
+
+    /**
+     * Forgets this inbox, after {@code ibv_destroy_qp}: late completions go nowhere, and its index and its room in the
+     * completion queue are free again once the queue was drained, which happens here. Closes the inbox. Idempotent.
+     * <em>May block</em>: waits for the lock of the completion queue, and may destroy a completion queue that has
+     * become empty.
+     */
+    public void retire() {
+        close();
+        shard.retire(this);
+    }
+
+    /** How many work requests its client may have outstanding. */
+    int maxOutstanding() {
+        return maxOutstanding;
+    }
+}

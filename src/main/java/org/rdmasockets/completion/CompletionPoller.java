@@ -1,0 +1,540 @@
+package org.rdmasockets.completion;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.jctools.queues.MessagePassingQueue;
+import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
+import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.EventSource;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One platform daemon thread that waits for the events of all completion channels, and of whatever else is added, and
+ * looks after the shards that had one. It sleeps in one {@code poll(2)} and costs nothing while nothing happens. Any
+ * thread may call the public methods. If the thread fails, every inbox gets the reason as its last token.
+ */
+public final class CompletionPoller implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(CompletionPoller.class);
+    private static final long LEASE_NANOS = 10_000_000;
+    private static final int NANOS_PER_MILLI = 1_000_000;
+    private static final int CLOSE_MILLIS = 10_000;
+    private static final int MAX_RELAYED = 1 << 16;
+
+    private final EventPoller events;
+    private final Settings settings;
+    private final Faults faults;
+    private final SpinPolicy spinPolicy;
+    private final Thread thread;
+    private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
+    private final Map<CompletionQueue, CompletionShard> shards = new ConcurrentHashMap<>();
+    /** Guarded by its own monitor. */
+    private final Map<Device, DeviceShards> devices = new HashMap<>();
+    private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
+    private final AtomicInteger openInboxes = new AtomicInteger();
+
+    /** A wake-up of the thread is on its way; cleared by the thread before it looks at the queues. */
+    private final AtomicBoolean nudged = new AtomicBoolean();
+    private final MessagePassingQueue<Thread> relayed = new MpscGrowableVarHandleArrayQueue<>(64, MAX_RELAYED);
+    private final MessagePassingQueue<CompletionShard> kicked = new MpscUnboundedVarHandleArrayQueue<>(64);
+    /** Guarded by its own monitor, as is {@link #tasksRefused}. */
+    private final List<Runnable> tasks = new ArrayList<>();
+    private boolean tasksRefused;
+
+    /** Shards whose event was taken in this round; poller thread only. */
+    private final List<CompletionShard> signalled = new ArrayList<>();
+    /** Shards left unarmed to their leaders; poller thread only. */
+    private final List<CompletionShard> leases = new ArrayList<>();
+    /** When to look at the leases, and when to tick next; poller thread only. */
+    private long leaseDueNanos;
+    private long tickDueNanos;
+    private boolean ticking;
+
+    private volatile boolean closing;
+    /** Why this poller does nothing any more; also set by close. */
+    private volatile Throwable failure;
+
+    /**
+     * Starts the thread.
+     *
+     * @param events what the thread waits with; from now on this poller's, which closes it
+     * @param settings see {@link Settings#defaults()}
+     */
+    public CompletionPoller(EventPoller events, Settings settings) {
+        this(events, settings, Faults.NONE);
+    }
+
+    /** A poller with test hooks. */
+    CompletionPoller(EventPoller events, Settings settings, Faults faults) {
+        this.events = events;
+        this.settings = settings;
+        this.faults = faults;
+        this.spinPolicy = new SpinPolicy(settings, settings.spinBudgetNanos() == 0 ? null : SchedulerQueue.find());
+        this.thread = Thread.ofPlatform().daemon().name(settings.threadName()).unstarted(this::run);
+        this.thread.start();
+    }
+
+    /**
+     * How a poller behaves. The system properties that set these belong to the transport.
+     *
+     * @param threadName name of the thread
+     * @param batch most completions of one poll, 1 to 64; the time that the lock of a completion queue is held
+     * @param spinBudgetNanos longest time that a waiter polls for itself before it parks; 0 to 1,000,000 nanoseconds,
+     *         0 to park at once
+     * @param processors how many processors there are; spinners are at most one fewer
+     * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
+     * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,
+     *         virtual threads that keep waking each other can keep a third one, woken from outside, from running
+     * @param firstQueueEntries size of the first completion queue of a device; later ones are larger
+     * @param maxQueueEntries size of the largest completion queue, unless one connection needs more
+     */
+    public record Settings(String threadName, int batch, int spinBudgetNanos, int processors, int tickMillis,
+            boolean valve, int firstQueueEntries, int maxQueueEntries) {
+        private static final int MAX_BATCH = 64;
+        private static final int MAX_SPIN_NANOS = 1_000_000;
+        private static final int MAX_TICK_MILLIS = 60_000;
+
+        /** Checks the ranges. */
+        public Settings {
+            if (batch < 1 || batch > MAX_BATCH || spinBudgetNanos < 0 || spinBudgetNanos > MAX_SPIN_NANOS
+                    || processors < 1 || tickMillis < 1 || tickMillis > MAX_TICK_MILLIS || firstQueueEntries < 1
+                    || maxQueueEntries < firstQueueEntries) {
+                throw new IllegalArgumentException("batch=" + batch + ", spinBudgetNanos=" + spinBudgetNanos
+                        + ", processors=" + processors + ", tickMillis=" + tickMillis + ", firstQueueEntries="
+                        + firstQueueEntries + ", maxQueueEntries=" + maxQueueEntries);
+            }
+        }
+
+        /**
+         * What suits this machine: batches of 16, 30 microseconds of spinning, a tick every half second, queues of
+         * 1,024 to 16,384 entries.
+         *
+         * @return the defaults
+         */
+        public static Settings defaults() {
+            return new Settings("rdma-completions", 16, 30_000, Runtime.getRuntime().availableProcessors(), 500, true,
+                    1_024, 16_384);
+        }
+
+        /**
+         * The same with another longest spin.
+         *
+         * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
+         * @return a changed copy
+         */
+        public Settings withSpinBudgetNanos(int nanos) {
+            return new Settings(threadName, batch, nanos, processors, tickMillis, valve, firstQueueEntries,
+                    maxQueueEntries);
+        }
+
+        /**
+         * The same with another number of processors.
+         *
+         * @param count at least 1
+         * @return a changed copy
+         */
+        public Settings withProcessors(int count) {
+            return new Settings(threadName, batch, spinBudgetNanos, count, tickMillis, valve, firstQueueEntries,
+                    maxQueueEntries);
+        }
+
+        /**
+         * The same with another tick.
+         *
+         * @param millis 1 to 60,000 milliseconds
+         * @return a changed copy
+         */
+        public Settings withTickMillis(int millis) {
+            return new Settings(threadName, batch, spinBudgetNanos, processors, millis, valve, firstQueueEntries,
+                    maxQueueEntries);
+        }
+
+        /**
+         * The same with or without the valve.
+         *
+         * @param on whether to let the poller wake now and then
+         * @return a changed copy
+         */
+        public Settings withValve(boolean on) {
+            return new Settings(threadName, batch, spinBudgetNanos, processors, tickMillis, on, firstQueueEntries,
+                    maxQueueEntries);
+        }
+
+        /**
+         * The same with other sizes of completion queues.
+         *
+         * @param first size of the first one of a device, in entries
+         * @param max size of the largest, in entries
+         * @return a changed copy
+         */
+        public Settings withQueueEntries(int first, int max) {
+            return new Settings(threadName, batch, spinBudgetNanos, processors, tickMillis, valve, first, max);
+        }
+    }
+
+    /** How this poller behaves. */
+    Settings settings() {
+        return settings;
+    }
+
+    /** Test hooks. */
+    Faults faults() {
+        return faults;
+    }
+
+    /** Who may spin. */
+    SpinPolicy spinPolicy() {
+        return spinPolicy;
+    }
+
+    /** Why this poller does nothing any more, or null while it works. */
+    Throwable failure() {
+        return failure;
+    }
+
+    /**
+     * Adds something else to wait for, such as a connection manager or a device's asynchronous events.
+     *
+     * @param source a source of the event poller's provider
+     * @param drain takes all events of the source, on the poller's thread; must not block, and what it throws fails
+     *         this poller
+     */
+    public void addSource(EventSource source, Runnable drain) {
+        sources.put(source, drain);
+        events.add(source);
+    }
+
+    /**
+     * Ends waiting for a source; its drain may still run once.
+     *
+     * @param source what was added; another is ignored
+     */
+    public void removeSource(EventSource source) {
+        events.remove(source);
+        sources.remove(source);
+    }
+
+    /**
+     * Finds or makes a completion queue of a device with room. Others may take the room meanwhile, and then
+     * {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap. <em>May block</em>.
+     *
+     * @param device the device
+     * @param entriesNeeded how many completions must fit
+     * @return a shard that had room
+     * @throws VerbsException if the device has no more completion queues, or this poller has failed
+     */
+    public CompletionShard shard(Device device, int entriesNeeded) throws VerbsException {
+        return shardsOf(device).find(entriesNeeded);
+    }
+
+    /**
+     * Opens an inbox in a completion queue of a device that has room, and keeps that room for it. <em>May block</em>.
+     *
+     * @param device the device
+     * @param client what the inbox delivers to
+     * @param maxOutstanding depths of the connection's send queue and receive queue together
+     * @return the inbox; make the queue pair with {@code shard().queue()}
+     * @throws VerbsException if the device has no more completion queues, or this poller has failed
+     */
+    public CompletionInbox openInbox(Device device, CompletionClient client, int maxOutstanding)
+            throws VerbsException {
+        return shardsOf(device).openInbox(client, maxOutstanding);
+    }
+
+    private DeviceShards shardsOf(Device device) throws VerbsException {
+        synchronized (devices) {
+            if (failure != null) {
+                throw refusal(failure);
+            }
+            DeviceShards found = devices.get(device);
+            if (found == null) {
+                found = new DeviceShards(this, device);
+                devices.put(device, found);
+            }
+            return found;
+        }
+    }
+
+    /** What an opener gets when the poller or its completion queue has failed. */
+    static VerbsException refusal(Throwable cause) {
+        VerbsException refusal = new VerbsException("completion poller", 0, "it has stopped: " + cause,
+                "no more connections over this device until the process is restarted");
+        refusal.initCause(cause);
+        return refusal;
+    }
+
+    /**
+     * Adds something to do now and then, on the poller's thread, while inboxes are open.
+     *
+     * @param everyTick must not block; what it throws is logged
+     */
+    public void tick(Runnable everyTick) {
+        ticks.add(everyTick);
+        nudge();
+    }
+
+    /**
+     * Runs something once on the poller's thread.
+     *
+     * @param task must not block; what it throws is logged
+     * @throws RejectedExecutionException if the poller has failed or is closed
+     */
+    public void execute(Runnable task) {
+        synchronized (tasks) {
+            if (tasksRefused) {
+                throw new RejectedExecutionException("the completion poller has stopped", failure);
+            }
+            tasks.add(task);
+        }
+        nudge();
+    }
+
+    /**
+     * Lets the poller's thread unpark a thread: coming from outside the scheduler of virtual threads, that lets other
+     * threads from outside have their turn.
+     *
+     * @param parked the thread to unpark
+     */
+    public void relay(Thread parked) {
+        if (!relayed.offer(parked)) {
+            LockSupport.unpark(parked);
+            return;
+        }
+        nudge();
+        if (failure != null) {
+            // Noted before the poller's last look at the queue, so one of the two unparks.
+            LockSupport.unpark(parked);
+        }
+    }
+
+    /** Unparks a thread, by the poller while the valve is open and the caller is a virtual thread. Call without locks. */
+    void wake(Thread parked) {
+        if (settings.valve() && Thread.currentThread().isVirtual() && Valve.isOpen(System.nanoTime())) {
+            relay(parked);
+        } else {
+            LockSupport.unpark(parked);
+        }
+    }
+
+    /** Lets the poller look after a shard that had no event. */
+    void kick(CompletionShard shard) {
+        if (shard.markKicked()) {
+            kicked.offer(shard);
+            nudge();
+        }
+    }
+
+    /** Ends the wait of the poller's thread, or its next one. */
+    private void nudge() {
+        // Pairs with the getAndSet in run: who finds true here has offered before the thread looks at the queues.
+        if (!nudged.getAndSet(true)) {
+            events.wakeup();
+        }
+    }
+
+    /** Makes the events of a new shard known. */
+    void register(CompletionShard shard) {
+        shards.put(shard.queue(), shard);
+    }
+
+    /** Forgets the events of a shard. */
+    void unregister(CompletionShard shard) {
+        shards.remove(shard.queue());
+    }
+
+    /** An event of a queue was taken from its channel. Poller thread only. */
+    void onEvent(CompletionQueue queue) {
+        CompletionShard shard = shards.get(queue);
+        if (shard != null) {
+            signalled.add(shard);
+        }
+    }
+
+    /** Counts an inbox. */
+    void inboxOpened() {
+        if (openInboxes.getAndIncrement() == 0) {
+            nudge();
+        }
+    }
+
+    /** Counts an inbox out. */
+    void inboxRetired() {
+        openInboxes.decrementAndGet();
+    }
+
+    private void run() {
+        Consumer<EventSource> drain = source -> {
+            Runnable task = sources.get(source);
+            if (task != null) {
+                task.run();
+            }
+        };
+        try {
+            while (!closing) {
+                events.await(timeoutMillis(), drain);
+                // Before the look at the queues; pairs with nudge.
+                nudged.getAndSet(false);
+                unparkRelayed();
+                runTasks();
+                serviceShards();
+                runTicks();
+            }
+            stop(new IllegalStateException("the completion poller is closed"));
+        } catch (Throwable e) {
+            stop(e);
+            LOG.error("the completion poller has failed; all RDMA connections of this process fail", e);
+        }
+    }
+
+    /** How long to sleep: for ever, unless a lease or a tick is due. */
+    private int timeoutMillis() {
+        boolean wantsTick = openInboxes.get() > 0 && !ticks.isEmpty();
+        long now = System.nanoTime();
+        if (wantsTick && !ticking) {
+            tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
+        }
+        ticking = wantsTick;
+        long sleepNanos = Long.MAX_VALUE;
+        if (wantsTick) {
+            sleepNanos = tickDueNanos - now;
+        }
+        if (!leases.isEmpty()) {
+            sleepNanos = Math.min(sleepNanos, leaseDueNanos - now);
+        }
+        if (sleepNanos == Long.MAX_VALUE) {
+            return -1;
+        }
+        // Rounded up: a sleep that ends early would be followed by a busy loop.
+        return (int) Math.max(0, (sleepNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
+    }
+
+    private void unparkRelayed() {
+        for (Thread parked = relayed.relaxedPoll(); parked != null; parked = relayed.relaxedPoll()) {
+            LockSupport.unpark(parked);
+        }
+    }
+
+    private void runTasks() {
+        List<Runnable> due;
+        synchronized (tasks) {
+            if (tasks.isEmpty()) {
+                return;
+            }
+            due = List.copyOf(tasks);
+            tasks.clear();
+        }
+        due.forEach(CompletionPoller::runLogged);
+    }
+
+    private void runTicks() {
+        if (ticking && System.nanoTime() - tickDueNanos >= 0) {
+            tickDueNanos = System.nanoTime() + settings.tickMillis() * (long) NANOS_PER_MILLI;
+            ticks.forEach(CompletionPoller::runLogged);
+        }
+    }
+
+    private static void runLogged(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException e) {
+            LOG.warn("a task on the completion poller failed; please report this as a bug", e);
+        }
+    }
+
+    /** Looks after the shards that had an event, were kicked, or whose lease has run out; not after the others. */
+    private void serviceShards() {
+        for (int i = 0; i < signalled.size(); i++) {
+            service(signalled.get(i), true);
+        }
+        signalled.clear();
+        for (CompletionShard shard = kicked.relaxedPoll(); shard != null; shard = kicked.relaxedPoll()) {
+            shard.clearKicked();
+            service(shard, false);
+        }
+        if (!leases.isEmpty() && System.nanoTime() - leaseDueNanos >= 0) {
+            leaseDueNanos = System.nanoTime() + LEASE_NANOS;
+            leases.removeIf(shard -> !shard.service(false));
+        }
+    }
+
+    private void service(CompletionShard shard, boolean event) {
+        if (shard.service(event) && !leases.contains(shard)) {
+            if (leases.isEmpty()) {
+                leaseDueNanos = System.nanoTime() + LEASE_NANOS;
+            }
+            leases.add(shard);
+        }
+    }
+
+    /** Says once that a completion queue has failed. */
+    void reportShardFailure(CompletionShard shard, Throwable cause) {
+        if (shards.remove(shard.queue()) != null && cause != failure) {
+            LOG.error("a completion queue has failed; its RDMA connections fail", cause);
+        }
+    }
+
+    /** Ends everything: poller thread, last act. */
+    private void stop(Throwable cause) {
+        failure = cause;
+        List<DeviceShards> all;
+        synchronized (devices) {
+            all = List.copyOf(devices.values());
+        }
+        for (DeviceShards shardsOfDevice : all) {
+            shardsOfDevice.failAll(cause);
+        }
+        synchronized (tasks) {
+            tasksRefused = true;
+        }
+        runTasks();
+        unparkRelayed();
+    }
+
+    /**
+     * Ends the thread, fails the inboxes that are open, and destroys the completion queues and channels that no queue
+     * pair uses. Idempotent. <em>May block</em>, for seconds at most.
+     */
+    @Override
+    public void close() {
+        closing = true;
+        nudge();
+        if (Thread.currentThread() != thread) {
+            joinThread();
+        }
+        List<DeviceShards> all;
+        synchronized (devices) {
+            all = List.copyOf(devices.values());
+            devices.clear();
+        }
+        all.forEach(DeviceShards::close);
+        events.close();
+    }
+
+    private void joinThread() {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + CLOSE_MILLIS * (long) NANOS_PER_MILLI;
+        while (thread.isAlive() && System.nanoTime() - deadline < 0) {
+            try {
+                thread.join(CLOSE_MILLIS);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,407 @@
+package org.rdmasockets.completion;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jctools.queues.MessagePassingQueue;
+import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletions;
+
+/**
+ * One completion queue and the inboxes it serves. Whoever holds cqLock polls, for everybody: a waiter that leads, a
+ * waiter that arms, or the poller. The lock is held for one batch at most, and never while a thread is woken.
+ */
+public final class CompletionShard {
+    private static final int FIRST_SLOTS = 64;
+    private static final int SPARE_WAKE_LISTS = 64;
+    /** After so many full batches in a row the poller looks after other shards first. */
+    private static final int MAX_FULL_BATCHES = 64;
+
+    private final DeviceShards siblings;
+    private final CompletionPoller poller;
+    private final Faults faults;
+    private final CompletionQueue queue;
+    private final InboxTable inboxes = new InboxTable();
+    private final ReentrantLock cqLock = new ReentrantLock();
+    /** Filled and read under cqLock. */
+    private final WorkCompletions batch;
+    /** Empty slots; any thread gives back, the holder of cqLock takes. */
+    private final MessagePassingQueue<Completion> freeSlots;
+    /** Empty lists; any thread gives back, the holder of cqLock takes. */
+    private final MessagePassingQueue<WakeList> freeLists;
+    /** The queue is armed, or its event is not yet handled. Set under cqLock; cleared under it by the poller alone. */
+    private volatile boolean armed;
+    /** How many threads are parked here, or about to. */
+    private final AtomicInteger parked = new AtomicInteger();
+    /** How often a spinning waiter has polled; guarded by cqLock. */
+    private int leads;
+    /** {@link #leads} when the poller last came by; guarded by cqLock. */
+    private int seenLeads;
+    /** The poller left the queue unarmed to those who lead, and looks again soon; guarded by cqLock. */
+    private boolean leased;
+    /** True while this is in the poller's queue of shards to look after. */
+    private final AtomicBoolean kicked = new AtomicBoolean();
+    /** Why nothing can be polled any more; set under cqLock, once. */
+    private volatile Throwable failure;
+    /** Entries promised to inboxes that are not retired and drained; guarded by the monitor of inboxes. */
+    private int reserved;
+    /** How many inboxes have promised entries; guarded by the monitor of inboxes. */
+    private int residents;
+    /** No more inboxes; guarded by the monitor of inboxes. */
+    private boolean closed;
+
+    /** A shard over a queue that only this shard polls and arms. */
+    CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue) {
+        this.siblings = siblings;
+        this.poller = poller;
+        this.faults = poller.faults();
+        this.queue = queue;
+        this.batch = queue.newBatch(poller.settings().batch());
+        this.freeSlots = new MpscGrowableVarHandleArrayQueue<>(FIRST_SLOTS, Math.max(2 * FIRST_SLOTS,
+                queue.entries()));
+        this.freeLists = new MpscGrowableVarHandleArrayQueue<>(2, SPARE_WAKE_LISTS);
+    }
+
+    /**
+     * The completion queue, to make queue pairs with; only this shard polls and arms it.
+     *
+     * @return the queue
+     */
+    public CompletionQueue queue() {
+        return queue;
+    }
+
+    /** Who wakes and arms for this shard. */
+    CompletionPoller poller() {
+        return poller;
+    }
+
+    /** Test hooks. */
+    Faults faults() {
+        return faults;
+    }
+
+    /** Why nothing can be polled any more, or null. */
+    Throwable failure() {
+        return failure;
+    }
+
+    /**
+     * Opens an inbox and sets room in the completion queue aside for it, until it is retired. Open the inbox before
+     * the queue pair is made: then the queue pair finds room for sure.
+     *
+     * @param client what the inbox delivers to
+     * @param maxOutstanding most work requests that the connection has outstanding: the depths of its send queue and
+     *         receive queue together
+     * @return the inbox
+     * @throws VerbsException if there is no room (any more; ask {@link CompletionPoller#shard} again), or the queue or
+     *         the poller has failed
+     */
+    public CompletionInbox openInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
+        CompletionInbox inbox = tryOpenInbox(client, maxOutstanding);
+        if (inbox == null) {
+            throw new VerbsException("completion queue reservation", 0, "entriesNeeded=" + maxOutstanding + ", room="
+                    + room() + ", entries=" + queue.entries(), "choose another completion queue");
+        }
+        return inbox;
+    }
+
+    /** An open inbox, or null when there is no room. */
+    CompletionInbox tryOpenInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
+        if (maxOutstanding < 1) {
+            throw new IllegalArgumentException("maxOutstanding=" + maxOutstanding);
+        }
+        CompletionInbox inbox;
+        synchronized (inboxes) {
+            if (closed || room() < maxOutstanding) {
+                return null;
+            }
+            inbox = new CompletionInbox(this, client, inboxes.claim(), maxOutstanding);
+            inboxes.put(inbox);
+            reserved += maxOutstanding;
+            residents++;
+        }
+        poller.inboxOpened();
+        // The inbox is in the table before this look, and a failure is noted before the table is read: one sees the
+        // other, so that no inbox stays behind unfailed.
+        Throwable cause = failure != null ? failure : poller.failure();
+        if (cause != null) {
+            inbox.retire();
+            throw CompletionPoller.refusal(cause);
+        }
+        return inbox;
+    }
+
+    /** How many entries are promised to nobody. */
+    int room() {
+        synchronized (inboxes) {
+            return closed || failure != null ? 0 : Math.min(queue.entries() - reserved, queue.unreservedEntries());
+        }
+    }
+
+    /** True when no inbox has promised entries. */
+    boolean isVacant() {
+        synchronized (inboxes) {
+            return residents == 0;
+        }
+    }
+
+    /** Refuses inboxes from now on; false if some are there. */
+    boolean tryClose() {
+        synchronized (inboxes) {
+            closed |= residents == 0;
+            return closed;
+        }
+    }
+
+    /** Frees the index and the room of an inbox after its last completion was taken out. May block. */
+    void retire(CompletionInbox inbox) {
+        synchronized (inboxes) {
+            if (inboxes.find(inbox.workRequestIdBase()) != inbox) {
+                return;
+            }
+            inboxes.remove(inbox);
+        }
+        poller.inboxRetired();
+        drain();
+        synchronized (inboxes) {
+            inboxes.release(inbox.workRequestIdBase());
+            reserved -= inbox.maxOutstanding();
+            residents--;
+        }
+        siblings.closeIfSuperfluous(this);
+    }
+
+    /** Counts a waiter that has published itself. */
+    void arrive() {
+        // Before the look at armed: pairs with armForWaiters, which clears armed before it looks at parked.
+        faults.count(parked);
+    }
+
+    /** Counts a waiter out. */
+    void depart() {
+        parked.decrementAndGet();
+    }
+
+    /** Polls one batch for a spinning waiter; returns how many completions it had, or -1 if somebody else polls. */
+    int lead() {
+        if (!cqLock.tryLock()) {
+            return -1;
+        }
+        WakeList touched;
+        try {
+            leads++;
+            touched = pollBatch();
+        } finally {
+            cqLock.unlock();
+        }
+        return wake(touched);
+    }
+
+    /** Makes sure that the next completion makes an event. A waiter that has arrived calls it before it parks. */
+    void armAndPoll() {
+        if (armed) {
+            return;
+        }
+        WakeList touched;
+        cqLock.lock();
+        try {
+            arm();
+            touched = faults.pollsAfterArming() ? pollBatch() : null;
+        } finally {
+            cqLock.unlock();
+        }
+        if (wake(touched) == batch.capacity() && faults.kicksAfterFullBatch()) {
+            // What is left was there before the queue was armed and makes no event.
+            poller.kick(this);
+        }
+    }
+
+    /**
+     * Looks after this shard: after an event, a kick, or when a lease has run out. Poller thread only.
+     *
+     * @param event true if the queue's event was taken from the channel
+     * @return true if this shard is leased, so that the poller must come by again
+     */
+    boolean service(boolean event) {
+        boolean disarmed = event;
+        for (int rounds = 0; rounds < MAX_FULL_BATCHES; rounds++) {
+            if (!faults.pollerWaitsForLock() && cqLock.isLocked()) {
+                return false;
+            }
+            WakeList touched;
+            boolean lease;
+            cqLock.lock();
+            try {
+                armForWaiters(disarmed);
+                disarmed = false;
+                touched = pollBatch();
+                lease = leased;
+            } finally {
+                cqLock.unlock();
+            }
+            if (wake(touched) < batch.capacity()) {
+                return lease;
+            }
+        }
+        poller.kick(this);
+        return false;
+    }
+
+    /** Arms again unless leaders poll anyway and nobody is parked; cqLock held, poller thread. */
+    private void armForWaiters(boolean event) {
+        if (event && faults.pollerClearsArmed()) {
+            // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
+            armed = false;
+        }
+        boolean led = leads != seenLeads;
+        seenLeads = leads;
+        if (parked.get() > 0 || !led) {
+            arm();
+            leased = false;
+        } else {
+            leased = !armed;
+        }
+    }
+
+    /** Arms if need be; cqLock held. Who arms polls afterwards. */
+    private void arm() {
+        if (!armed && failure == null) {
+            armed = true;
+            try {
+                queue.requestNotification();
+            } catch (VerbsException | RuntimeException | Error e) {
+                failure = e;
+            }
+        }
+    }
+
+    /** Takes one batch out and puts it into the inboxes; cqLock held. Null when there was nothing. */
+    private WakeList pollBatch() {
+        faults.beforePoll();
+        if (failure != null) {
+            return null;
+        }
+        WakeList touched = null;
+        try {
+            int polled = queue.poll(batch);
+            if (polled > 0) {
+                touched = takeList();
+                touched.begin(polled);
+                for (int i = 0; i < polled; i++) {
+                    deliver(i, touched);
+                }
+            }
+        } catch (VerbsException | RuntimeException | Error e) {
+            // Completions may be lost, and then nobody must wait for them.
+            failure = e;
+        }
+        return touched;
+    }
+
+    private void deliver(int index, WakeList touched) {
+        CompletionInbox inbox = inboxes.find(batch.workRequestId(index));
+        if (inbox == null) {
+            // A queue pair that is gone.
+            return;
+        }
+        Completion slot = freeSlots.relaxedPoll();
+        if (slot == null) {
+            slot = new Completion();
+        }
+        slot.fill(batch, index);
+        touched.add(inbox, inbox.put(slot) ? kindOf(slot) : WakeList.OVERFLOW);
+    }
+
+    private static int kindOf(Completion completion) {
+        if (completion.status() != 0 || completion.opcode() == CompletionOpcode.UNKNOWN) {
+            return WakeList.BOTH;
+        }
+        return completion.opcode().isReceive() ? WakeList.RECEIVED : WakeList.SENT;
+    }
+
+    private WakeList takeList() {
+        WakeList list = freeLists.relaxedPoll();
+        return list != null ? list : new WakeList(batch.capacity());
+    }
+
+    /** Wakes whom a batch concerns, and returns how many completions it had. Call without locks. */
+    private int wake(WakeList touched) {
+        int polled = 0;
+        if (touched != null) {
+            // One fence per batch, between the offers and the look at the waiters: pairs with the publication of the
+            // waiter in CompletionInbox.park, which comes before its look at the inbox.
+            faults.fenceBeforeWaiters();
+            polled = touched.wakeAll();
+            freeLists.offer(touched);
+        }
+        if (failure != null) {
+            failInboxes(failure);
+        }
+        return polled;
+    }
+
+    /** Notes that nothing will come any more, and tells every inbox. Call without locks. */
+    void fail(Throwable cause) {
+        cqLock.lock();
+        try {
+            if (failure == null) {
+                failure = cause;
+            }
+        } finally {
+            cqLock.unlock();
+        }
+        failInboxes(failure);
+    }
+
+    private void failInboxes(Throwable cause) {
+        poller.reportShardFailure(this, cause);
+        for (CompletionInbox inbox : inboxes.all()) {
+            inbox.fail(cause);
+        }
+    }
+
+    /** Delivers every completion that is in the queue at this time. Any thread that may wait for cqLock. */
+    void drain() {
+        int left = queue.entries();
+        int polled;
+        do {
+            WakeList touched;
+            cqLock.lock();
+            try {
+                touched = pollBatch();
+            } finally {
+                cqLock.unlock();
+            }
+            polled = wake(touched);
+            left -= polled;
+            // The queue gives the oldest first: after as many as fit, what is left came later.
+        } while (polled == batch.capacity() && left > 0);
+    }
+
+    /** Takes a slot back that was applied. Any thread. */
+    void recycle(Completion slot) {
+        // A full queue means that a gone connection's slots were replaced; then this one is garbage.
+        freeSlots.offer(slot);
+    }
+
+    /** True if this became one to look after by this call; the poller then gets it by its queue. */
+    boolean markKicked() {
+        return !kicked.get() && kicked.compareAndSet(false, true);
+    }
+
+    /** The poller looks after this shard now; what comes later must kick again. */
+    void clearKicked() {
+        kicked.set(false);
+    }
+
+    /** What the state is, for a person who looks for a stall. */
+    @Override
+    public String toString() {
+        return "CompletionShard[armed=" + armed + ", parked=" + parked + ", leads=" + leads + ", leased=" + leased
+                + ", locked=" + cqLock.isLocked() + ", kicked=" + kicked + ", failure=" + failure + "]";
+    }
+}

@@ -1,0 +1,141 @@
+package org.rdmasockets.completion;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.rdmasockets.verbs.CompletionChannel;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceAttributes;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The completion queues of one device, all on one channel. The first is small, for a program with a few connections;
+ * each further one is four times as large, up to a bound, so that thousands of connections need few. One empty queue is
+ * kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system calls.
+ */
+final class DeviceShards {
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceShards.class);
+    private static final int GROWTH = 4;
+
+    private final CompletionPoller poller;
+    private final Device device;
+    private final CompletionChannel channel;
+    /** Guarded by this monitor. */
+    private final List<CompletionShard> shards = new ArrayList<>();
+    /** Size of the next queue; guarded by this monitor. */
+    private int nextEntries;
+
+    /** Makes the channel of a device; its queues are made when needed. */
+    DeviceShards(CompletionPoller poller, Device device) throws VerbsException {
+        this.poller = poller;
+        this.device = device;
+        this.nextEntries = poller.settings().firstQueueEntries();
+        this.channel = device.createCompletionChannel();
+        Consumer<CompletionQueue> handler = poller::onEvent;
+        poller.addSource(channel, () -> {
+            try {
+                channel.drainEvents(handler);
+            } catch (VerbsException e) {
+                // It would be reported ready for ever.
+                poller.removeSource(channel);
+                failAll(e);
+            }
+        });
+    }
+
+    /** A shard with room for so many entries, a new one if need be. */
+    synchronized CompletionShard find(int entriesNeeded) throws VerbsException {
+        for (CompletionShard shard : shards) {
+            if (shard.room() >= entriesNeeded) {
+                return shard;
+            }
+        }
+        return create(entriesNeeded);
+    }
+
+    /** An open inbox in a shard that has room. */
+    CompletionInbox openInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
+        while (true) {
+            CompletionInbox inbox = find(maxOutstanding).tryOpenInbox(client, maxOutstanding);
+            if (inbox != null) {
+                return inbox;
+            }
+        }
+    }
+
+    private CompletionShard create(int entriesNeeded) throws VerbsException {
+        if (poller.failure() != null) {
+            throw CompletionPoller.refusal(poller.failure());
+        }
+        DeviceAttributes limits = device.attributes();
+        int most = limits.maxCompletionQueueEntries();
+        if (entriesNeeded > most) {
+            throw new VerbsException("ibv_create_cq", Errno.EINVAL.number(), "entriesNeeded=" + entriesNeeded + ", max="
+                    + most, "choose smaller queues for the connection");
+        }
+        if (shards.size() >= limits.maxCompletionQueues()) {
+            throw new VerbsException("ibv_create_cq", Errno.ENOMEM.number(), "completionQueues=" + shards.size()
+                    + ", max=" + limits.maxCompletionQueues(), device.info().name()
+                    + " has no room for more connections; close some, or choose smaller queues");
+        }
+        CompletionQueue queue = createQueue(Math.min(most, Math.max(nextEntries, entriesNeeded)), entriesNeeded);
+        nextEntries = Math.min(GROWTH * nextEntries, poller.settings().maxQueueEntries());
+        CompletionShard shard = new CompletionShard(this, poller, queue);
+        poller.register(shard);
+        shards.add(shard);
+        LOG.debug("{}: completion queue {} with {} entries", device.info().name(), shards.size(), queue.entries());
+        return shard;
+    }
+
+    /** A queue of the wanted size, or if the device refuses that, of just the needed one. */
+    private CompletionQueue createQueue(int entries, int entriesNeeded) throws VerbsException {
+        try {
+            return device.createCompletionQueue(entries, channel);
+        } catch (VerbsException e) {
+            if (entries == entriesNeeded || e.errno() != Errno.ENOMEM) {
+                throw e;
+            }
+            return device.createCompletionQueue(entriesNeeded, channel);
+        }
+    }
+
+    /** Destroys the queue of a shard without inboxes, if another one is empty as well. */
+    void closeIfSuperfluous(CompletionShard shard) {
+        synchronized (this) {
+            boolean another = shards.stream().anyMatch(s -> s != shard && s.isVacant() && s.failure() == null);
+            if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {
+                return;
+            }
+        }
+        poller.unregister(shard);
+        shard.queue().close();
+        LOG.debug("{}: destroyed an empty completion queue", device.info().name());
+    }
+
+    /** Fails every inbox of the device. */
+    void failAll(Throwable cause) {
+        List<CompletionShard> all;
+        synchronized (this) {
+            all = List.copyOf(shards);
+        }
+        for (CompletionShard shard : all) {
+            shard.fail(cause);
+        }
+    }
+
+    /** Destroys the queues and the channel, as far as nobody uses them. */
+    void close() {
+        List<CompletionShard> all;
+        synchronized (this) {
+            all = List.copyOf(shards);
+        }
+        for (CompletionShard shard : all) {
+            shard.queue().close();
+        }
+        channel.close();
+    }
+}

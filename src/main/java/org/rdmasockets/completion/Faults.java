@@ -1,0 +1,75 @@
+package org.rdmasockets.completion;
+
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jctools.queues.MessagePassingQueue;
+
+/**
+ * The points at which tests interleave threads, and the steps that tests leave out to see whether that is noticed. In
+ * production only this class is loaded, so that the compiler inlines its methods to what they say here.
+ */
+class Faults {
+    /** The algorithm as it is. */
+    static final Faults NONE = new Faults();
+
+    /** Puts something into an inbox; false if the inbox is full. */
+    boolean offer(MessagePassingQueue<Completion> inbox, Completion completion) {
+        return inbox.offer(completion);
+    }
+
+    /** Orders what was offered before the look at the waiters. */
+    void fenceBeforeWaiters() {
+        VarHandle.fullFence();
+    }
+
+    /** Counts a waiter, in an order that the poller's look at the count cannot overtake. */
+    void count(AtomicInteger parked) {
+        parked.incrementAndGet();
+    }
+
+    /** Called when the waiters of a batch have been looked at. */
+    void afterWaiters() {
+    }
+
+    /** Called when a waiter is ready and about to withdraw. */
+    void beforeLeave() {
+    }
+
+    /** Called when a waiter has decided to park. */
+    void beforePark() {
+    }
+
+    /** Called with cqLock held, before the queue is polled. */
+    void beforePoll() {
+    }
+
+    /** Tells whether the poller waits for cqLock instead of giving up when it is taken. */
+    boolean pollerWaitsForLock() {
+        return true;
+    }
+
+    /** Tells whether the poller notes that an event has disarmed the queue. */
+    boolean pollerClearsArmed() {
+        return true;
+    }
+
+    /** Tells whether who arms the queue polls it afterwards. */
+    boolean pollsAfterArming() {
+        return true;
+    }
+
+    /** Tells whether a waiter drains its inbox once more when it leaves. */
+    boolean drainsWhenLeaving() {
+        return true;
+    }
+
+    /** Tells whether a full batch after arming is followed up by the poller. */
+    boolean kicksAfterFullBatch() {
+        return true;
+    }
+
+    /** Tells whether a send completion wakes a reader that owes credit. */
+    boolean wakesForCreditOwed() {
+        return true;
+    }
+}

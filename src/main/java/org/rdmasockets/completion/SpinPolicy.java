@@ -1,0 +1,95 @@
+package org.rdmasockets.completion;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Decides who may spin, and for how long. A spinning virtual thread keeps its carrier from everybody else, and even
+ * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So a thread spins only while
+ * no virtual thread waits for a carrier, while one processor stays free of spinners besides the one that makes
+ * progress, while nothing has descheduled a spinner lately, and while spinning has paid for this waiter. Any thread.
+ */
+final class SpinPolicy {
+    /** A spinner asks again at least this often whether it is in the way. */
+    static final long CHECK_NANOS = 1_000;
+    /** A longer pause between two looks at the clock means that the processor was taken away. */
+    private static final long GAP_NANOS = 50_000;
+    /** How long nobody spins after such a pause. */
+    private static final long GAP_PENALTY_NANOS = 10_000_000;
+    /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
+    private static final int PROBE_INTERVAL = 64;
+    private static final int MIN_BUDGET_NANOS = 2_000;
+    /** The weight of a new value in the moving means is one in 2^3. */
+    private static final int WEIGHT_SHIFT = 3;
+
+    private final int maxBudgetNanos;
+    private final int maxSpinners;
+    private final SchedulerQueue schedulerQueue;
+    private final AtomicInteger spinners = new AtomicInteger();
+    private volatile long noSpinBefore;
+
+    /** A policy for the processors and the budget of the settings; without a scheduler queue virtual threads park. */
+    SpinPolicy(CompletionPoller.Settings settings, SchedulerQueue schedulerQueue) {
+        this.maxBudgetNanos = settings.spinBudgetNanos();
+        this.maxSpinners = settings.processors() - 1;
+        this.schedulerQueue = schedulerQueue;
+        this.noSpinBefore = System.nanoTime();
+    }
+
+    /** How long this waiter should spin now, in nanoseconds; 0 for not at all. */
+    long budgetNanos(Waiter waiter) {
+        if (maxBudgetNanos == 0 || maxSpinners <= 0) {
+            return 0;
+        }
+        if (waiter.hits < Waiter.ALWAYS / 2) {
+            if (++waiter.unspun < PROBE_INTERVAL) {
+                return 0;
+            }
+            waiter.unspun = 0;
+            return maxBudgetNanos;
+        }
+        int mean = waiter.meanNanos;
+        return mean == 0 ? maxBudgetNanos : Math.clamp(2L * mean, Math.min(MIN_BUDGET_NANOS, maxBudgetNanos),
+                maxBudgetNanos);
+    }
+
+    /** Takes one of the few places for spinners; true must be followed by {@link #end}. */
+    boolean begin() {
+        if (isCrowded() || System.nanoTime() - noSpinBefore < 0) {
+            return false;
+        }
+        if (spinners.incrementAndGet() <= maxSpinners) {
+            return true;
+        }
+        spinners.decrementAndGet();
+        return false;
+    }
+
+    /** Gives the place back. */
+    void end() {
+        spinners.decrementAndGet();
+    }
+
+    /** True when a spinning caller may be in another virtual thread's way. */
+    boolean isCrowded() {
+        return schedulerQueue == null ? Thread.currentThread().isVirtual() : !schedulerQueue.isEmpty();
+    }
+
+    /** Notes two looks at the clock with only a short poll between; true if the processor was away in the meantime. */
+    boolean wasDescheduled(long beforeNanos, long nowNanos) {
+        if (nowNanos - beforeNanos <= GAP_NANOS) {
+            return false;
+        }
+        noSpinBefore = nowNanos + GAP_PENALTY_NANOS;
+        return true;
+    }
+
+    /** Learns from a spin that ended after so long, by what it waited for or by its budget. */
+    void learn(Waiter waiter, boolean hit, long spunNanos) {
+        waiter.hits += ((hit ? Waiter.ALWAYS : 0) - waiter.hits) >> WEIGHT_SHIFT;
+        if (hit) {
+            int spun = Math.clamp(spunNanos, 1, maxBudgetNanos);
+            waiter.meanNanos = waiter.meanNanos == 0 ? spun : waiter.meanNanos
+                    + ((spun - waiter.meanNanos) >> WEIGHT_SHIFT);
+        }
+    }
+}
