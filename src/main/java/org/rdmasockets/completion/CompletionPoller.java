@@ -320,7 +320,7 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** Unparks a thread, by the poller while the valve is open and the caller is a virtual thread. Call without locks. */
+    /** Unparks a thread; the poller does it while the valve is open and the caller is virtual. Call without locks. */
     void wake(Thread parked) {
         if (settings.valve() && Thread.currentThread().isVirtual() && Valve.isOpen(System.nanoTime())) {
             relay(parked);

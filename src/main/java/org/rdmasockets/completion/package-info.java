@@ -14,16 +14,17 @@
  * </ul>
  *
  * <p>Why no wake-up is lost. (1) <em>Somebody is told by the device.</em> A waiter counts itself in {@code parked} and
- * then reads {@code armed}; the poller, after an event, clears {@code armed} and then reads {@code parked}. All four are
- * volatile, so at least one sees the other: the waiter arms, or the poller does. Who arms polls afterwards, because what
- * was there before makes no event; a full batch is followed up by the poller. Only the poller clears {@code armed}, and
- * it waits for the lock to do so. Leaders merely take work away. With leaders and nobody parked, the poller leaves the
- * queue unarmed and looks again every 10 ms (the lease). (2) <em>The waiter is told by who polled.</em> That thread
- * offers to the inboxes, passes one full fence, and reads the waiters; the waiter writes itself there by a volatile
- * store and then drains its inbox. Acquire and release are not enough for this. (3) <em>A hint that hits the wrong
- * waiter is passed on.</em> One inbox serves both roles: credits for the writer come as receives and wake the reader.
- * Who drains applies everything and wakes the other if it became ready, and a waiter that leaves drains once more after
- * it has withdrawn, since it may have taken a hint meant for both. A reader that owes credit is woken by sends.
+ * then reads {@code armed}; the poller, after an event, clears {@code armed} and then reads {@code parked}. All four
+ * are volatile, so at least one sees the other: the waiter arms, or the poller does. Who arms polls afterwards,
+ * because what was there before makes no event; a full batch is followed up by the poller. Only the poller clears
+ * {@code armed}, and it waits for the lock to do so. Leaders merely take work away. With leaders and nobody parked,
+ * the poller leaves the queue unarmed and looks again every 10 ms (the lease). (2) <em>The waiter is told by who
+ * polled.</em> That thread offers to the inboxes, passes one full fence, and reads the waiters; the waiter writes
+ * itself there by a volatile store and then drains its inbox. Acquire and release are not enough for this. (3) <em>A
+ * hint that hits the wrong waiter is passed on.</em> One inbox serves both roles: credits for the writer come as
+ * receives and wake the reader. Who drains applies everything and wakes the other if it became ready, and a waiter
+ * that leaves drains once more after it has withdrawn, since it may have taken a hint meant for both. A reader that
+ * owes credit is woken by sends.
  *
  * <p>Virtual threads that wake each other can starve one that is woken from outside (JDK-8373118); so for half a
  * millisecond of each ten they leave waking to the poller (the valve).

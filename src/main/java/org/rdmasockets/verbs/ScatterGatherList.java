@@ -9,6 +9,7 @@ public final class ScatterGatherList {
     private final int[] keys;
     private int count;
 
+    /** An empty list with room for at least one element. */
     ScatterGatherList(int capacity) {
         if (capacity < 1) {
             throw new IllegalArgumentException("a request needs room for at least one element, not " + capacity);
@@ -18,10 +19,12 @@ public final class ScatterGatherList {
         keys = new int[capacity];
     }
 
+    /** Forgets all elements. */
     void clear() {
         count = 0;
     }
 
+    /** Appends a piece of a region; refused when it leaves the region or there is no room. */
     void add(MemoryRegion region, long offsetBytes, int lengthBytes) {
         Objects.checkFromIndexSize(offsetBytes, lengthBytes, region.lengthBytes());
         Objects.checkIndex(count, addresses.length);
