@@ -1,0 +1,124 @@
+package org.rdmasockets.stream;
+
+import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The private data that both ends exchange while connecting ({@code rs_conn_data}), all of it big-endian.
+ *
+ * <pre>
+ *  0        1        2               4                        7           8
+ * +--------+--------+---------------+------------------------+-----------+
+ * |version |flags   |credits        |reserved, 0             |map entries|
+ * +--------+--------+---------------+------------------------+-----------+
+ * |target table: address                                                 | 8
+ * +-----------------------------------+----------------------------------+
+ * |target table: key                  |target table: number of entries   | 16
+ * +-----------------------------------+----------------------------------+
+ * |first chunk: address                                                  | 24
+ * +-----------------------------------+----------------------------------+
+ * |first chunk: key                   |first chunk: length in bytes      | 32
+ * +-----------------------------------+----------------------------------+ 40
+ * flags: 1 = the sender is a big-endian host, 2 = the map fields mean something
+ * </pre>
+ *
+ * C ignores bytes 4 to 6, the other flags, and whatever follows: room for extensions; the version stays 1.
+ *
+ * @param bigEndian true if the sender's table is in big-endian order
+ * @param credits how many data messages the sender of this takes ahead, 1 to 65534
+ * @param tableAddress where the sender's target table is
+ * @param tableKey the key for it
+ * @param tableEntries how many entries it has, 2 to {@link #MAX_TABLE_ENTRIES}
+ * @param chunkAddress where the first chunk is
+ * @param chunkKey the key for it
+ * @param chunkBytes how long it is, at least 1
+ */
+public record ConnectData(boolean bigEndian, int credits, long tableAddress, int tableKey, int tableEntries,
+        long chunkAddress, int chunkKey, int chunkBytes) {
+    /** Length on the wire in bytes. */
+    public static final int BYTES = 40;
+
+    /** More entries than any end has a use for; C has 2. */
+    static final int MAX_TABLE_ENTRIES = 1 << 16;
+
+    private static final int VERSION = 1;
+    private static final int FLAG_BIG_ENDIAN = 1;
+    private static final int FLAG_MAP = 2;
+
+    private static final int VERSION_OFFSET = 0;
+    private static final int FLAGS_OFFSET = 1;
+    private static final int CREDITS_OFFSET = 2;
+    private static final int TABLE_ADDRESS_OFFSET = 8;
+    private static final int TABLE_KEY_OFFSET = 16;
+    private static final int TABLE_ENTRIES_OFFSET = 20;
+    private static final int CHUNK_ADDRESS_OFFSET = 24;
+    private static final int CHUNK_KEY_OFFSET = 32;
+    private static final int CHUNK_BYTES_OFFSET = 36;
+
+    /**
+     * Tells the byte order of this host as this protocol does.
+     *
+     * @return true on a big-endian host
+     */
+    static boolean isNativeBigEndian() {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
+    }
+
+    /**
+     * The bytes for the wire.
+     *
+     * @return a new array of {@link #BYTES} bytes
+     */
+    public byte[] encode() {
+        ByteBuffer buffer = ByteBuffer.allocate(BYTES);
+        buffer.put(VERSION_OFFSET, (byte) VERSION);
+        // C always sets the map flag; our number of map entries is 0.
+        buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)));
+        buffer.putShort(CREDITS_OFFSET, (short) credits);
+        buffer.putLong(TABLE_ADDRESS_OFFSET, tableAddress);
+        buffer.putInt(TABLE_KEY_OFFSET, tableKey);
+        buffer.putInt(TABLE_ENTRIES_OFFSET, tableEntries);
+        buffer.putLong(CHUNK_ADDRESS_OFFSET, chunkAddress);
+        buffer.putInt(CHUNK_KEY_OFFSET, chunkKey);
+        buffer.putInt(CHUNK_BYTES_OFFSET, chunkBytes);
+        return buffer.array();
+    }
+
+    /**
+     * Reads and checks what a peer sent.
+     *
+     * @param privateData the private data, at least {@link #BYTES} long; longer is usual, because the transport pads
+     * @return what it says
+     * @throws SocketException if no end of a byte stream could have sent it; the text says why
+     */
+    public static ConnectData decode(byte[] privateData) throws SocketException {
+        require(privateData.length >= BYTES, "private data of " + privateData.length + " bytes, need " + BYTES);
+        ByteBuffer buffer = ByteBuffer.wrap(privateData);
+        int version = Byte.toUnsignedInt(buffer.get(VERSION_OFFSET));
+        require(version == VERSION, "protocol version " + version + ", need " + VERSION);
+        ConnectData data = new ConnectData((buffer.get(FLAGS_OFFSET) & FLAG_BIG_ENDIAN) != 0,
+                Short.toUnsignedInt(buffer.getShort(CREDITS_OFFSET)), buffer.getLong(TABLE_ADDRESS_OFFSET),
+                buffer.getInt(TABLE_KEY_OFFSET), buffer.getInt(TABLE_ENTRIES_OFFSET),
+                buffer.getLong(CHUNK_ADDRESS_OFFSET), buffer.getInt(CHUNK_KEY_OFFSET),
+                buffer.getInt(CHUNK_BYTES_OFFSET));
+        data.check();
+        return data;
+    }
+
+    private void check() throws SocketException {
+        require(credits >= 1 && credits <= StreamSettings.MAX_QUEUE, credits + " credits");
+        // The first announcement goes to entry 1, so fewer than 2 cannot work.
+        require(tableEntries >= 2 && tableEntries <= MAX_TABLE_ENTRIES,
+                Integer.toUnsignedString(tableEntries) + " table entries");
+        require(TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES), "a table beyond memory");
+        require(TargetTable.isRange(chunkAddress, chunkBytes),
+                "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes");
+    }
+
+    private static void require(boolean condition, String otherwise) throws SocketException {
+        if (!condition) {
+            throw new SocketException("the peer does not speak rsockets: it sent " + otherwise);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package org.rdmasockets.stream;
+
+/**
+ * The 32-bit message that comes with every write ({@code rs_msg}): immediate data on InfiniBand and RoCE (the verbs
+ * layer puts it into network order), a 4-byte send in the sender's byte order on iWARP.
+ *
+ * <pre>
+ *  31  29 28                                                             0
+ * +------+----------------------------------------------------------------+
+ * |  op  |                            argument                            |
+ * +------+----------------------------------------------------------------+
+ *    0     DATA     bytes written into the current chunk
+ *    4     UPDATE   credit limit, absolute, 16 bits (C: SGL); a chunk may come with it
+ *    6     MAP      index of a direct placement map (C: IOMAP_SGL)
+ *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down
+ * </pre>
+ */
+final class ImmediateData {
+    /** Bytes of a message that travels as a send. */
+    static final int BYTES = 4;
+    /** Data was written into the chunk; costs a credit. */
+    static final int DATA = 0;
+    /** New credit limit, with or without a new chunk. */
+    static final int UPDATE = 4;
+    /** A direct placement map was written; costs a credit. */
+    static final int MAP = 6;
+    /** Something happens to the connection. */
+    static final int CONTROL = 7;
+
+    /** Argument of {@link #CONTROL}: the peer neither sends nor receives any more. */
+    static final int DISCONNECT = 0;
+    /** Argument of {@link #CONTROL}: the peer sends no more data. */
+    static final int SHUTDOWN = 2;
+
+    /** Most bytes that one data message can tell. */
+    static final int MAX_ARGUMENT = (1 << 29) - 1;
+
+    private static final int OPERATION_SHIFT = 29;
+    private static final int CREDIT_MASK = 0xFFFF;
+
+    private ImmediateData() {
+    }
+
+    /**
+     * Tells of data.
+     *
+     * @param bytes how many, 1 to {@link #MAX_ARGUMENT}
+     * @return the message
+     */
+    static int data(int bytes) {
+        assert bytes > 0 && bytes <= MAX_ARGUMENT : bytes;
+        return bytes;
+    }
+
+    /**
+     * Tells a credit limit.
+     *
+     * @param limit how many data messages the peer may have sent since the start; its low 16 bits travel
+     * @return the message
+     */
+    static int update(long limit) {
+        return UPDATE << OPERATION_SHIFT | (int) limit & CREDIT_MASK;
+    }
+
+    /**
+     * Tells of the connection.
+     *
+     * @param what {@link #DISCONNECT} or {@link #SHUTDOWN}
+     * @return the message
+     */
+    static int control(int what) {
+        return CONTROL << OPERATION_SHIFT | what;
+    }
+
+    /**
+     * What a message is about.
+     *
+     * @param message 32 bits from the peer
+     * @return 0 to 7
+     */
+    static int operation(int message) {
+        return message >>> OPERATION_SHIFT;
+    }
+
+    /**
+     * The rest of a message.
+     *
+     * @param message 32 bits from the peer
+     * @return 0 to {@link #MAX_ARGUMENT}
+     */
+    static int argument(int message) {
+        return message & MAX_ARGUMENT;
+    }
+}

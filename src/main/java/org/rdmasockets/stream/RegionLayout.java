@@ -1,0 +1,65 @@
+package org.rdmasockets.stream;
+
+/**
+ * Where things lie in the two regions of a connection.
+ *
+ * <pre>
+ * send region, LOCAL_WRITE                 remote region, LOCAL_WRITE and REMOTE_WRITE
+ * +-------------------------------+ 0      +---------------------------+ 0
+ * | send ring                     |        | target table, 2 x 16 B    |
+ * +-------------------------------+        +---------------------------+ 64
+ * | staged chunks, 4 x 16 B       |        | receive ring, two halves  |
+ * +-------------------------------+        +---------------------------+
+ * | iWARP: messages to send, 4 B  |
+ * | per send request              |
+ * +-------------------------------+
+ * | received messages, 4 B per    |  unless receives need no memory
+ * | receive                       |
+ * +-------------------------------+
+ * </pre>
+ *
+ * Received messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
+ * after it was delivered.
+ *
+ * @param stagedOffset where the staged chunks begin
+ * @param outgoingOffset where the messages to send begin
+ * @param incomingOffset where the received messages begin
+ * @param sendBytes size of the send region
+ * @param remoteBytes size of the remote region
+ */
+record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long remoteBytes) {
+    /** Where the ring begins in the remote region; the table lies before it. */
+    static final int RING_OFFSET = 64;
+
+    private static final int LINE_BYTES = 64;
+
+    /**
+     * The layout for some sizes.
+     *
+     * @param settings the sizes
+     * @return the layout
+     */
+    static RegionLayout of(StreamSettings settings) {
+        long staged = line(settings.sendBufferBytes());
+        long outgoing = line(staged + (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES);
+        long incoming = line(outgoing
+                + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
+        long end = line(incoming
+                + (needsMessageSlots(settings) ? (long) settings.maxReceives() * ImmediateData.BYTES : 0));
+        return new RegionLayout(staged, outgoing, incoming, end, RING_OFFSET + (long) settings.receiveBufferBytes());
+    }
+
+    /**
+     * Tells whether receives need memory.
+     *
+     * @param settings the capabilities
+     * @return true if each receive has a 4-byte slot
+     */
+    static boolean needsMessageSlots(StreamSettings settings) {
+        return !settings.immediateData() || !settings.emptyReceive();
+    }
+
+    private static long line(long offset) {
+        return (offset + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    }
+}

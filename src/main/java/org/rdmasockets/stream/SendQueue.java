@@ -1,0 +1,239 @@
+package org.rdmasockets.stream;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * The send queue: posts messages in either form, and knows what is outstanding. A message is one request on InfiniBand
+ * and RoCE, a write with immediate data, and up to two on iWARP: a plain write if there is a payload, then a send.
+ *
+ * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
+ * requests before it. All are signalled, as in C. On iWARP that holds for the write before its message, too: the
+ * completion of the message alone would not show that the kernel has let go of the payload.
+ *
+ * <p>Four slots are kept for control messages, and no more than four of those are ever outstanding: a limit that C
+ * keeps and that its receive queue counts on.
+ */
+final class SendQueue {
+    /** Most outstanding requests of control messages. */
+    static final int CONTROL_SLOTS = 4;
+
+    /** A slot holds kind and length of its request in one number. */
+    private static final int KIND_SHIFT = 29;
+
+    private final QueuePair queuePair;
+    private final MemoryRegion region;
+    private final MemorySegment memory;
+    private final boolean immediateData;
+    private final long outgoingOffset;
+    private final long idBase;
+    private final int maxInline;
+    private final SendRequest request = new SendRequest(2);
+    private final int[] slots;
+    private int head;
+    private int outstanding;
+    private int outstandingControl;
+    private int outstandingKeepalives;
+    private long completed;
+
+    /**
+     * An empty queue.
+     *
+     * @param queuePair where to post
+     * @param region the send region
+     * @param settings the sizes
+     * @param idBase the connection's part of work request identifiers
+     */
+    SendQueue(QueuePair queuePair, MemoryRegion region, StreamSettings settings, long idBase) {
+        this.queuePair = queuePair;
+        this.region = region;
+        this.memory = region.segment();
+        this.immediateData = settings.immediateData();
+        this.outgoingOffset = RegionLayout.of(settings).outgoingOffset();
+        this.idBase = idBase;
+        this.maxInline = queuePair.maxInlineBytes();
+        this.slots = new int[settings.maxSends()];
+    }
+
+    /**
+     * Tells whether one data message can be posted.
+     *
+     * @return true if enough slots are free besides those for control messages
+     */
+    boolean hasDataSlot() {
+        int needed = immediateData ? 1 : 2;
+        return outstanding - outstandingControl + needed <= slots.length - CONTROL_SLOTS;
+    }
+
+    /**
+     * Tells whether a control message can be posted.
+     *
+     * @param withPayload true if it carries a chunk
+     * @return true if enough control slots are free
+     */
+    boolean hasControlSlot(boolean withPayload) {
+        int needed = withPayload && !immediateData ? 2 : 1;
+        return outstandingControl + needed <= CONTROL_SLOTS;
+    }
+
+    /**
+     * Tells whether a payload is small enough to be copied when it is posted.
+     *
+     * @param bytes its length
+     * @return true if it is sent inline
+     */
+    boolean isInline(int bytes) {
+        return bytes <= maxInline;
+    }
+
+    /**
+     * Starts a message with a payload; {@link #finish} posts it.
+     *
+     * @param kind kind of the work request
+     * @param address where the payload goes
+     * @param key the peer's key
+     * @return the request, to which the caller adds the payload
+     */
+    SendRequest begin(int kind, long address, int key) {
+        return request.write(WorkRequestId.of(idBase, kind, head), address, key);
+    }
+
+    /**
+     * Posts the message that was begun.
+     *
+     * @param kind kind of the work request
+     * @param bytes length of the payload
+     * @param kept how much of the payload is in the send ring until completion
+     * @param message the message
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int finish(int kind, int bytes, int kept, int message) {
+        if (isInline(bytes)) {
+            request.inline();
+        }
+        if (immediateData) {
+            request.immediate(message).signalled();
+            return post(kind, kept);
+        }
+        request.signalled();
+        int error = post(kind, kept);
+        return error == QueuePair.POSTED ? send(kind, message) : error;
+    }
+
+    /**
+     * Posts a message without a payload. On InfiniBand it is a write of nothing: nobody checks where to.
+     *
+     * @param kind kind of the work request
+     * @param message the message
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int postMessage(int kind, int message) {
+        if (!immediateData) {
+            return send(kind, message);
+        }
+        request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message).signalled();
+        return post(kind, 0);
+    }
+
+    /**
+     * Posts a write of nothing without a message: invisible to the peer, but its device must answer.
+     *
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int postKeepalive() {
+        request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0).signalled();
+        return post(WorkRequestId.KEEPALIVE, 0);
+    }
+
+    private int send(int kind, int message) {
+        long offset = outgoingOffset + (long) head * ImmediateData.BYTES;
+        // In our own byte order: iWARP ends of different order do not understand each other, which start() refuses.
+        memory.set(ValueLayout.JAVA_INT, offset, message);
+        request.send(WorkRequestId.of(idBase, kind, head)).add(region, offset, ImmediateData.BYTES).signalled();
+        if (isInline(ImmediateData.BYTES)) {
+            request.inline();
+        }
+        return post(kind, 0);
+    }
+
+    private int post(int kind, int kept) {
+        assert outstanding < slots.length;
+        int error = queuePair.postSend(request);
+        if (error != QueuePair.POSTED) {
+            return error;
+        }
+        slots[head] = kind << KIND_SHIFT | kept;
+        head = head + 1 == slots.length ? 0 : head + 1;
+        outstanding++;
+        count(kind, 1);
+        return error;
+    }
+
+    private void count(int kind, int change) {
+        if (kind != WorkRequestId.DATA) {
+            outstandingControl += change;
+        }
+        if (kind == WorkRequestId.KEEPALIVE) {
+            outstandingKeepalives += change;
+        }
+    }
+
+    /**
+     * Retires a request and all that were posted before it.
+     *
+     * @param slot the slot in its identifier
+     * @return how many bytes of the send ring they kept; 0 also if the request was retired before
+     */
+    int complete(int slot) {
+        int tail = head - outstanding;
+        if (tail < 0) {
+            tail += slots.length;
+        }
+        int age = slot - tail;
+        if (age < 0) {
+            age += slots.length;
+        }
+        if (slot >= slots.length || age >= outstanding) {
+            return 0;
+        }
+        int kept = 0;
+        for (int i = 0; i <= age; i++) {
+            kept += slots[tail] & ImmediateData.MAX_ARGUMENT;
+            count(slots[tail] >>> KIND_SHIFT, -1);
+            tail = tail + 1 == slots.length ? 0 : tail + 1;
+        }
+        outstanding -= age + 1;
+        completed += age + 1;
+        return kept;
+    }
+
+    /**
+     * How many requests are outstanding.
+     *
+     * @return requests, not messages
+     */
+    int outstanding() {
+        return outstanding;
+    }
+
+    /**
+     * Tells whether a keep-alive write is outstanding.
+     *
+     * @return true if one is
+     */
+    boolean hasKeepalive() {
+        return outstandingKeepalives > 0;
+    }
+
+    /**
+     * How many requests have completed.
+     *
+     * @return requests since the start
+     */
+    long completed() {
+        return completed;
+    }
+}

@@ -1,0 +1,142 @@
+package org.rdmasockets.stream;
+
+/**
+ * How many of the peer's posted receives may be used: the credits for data, and a reserve for control messages, which
+ * cost a receive but no credit. C posts exactly as many receives as it gives credits.
+ *
+ * <p>The peer's limit is the number of our data messages that it has dealt with plus its receives. So the difference
+ * between limit and credits at the start is what the peer is known to have taken out of its receive queue; with a
+ * data message went all control messages sent before it.
+ *
+ * <p>A message that finds no receive is tried again after up to 655 ms on InfiniBand and RoCE: there a few
+ * credits stay unused, no more. On iWARP it breaks the connection: there a quarter stays unused (but at least 16, at
+ * most half: C renews credits only after half of them were used), and credit updates are counted against that reserve
+ * until something shows that the peer has taken them out.
+ */
+final class SendWindow {
+    /** The limit is 16 bits wide on the wire, so it is never further ahead than this. */
+    private static final int MAX_AHEAD = 65534;
+    private static final int LIMIT_MASK = 0xFFFF;
+    private static final int MOST_RESERVE_WITH_RETRY = 8;
+    private static final int LEAST_RESERVE_WITHOUT_RETRY = 16;
+    /** What updates leave of the reserve: for SHUTDOWN, DISCONNECT, and updates without which the peer would starve. */
+    private static final int URGENT_CONTROLS = 4;
+
+    private final boolean retry;
+    private int credits;
+    private int reserve;
+    private long sent;
+    private long limit;
+
+    /** Control messages in two generations: those up to a mark, and those after it. */
+    private int markedControls;
+    private int laterControls;
+    /** The marked ones are gone once the peer has taken out more data messages than were sent before the mark, */
+    private long markedSent;
+    private long laterSent;
+    /** or has sent more data messages than we had granted before the mark. */
+    private long markedGranted;
+    private long laterGranted;
+
+    /**
+     * A closed window.
+     *
+     * @param retry true if the device tries again when the peer has no receive
+     */
+    SendWindow(boolean retry) {
+        this.retry = retry;
+    }
+
+    /**
+     * Opens the window.
+     *
+     * @param peerCredits what the private data gave, 1 to 65534
+     */
+    void start(int peerCredits) {
+        credits = peerCredits;
+        limit = peerCredits;
+        int wanted = retry ? Math.min(MOST_RESERVE_WITH_RETRY, peerCredits / 8)
+                : Math.max(LEAST_RESERVE_WITHOUT_RETRY, peerCredits / 4);
+        reserve = Math.min(wanted, peerCredits / 2);
+    }
+
+    /**
+     * Tells whether a data message may be sent.
+     *
+     * @return true if a credit is left beyond the reserve
+     */
+    boolean isOpen() {
+        return sent < limit - reserve;
+    }
+
+    /** Counts a data message that was sent. */
+    void dataSent() {
+        sent++;
+        assert sent <= limit;
+    }
+
+    /**
+     * Takes a new limit. It is 16 bits of a number that only grows, and is at most 65534 ahead of what we sent; one
+     * that fits in no such way has gone backwards, which C never does.
+     *
+     * @param argument the limit as it came; bits above 16 do not count
+     * @return null if all is well, otherwise what the peer did wrong
+     */
+    String raise(int argument) {
+        long raised = limit + (argument - (int) limit & LIMIT_MASK);
+        if (raised - sent > MAX_AHEAD) {
+            return "took credits back (limit " + (argument & LIMIT_MASK) + " after " + (limit & LIMIT_MASK) + ")";
+        }
+        limit = raised;
+        return null;
+    }
+
+    /**
+     * Tells whether an update may be sent that the peer can do without.
+     *
+     * @return false if too many control messages are on their way, as far as we know
+     */
+    boolean allowsUpdate() {
+        return retry || markedControls + laterControls < Math.max(1, reserve - URGENT_CONTROLS);
+    }
+
+    /**
+     * Counts a control message that was sent.
+     *
+     * @param grantedBefore the limit the peer had from us before this message
+     */
+    void controlSent(long grantedBefore) {
+        if (retry) {
+            return;
+        }
+        if (markedControls == 0) {
+            markedControls = 1;
+            markedSent = sent;
+            markedGranted = grantedBefore;
+        } else {
+            laterControls++;
+            laterSent = sent;
+            laterGranted = grantedBefore;
+        }
+    }
+
+    /**
+     * Looks whether the peer has taken control messages out of its receive queue.
+     *
+     * @param received how many data messages the peer has sent
+     */
+    void confirm(long received) {
+        while (markedControls > 0 && (limit - credits > markedSent || received > markedGranted)) {
+            markedControls = laterControls;
+            markedSent = laterSent;
+            markedGranted = laterGranted;
+            laterControls = 0;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "sent=" + sent + " limit=" + limit + " reserve=" + reserve + " controls="
+                + (markedControls + laterControls);
+    }
+}

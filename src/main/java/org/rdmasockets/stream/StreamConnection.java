@@ -1,0 +1,540 @@
+package org.rdmasockets.stream;
+
+import java.net.SocketException;
+import java.util.Objects;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * One end of a byte stream. Completions and other events go in, requests come out, and no method waits: what is not
+ * possible now returns 0, and becomes possible by a later completion.
+ *
+ * <p>Order of life: make it, {@link #postReceives}, connect or accept with {@link #localData}, {@link #start} when the
+ * queue pair can send, then completions, reads and writes; {@link #disconnect} and, once {@link #drained}, or at any
+ * time, {@link #abort}. After abort this object never touches its queue pair and its memory again, so that the owner
+ * may free both; completions that are still on their way may be delivered all the same.
+ *
+ * <p>When {@link #failure} or {@link #peerDisconnected} tell that the connection is over, the owner moves the queue
+ * pair to the error state.
+ *
+ * <p>Threads: not thread-safe; all calls under one lock.
+ */
+public final class StreamConnection {
+    private final MemoryRegion sendRegion;
+    private final MemoryRegion remoteRegion;
+    private final StreamSettings settings;
+    private final SendQueue sendQueue;
+    private final SendBuffer sendBuffer;
+    private final SendWindow window;
+    private final TargetTable targets;
+    private final ReceiveQueue receiveQueue;
+    private final ReceiveBuffer received;
+    private final Closing closing = new Closing();
+    /** Null until {@link #start}. */
+    private PeerTable peerTable;
+    private StreamFailure failure;
+    private boolean aborted;
+
+    /**
+     * One end that is not connected yet. Zeroes the remote region: the table must be empty, and a peer that claims to
+     * have written what it did not write must not make us show it what another connection left there.
+     *
+     * @param queuePair the queue pair, with two send elements, one receive element and the queue depths of the settings
+     * @param sendRegion at least {@link #sendRegionBytes} with LOCAL_WRITE
+     * @param remoteRegion at least {@link #remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE
+     * @param settings the sizes
+     * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
+     * @throws IllegalArgumentException if a region is too small, or the base has low bits
+     */
+    public StreamConnection(QueuePair queuePair, MemoryRegion sendRegion, MemoryRegion remoteRegion,
+            StreamSettings settings, long workRequestIdBase) {
+        if (sendRegion.lengthBytes() < sendRegionBytes(settings)
+                || remoteRegion.lengthBytes() < remoteRegionBytes(settings)) {
+            throw new IllegalArgumentException("regions of " + sendRegion.lengthBytes() + " and "
+                    + remoteRegion.lengthBytes() + " bytes, need " + sendRegionBytes(settings) + " and "
+                    + remoteRegionBytes(settings));
+        }
+        if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
+            throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
+        }
+        this.sendRegion = sendRegion;
+        this.remoteRegion = remoteRegion;
+        this.settings = settings;
+        remoteRegion.segment().fill((byte) 0);
+        sendQueue = new SendQueue(queuePair, sendRegion, settings, workRequestIdBase);
+        sendBuffer = new SendBuffer(sendRegion, settings.sendBufferBytes());
+        window = new SendWindow(settings.receiverNotReadyRetry());
+        targets = new TargetTable(remoteRegion.segment());
+        receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
+        received = new ReceiveBuffer(remoteRegion.segment(), settings);
+    }
+
+    /**
+     * How large the send region must be.
+     *
+     * @param settings the sizes
+     * @return bytes
+     */
+    public static long sendRegionBytes(StreamSettings settings) {
+        return RegionLayout.of(settings).sendBytes();
+    }
+
+    /**
+     * How large the remotely writable region must be.
+     *
+     * @param settings the sizes
+     * @return bytes
+     */
+    public static long remoteRegionBytes(StreamSettings settings) {
+        return RegionLayout.of(settings).remoteBytes();
+    }
+
+    /**
+     * What the peer must know to write to us.
+     *
+     * @return the private data for connect or accept
+     */
+    public ConnectData localData() {
+        return new ConnectData(ConnectData.isNativeBigEndian(), settings.credits(), remoteRegion.address(),
+                remoteRegion.remoteKey(), TargetTable.ENTRIES, remoteRegion.address() + RegionLayout.RING_OFFSET,
+                remoteRegion.remoteKey(), received.halfBytes());
+    }
+
+    /**
+     * Posts all receives; before connect or accept, because the peer may send at once.
+     *
+     * @throws SocketException if the device refuses
+     */
+    public void postReceives() throws SocketException {
+        int error = receiveQueue.postAll();
+        if (error != QueuePair.POSTED) {
+            fail(StreamFailure.post("ibv_post_recv", error));
+            throw failure.exception();
+        }
+    }
+
+    /**
+     * Tells whether this end can talk to a peer; for a server that wants to reject before it accepts.
+     *
+     * @param peer what the peer sent
+     * @throws SocketException if not
+     */
+    public void check(ConnectData peer) throws SocketException {
+        if (!settings.immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
+            throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
+                    + " rsockets messages");
+        }
+    }
+
+    /**
+     * Begins to talk, and lends the second half of the ring. Call it once, when the queue pair can send (connect is
+     * done, or accept has returned) and before the first completion is delivered.
+     *
+     * @param peer what the peer sent
+     * @throws SocketException if this end cannot talk to it
+     */
+    public void start(ConnectData peer) throws SocketException {
+        check(peer);
+        if (peerTable != null) {
+            throw new IllegalStateException("started before");
+        }
+        peerTable = new PeerTable(sendRegion, RegionLayout.of(settings).stagedOffset(), peer);
+        targets.first(peer);
+        window.start(peer.credits());
+        sendControls();
+    }
+
+    /**
+     * Takes a completion of a request that was posted here. Never throws because of what a peer sent.
+     *
+     * @param workRequestId the request
+     * @param status 0, or the device's error number; then only the identifier means something
+     * @param opcode what completed; not needed, the identifier tells it
+     * @param lengthBytes bytes that arrived, for receives
+     * @param hasImmediate true if immediate data came
+     * @param immediate immediate data, in host order
+     */
+    public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
+            boolean hasImmediate, int immediate) {
+        boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
+        if (!receive) {
+            sendBuffer.release(sendQueue.complete(WorkRequestId.index(workRequestId)));
+        }
+        if (status != 0) {
+            if (!isOver()) {
+                fail(StreamFailure.completion(workRequestId, status));
+            }
+        } else if (receive && !aborted) {
+            int slot = WorkRequestId.index(workRequestId);
+            if (!settings.immediateData()) {
+                messageArrived(receiveQueue.message(slot), lengthBytes, lengthBytes == ImmediateData.BYTES, slot);
+            } else {
+                messageArrived(immediate, lengthBytes, hasImmediate, slot);
+            }
+        }
+        sendControls();
+    }
+
+    /** One message, and its receive, which is free again. Order matters: post it first, then give credits. */
+    private void messageArrived(int message, int lengthBytes, boolean complete, int slot) {
+        if (failure == null && !closing.isPeerDisconnected()) {
+            int error = receiveQueue.post(slot);
+            if (error != QueuePair.POSTED) {
+                fail(StreamFailure.post("ibv_post_recv", error));
+            }
+        }
+        String wrong = complete ? apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message";
+        if (wrong != null) {
+            fail(StreamFailure.violation(wrong));
+        }
+    }
+
+    /** Returns what the peer did wrong, or null. Messages after its DISCONNECT mean nothing. */
+    private String apply(int message, int lengthBytes) {
+        if (closing.isPeerDisconnected()) {
+            return null;
+        }
+        int argument = ImmediateData.argument(message);
+        int operation = ImmediateData.operation(message);
+        switch (operation) {
+            case ImmediateData.DATA, ImmediateData.MAP -> {
+                return dataArrived(operation == ImmediateData.DATA ? argument : 0);
+            }
+            case ImmediateData.UPDATE -> {
+                return updateArrived(argument, lengthBytes);
+            }
+            case ImmediateData.CONTROL -> {
+                closing.received(argument);
+                return null;
+            }
+            default -> {
+                // C would take 1, 3 and 5 for data, but never sends them.
+                return "sent a message with the unknown operation " + operation;
+            }
+        }
+    }
+
+    /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
+    private String dataArrived(int bytes) {
+        if (closing.isInputEnded()) {
+            return null;
+        }
+        String wrong = received.messageArrived();
+        if (wrong == null) {
+            wrong = received.dataArrived(bytes);
+        }
+        window.confirm(received.received());
+        return wrong;
+    }
+
+    /** Updates matter after the peer's SHUTDOWN, too: our direction is open. */
+    private String updateArrived(int limit, int lengthBytes) {
+        String wrong = window.raise(limit);
+        window.confirm(received.received());
+        if (wrong != null) {
+            return wrong;
+        }
+        if (!settings.immediateData()) {
+            return targets.adopt(false);
+        }
+        return switch (lengthBytes) {
+            case 0 -> null;
+            case TargetTable.ENTRY_BYTES -> targets.adopt(true);
+            default -> "announced a chunk with " + lengthBytes + " bytes";
+        };
+    }
+
+    /** The connection manager says that the peer is gone. Data that arrived before may be delivered after this. */
+    public void onDisconnected() {
+        if (!isOver()) {
+            fail(StreamFailure.reset("the connection manager reported a disconnect that the peer had not announced"));
+        }
+    }
+
+    /**
+     * Something else ended the connection, such as a deadline or a removed device.
+     *
+     * @param cause why
+     */
+    public void onFailure(StreamFailure cause) {
+        fail(Objects.requireNonNull(cause));
+    }
+
+    /** The first failure is the one that counts, but after a violation nothing may be read. */
+    private void fail(StreamFailure cause) {
+        if (!aborted && (failure == null || cause.violation() && !failure.violation())) {
+            failure = cause;
+        }
+    }
+
+    /** True when errors are to be expected: the peer has left, or everything was said and confirmed. */
+    private boolean isOver() {
+        return aborted || closing.isPeerDisconnected() || closing.isFinished() && sendQueue.outstanding() == 0;
+    }
+
+    private boolean isSilent() {
+        return peerTable == null || failure != null || aborted;
+    }
+
+    /** Posts what is due to the peer, as far as slots allow. */
+    private void sendControls() {
+        while (!isSilent()) {
+            int control = closing.due();
+            int error;
+            if (control != Closing.NOTHING) {
+                if (!sendQueue.hasControlSlot(false)) {
+                    return;
+                }
+                window.controlSent(received.granted());
+                error = sendQueue.postMessage(WorkRequestId.CONTROL, ImmediateData.control(control));
+                closing.sent(control);
+            } else if (isUpdateDue()) {
+                if (!mayUpdate()) {
+                    return;
+                }
+                error = sendUpdate();
+            } else {
+                return;
+            }
+            if (error != QueuePair.POSTED) {
+                fail(StreamFailure.post("ibv_post_send", error));
+            }
+        }
+    }
+
+    private boolean isUpdateDue() {
+        return !closing.isFinished() && !closing.isInputEnded() && (received.isHalfDue() || received.areCreditsDue());
+    }
+
+    private boolean mayUpdate() {
+        return sendQueue.hasControlSlot(received.isHalfDue()) && (window.allowsUpdate() || received.isPeerStarved());
+    }
+
+    private int sendUpdate() {
+        window.controlSent(received.granted());
+        if (!received.isHalfDue()) {
+            return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
+        }
+        long staged = peerTable.stage(remoteRegion.address() + received.nextHalfOffset(), remoteRegion.remoteKey(),
+                received.halfBytes());
+        received.lendHalf();
+        sendQueue.begin(WorkRequestId.UPDATE, peerTable.nextAddress(), peerTable.key())
+                .add(sendRegion, staged, TargetTable.ENTRY_BYTES);
+        return sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0,
+                ImmediateData.update(received.grant()));
+    }
+
+    /**
+     * Reads what is there.
+     *
+     * @param bytes where to
+     * @param offset the first
+     * @param length most bytes
+     * @return how many bytes were read; 0 if nothing is there now, or length is 0; -1 at the end of the stream
+     * @throws SocketException if the connection broke and all that arrived before was read; "Connection reset", or what
+     *         the peer did wrong
+     */
+    public int read(byte[] bytes, int offset, int length) throws SocketException {
+        Objects.checkFromIndexSize(offset, length, bytes.length);
+        if (failure != null && failure.violation()) {
+            throw failure.exception();
+        }
+        if (length == 0 || aborted) {
+            return aborted ? -1 : 0;
+        }
+        int count = received.read(bytes, offset, length);
+        if (count > 0) {
+            sendControls();
+            return count;
+        }
+        if (closing.isInputEnded() || closing.isInputShut()) {
+            return -1;
+        }
+        if (failure != null) {
+            throw failure.exception();
+        }
+        return 0;
+    }
+
+    /**
+     * Writes as much as can be taken now. What was taken is copied and posted.
+     *
+     * @param bytes where from
+     * @param offset the first
+     * @param length how many
+     * @return how many bytes were taken; 0 if none can be taken now, or length is 0
+     * @throws SocketException if the connection broke: "Connection reset", or what the peer did wrong; or if this
+     *         direction is over: "Broken pipe"
+     */
+    public int write(byte[] bytes, int offset, int length) throws SocketException {
+        Objects.checkFromIndexSize(offset, length, bytes.length);
+        int taken = 0;
+        while (taken < length && canSend()) {
+            int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
+                    Math.min(targets.room(), sendBuffer.free()));
+            send(bytes, offset + taken, count);
+            taken += count;
+        }
+        if (failure != null) {
+            throw failure.exception();
+        }
+        if (isOutputOver()) {
+            throw new SocketException(StreamFailure.BROKEN_PIPE);
+        }
+        return taken;
+    }
+
+    private void send(byte[] bytes, int offset, int count) {
+        SendRequest request = sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key());
+        sendBuffer.place(bytes, offset, count, request);
+        int kept = sendQueue.isInline(count) ? 0 : count;
+        sendBuffer.keep(kept);
+        // Before the post: from then on, the peer may write the entry anew.
+        targets.take(count);
+        window.dataSent();
+        int error = sendQueue.finish(WorkRequestId.DATA, count, kept, ImmediateData.data(count));
+        if (error != QueuePair.POSTED) {
+            fail(StreamFailure.post("ibv_post_send", error));
+        }
+    }
+
+    private boolean canSend() {
+        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot() && window.isOpen() && targets.room() > 0
+                && sendBuffer.hasRoom();
+    }
+
+    private boolean isOutputOver() {
+        return aborted || closing.isOutputShut() || closing.isPeerDisconnected();
+    }
+
+    /**
+     * Tells whether {@link #read} of at least one byte would do something.
+     *
+     * @return true if it would read, tell the end or throw
+     */
+    public boolean readable() {
+        return received.available() > 0 || closing.isInputEnded() || closing.isInputShut() || failure != null
+                || aborted;
+    }
+
+    /**
+     * Tells whether {@link #write} of at least one byte would do something.
+     *
+     * @return true if it would take a byte or throw
+     */
+    public boolean writable() {
+        return canSend() || failure != null || isOutputOver();
+    }
+
+    /**
+     * How much can be read now.
+     *
+     * @return bytes, 0 after a violation
+     */
+    public int available() {
+        return aborted || failure != null && failure.violation() ? 0 : received.available();
+    }
+
+    /**
+     * Tells whether a message to the peer waits for a free slot, so that a send completion matters also to a reader.
+     *
+     * @return true if a credit update, SHUTDOWN or DISCONNECT is due
+     */
+    public boolean creditOwed() {
+        return !isSilent() && (closing.due() != Closing.NOTHING || isUpdateDue());
+    }
+
+    /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
+    public void shutdownInput() {
+        closing.shutInput();
+        received.discard();
+        sendControls();
+    }
+
+    /** Writes no more: the peer is told after everything that was written. */
+    public void shutdownOutput() {
+        closing.shutOutput();
+        sendControls();
+    }
+
+    /** Reads and writes no more: the peer is told after everything that was written. See {@link #drained}. */
+    public void disconnect() {
+        closing.shutOutput();
+        shutdownInput();
+    }
+
+    /** Stops: nothing more is posted or touched. The peer learns of it when the owner ends the queue pair. */
+    public void abort() {
+        aborted = true;
+    }
+
+    /** Asks the peer's device for a sign of life, unless such a question or too much else is under way. */
+    public void keepalive() {
+        if (isSilent() || closing.isFinished() || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
+            return;
+        }
+        int error = sendQueue.postKeepalive();
+        if (error != QueuePair.POSTED) {
+            fail(StreamFailure.post("ibv_post_send", error));
+        }
+    }
+
+    /**
+     * Tells whether nothing is left to wait for before the queue pair may go.
+     *
+     * @return true if everything written and the last message about it have completed, or never will
+     */
+    public boolean drained() {
+        return failure != null || isOver()
+                || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
+    }
+
+    /**
+     * Tells whether the peer has said that it is gone; its queue pair is, or will be at once.
+     *
+     * @return true after its DISCONNECT
+     */
+    public boolean peerDisconnected() {
+        return closing.isPeerDisconnected();
+    }
+
+    /**
+     * Why the connection broke.
+     *
+     * @return the failure, or null if it did not break
+     */
+    public StreamFailure failure() {
+        return failure;
+    }
+
+    /**
+     * How many send requests are outstanding; a deadline applies to the oldest.
+     *
+     * @return 0 or more
+     */
+    public int outstandingSends() {
+        return sendQueue.outstanding();
+    }
+
+    /**
+     * How many send requests have completed; a deadline starts anew when this grows.
+     *
+     * @return requests since the start
+     */
+    public long completedSends() {
+        return sendQueue.completed();
+    }
+
+    /**
+     * The state, for a log line.
+     *
+     * @return counters and flags
+     */
+    @Override
+    public String toString() {
+        return "outstanding=" + sendQueue.outstanding() + " " + window + " target=" + targets.room() + " " + received
+                + " " + closing + (failure == null ? "" : " failure=" + failure.detail());
+    }
+}

@@ -1,0 +1,98 @@
+package org.rdmasockets.stream;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.util.Objects;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+
+/**
+ * Why a connection broke.
+ *
+ * @param message what the application sees, in the JDK's words where it has some
+ * @param detail what went wrong, for the log and as the cause of the exception
+ * @param violation true if the peer broke the protocol, so that nothing it sent may be read any more
+ */
+public record StreamFailure(String message, String detail, boolean violation) {
+    /** The JDK's text for a connection that broke. */
+    public static final String CONNECTION_RESET = "Connection reset";
+    /** The JDK's text for writing where nobody reads any more. */
+    public static final String BROKEN_PIPE = "Broken pipe";
+
+    /**
+     * Checks that there is a text.
+     */
+    public StreamFailure {
+        Objects.requireNonNull(message);
+        Objects.requireNonNull(detail);
+    }
+
+    /**
+     * The peer or the way to it is gone. What arrived before can still be read.
+     *
+     * @param detail what showed it
+     * @return a failure that reads "Connection reset"
+     */
+    public static StreamFailure reset(String detail) {
+        return new StreamFailure(CONNECTION_RESET, detail, false);
+    }
+
+    /**
+     * Something that is not the peer's doing, such as a deadline or a removed device. What arrived before can still be
+     * read.
+     *
+     * @param message what the application is to see
+     * @param detail what went wrong
+     * @return the failure
+     */
+    public static StreamFailure of(String message, String detail) {
+        return new StreamFailure(message, detail, false);
+    }
+
+    /**
+     * The peer broke the protocol.
+     *
+     * @param what what it did
+     * @return the failure
+     */
+    static StreamFailure violation(String what) {
+        return new StreamFailure("rsockets protocol violated by the peer: " + what, what, true);
+    }
+
+    /**
+     * A work request failed. No status accuses the peer: one that was killed answers "access refused", too, because its
+     * memory goes before its queue pair.
+     *
+     * @param workRequestId which one
+     * @param status the device's number, not 0
+     * @return the failure
+     */
+    static StreamFailure completion(long workRequestId, int status) {
+        return reset(WorkRequestId.name(workRequestId) + " failed: " + WorkCompletionStatus.of(status) + " (" + status
+                + ")");
+    }
+
+    /**
+     * A work request could not be posted.
+     *
+     * @param call the C call
+     * @param errorNumber what it returned
+     * @return the failure
+     */
+    static StreamFailure post(String call, int errorNumber) {
+        return reset(call + " failed: " + Errno.of(errorNumber) + " (" + errorNumber + ")");
+    }
+
+    /**
+     * The exception for the application, a new one each time.
+     *
+     * @return an exception with {@link #message()}, caused by {@link #detail()}
+     */
+    public SocketException exception() {
+        SocketException exception = new SocketException(message);
+        if (!violation) {
+            exception.initCause(new IOException(detail));
+        }
+        return exception;
+    }
+}

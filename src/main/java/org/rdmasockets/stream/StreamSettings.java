@@ -1,0 +1,120 @@
+package org.rdmasockets.stream;
+
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Device;
+
+/**
+ * Sizes of a connection and what its device can do.
+ *
+ * @param immediateData true for InfiniBand and RoCE: a write carries its message; false for iWARP: a send follows it
+ * @param emptyReceive true if receives need no memory; meant for {@code immediateData} only
+ * @param receiverNotReadyRetry true if a message without a posted receive is tried again, false if it breaks the
+ *        connection
+ * @param maxSends depth of the send queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
+ * @param maxReceives depth of the receive queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
+ * @param sendBufferBytes size of the send ring, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}
+ * @param receiveBufferBytes size of the receive ring, even, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}; the
+ *        peer is lent two halves
+ * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
+ */
+public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry, int maxSends,
+        int maxReceives, int sendBufferBytes, int receiveBufferBytes, int maxWriteBytes) {
+    /** Least depth of a queue, as in C. */
+    public static final int MIN_QUEUE = 16;
+    /** Greatest depth of a queue: credits are 16 bits wide on the wire. */
+    public static final int MAX_QUEUE = 65534;
+    /** Least size of a ring in bytes. */
+    public static final int MIN_BUFFER_BYTES = 1024;
+    /** Greatest size of a ring in bytes. */
+    public static final int MAX_BUFFER_BYTES = 1 << 30;
+    /** Depth of the send queue unless the application says otherwise; it is not visible to the peer. */
+    public static final int DEFAULT_SENDS = 64;
+    /** Depth of the receive queue unless the application says otherwise. */
+    public static final int DEFAULT_RECEIVES = 128;
+    /** Size of either ring in bytes unless the application says otherwise, as in C. */
+    public static final int DEFAULT_BUFFER_BYTES = 128 * 1024;
+
+    /** Largest write on devices that do the transfer inside the post: more would hold the caller for milliseconds. */
+    private static final int SOFTWARE_WRITE_BYTES = 64 * 1024;
+    /** Receives that the peer gets no credit for, so that its control messages always find one. */
+    private static final int CONTROL_RECEIVES = 16;
+    /** Ring sizes chosen by {@link #withBuffers} are multiples of this, so that both halves begin on a cache line. */
+    private static final int BUFFER_STEP = 128;
+
+    /**
+     * Checks the sizes.
+     *
+     * @throws IllegalArgumentException if a size is out of its range
+     */
+    public StreamSettings {
+        check("maxSends", maxSends, MIN_QUEUE, MAX_QUEUE);
+        check("maxReceives", maxReceives, MIN_QUEUE, MAX_QUEUE);
+        check("sendBufferBytes", sendBufferBytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        check("receiveBufferBytes", receiveBufferBytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        check("maxWriteBytes", maxWriteBytes, 1, ImmediateData.MAX_ARGUMENT);
+        if (receiveBufferBytes % 2 != 0) {
+            throw new IllegalArgumentException("receiveBufferBytes must be even: " + receiveBufferBytes);
+        }
+    }
+
+    private static void check(String name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(name + " must be " + least + " to " + most + ": " + value);
+        }
+    }
+
+    /**
+     * The defaults for a device.
+     *
+     * @param device where the connection will be
+     * @param maxMessageBytes what its port can send at once (see {@code PortAttributes})
+     * @return default sizes
+     */
+    public static StreamSettings forDevice(Device device, long maxMessageBytes) {
+        long mostBytes = device.supports(Capability.SOFTWARE_TRANSFER) ? SOFTWARE_WRITE_BYTES : maxMessageBytes;
+        return new StreamSettings(device.supports(Capability.IMMEDIATE_DATA), device.supports(Capability.EMPTY_RECEIVE),
+                device.supports(Capability.RECEIVER_NOT_READY_RETRY), DEFAULT_SENDS, DEFAULT_RECEIVES,
+                DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT));
+    }
+
+    /**
+     * The same with other queues; values out of range become the nearest that is in range.
+     *
+     * @param sends depth of the send queue
+     * @param receives depth of the receive queue
+     * @return new settings
+     */
+    public StreamSettings withQueues(int sends, int receives) {
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry,
+                Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
+                receiveBufferBytes, maxWriteBytes);
+    }
+
+    /**
+     * The same with other rings; values out of range become the nearest that is in range, others are rounded up a
+     * little.
+     *
+     * @param sendBytes size of the send ring
+     * @param receiveBytes size of the receive ring
+     * @return new settings
+     */
+    public StreamSettings withBuffers(int sendBytes, int receiveBytes) {
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, maxSends, maxReceives,
+                bufferBytes(sendBytes), bufferBytes(receiveBytes), maxWriteBytes);
+    }
+
+    private static int bufferBytes(int wanted) {
+        int inRange = Math.clamp(wanted, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        return (inRange + BUFFER_STEP - 1) / BUFFER_STEP * BUFFER_STEP;
+    }
+
+    /**
+     * How many data messages the peer may send ahead. Fewer than the posted receives: control messages take a receive
+     * but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP.
+     *
+     * @return credits, at least half of {@link #maxReceives()}
+     */
+    public int credits() {
+        return maxReceives - Math.min(CONTROL_RECEIVES, maxReceives / 2);
+    }
+}
