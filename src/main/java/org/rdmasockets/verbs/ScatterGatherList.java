@@ -7,6 +7,7 @@ public final class ScatterGatherList {
     private final long[] addresses;
     private final int[] lengths;
     private final int[] keys;
+    private final MemoryRegion[] regions;
     private int count;
 
     /** An empty list with room for at least one element. */
@@ -17,6 +18,7 @@ public final class ScatterGatherList {
         addresses = new long[capacity];
         lengths = new int[capacity];
         keys = new int[capacity];
+        regions = new MemoryRegion[capacity];
     }
 
     /** Forgets all elements. */
@@ -31,6 +33,7 @@ public final class ScatterGatherList {
         addresses[count] = region.address() + offsetBytes;
         lengths[count] = lengthBytes;
         keys[count] = region.localKey();
+        regions[count] = region;
         count++;
     }
 
@@ -71,6 +74,16 @@ public final class ScatterGatherList {
      */
     public int key(int index) {
         return keys[index];
+    }
+
+    /**
+     * The region of a piece, which keeps its memory reachable as long as the request is not filled anew.
+     *
+     * @param index 0 to {@link #count()} - 1
+     * @return the region that was added
+     */
+    public MemoryRegion region(int index) {
+        return regions[index];
     }
 
     /**

@@ -1,0 +1,49 @@
+package org.rdmasockets.provider;
+
+import java.util.List;
+import org.rdmasockets.provider.ibverbs.IbverbsProvider;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** The providers of verbs, each one object for the whole process. */
+public final class Providers {
+    private static final VerbsProvider IBVERBS = new IbverbsProvider();
+
+    private Providers() {
+    }
+
+    /**
+     * Verbs over libibverbs and librdmacm. The provider is there even if the libraries are not: ask it for its
+     * {@link VerbsProvider#unavailability()}.
+     *
+     * @return the provider of the process
+     */
+    public static VerbsProvider ibverbs() {
+        return IBVERBS;
+    }
+
+    /**
+     * All providers.
+     *
+     * @return all of them, available or not
+     */
+    public static List<VerbsProvider> all() {
+        return List.of(IBVERBS);
+    }
+
+    /**
+     * Finds a provider by the name that settings use.
+     *
+     * @param name a provider's name, such as {@code ibverbs}
+     * @return the provider
+     * @throws IllegalArgumentException if there is none of that name
+     */
+    public static VerbsProvider named(String name) {
+        for (VerbsProvider provider : all()) {
+            if (provider.name().equals(name)) {
+                return provider;
+            }
+        }
+        throw new IllegalArgumentException("no verbs provider is named " + name + "; there are "
+                + all().stream().map(VerbsProvider::name).toList());
+    }
+}

@@ -1,0 +1,23 @@
+package org.rdmasockets.provider.ibverbs;
+
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.VerbsException;
+
+/** What is done to file descriptors. */
+final class Descriptors {
+    private Descriptors() {
+    }
+
+    /**
+     * Makes reads return EAGAIN when there is nothing: {@code ibv_get_cq_event} and {@code rdma_get_cm_event} cannot be
+     * interrupted otherwise.
+     *
+     * @param descriptor an open descriptor
+     * @throws VerbsException if it is not open
+     */
+    static void makeNonBlocking(int descriptor) throws VerbsException {
+        String text = "descriptor=" + descriptor;
+        int flags = ControlCalls.FCNTL.number(text, descriptor, rdma_h.F_GETFL(), 0);
+        ControlCalls.FCNTL.number(text, descriptor, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK());
+    }
+}

@@ -1,0 +1,28 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.MemorySegment;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Calls of functions that destroy. Their failure has nobody to go to: {@code close()} does not throw. */
+final class Destruction {
+    private static final Logger LOG = LoggerFactory.getLogger(Destruction.class);
+
+    private Destruction() {
+    }
+
+    /**
+     * Destroys a native object.
+     *
+     * @param call the C function
+     * @param object its only argument
+     * @return whether it was destroyed; if not, that was logged and the object stays until the process ends
+     */
+    static boolean check(ControlCall call, MemorySegment object) {
+        int error = call.error(object);
+        if (error != 0) {
+            LOG.warn("{}; the native object stays until this process ends", call.failure(error, "").getMessage());
+        }
+        return error == 0;
+    }
+}

@@ -1,0 +1,204 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.ibverbs.generated.ibv_qp;
+import org.rdmasockets.provider.ibverbs.generated.ibv_qp_attr;
+import org.rdmasockets.provider.ibverbs.generated.ibv_qp_init_attr;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ScatterGatherList;
+import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A queue pair over {@code ibv_qp}. The monitor is held during a post, so that posts are executed one by one. */
+final class IbverbsQueuePair extends NativeHandle implements QueuePair {
+    private static final int ESHUTDOWN = Errno.ESHUTDOWN.number();
+    private static final int EINVAL = Errno.EINVAL.number();
+    private static final int EOPNOTSUPP = Errno.EOPNOTSUPP.number();
+
+    private final IbverbsDevice device;
+    private final QueuePairParents parents;
+    /** The connection it belongs to, or null. */
+    private final RdmacmIdentifier identifier;
+    private final QueuePairConfig config;
+    private final MemorySegment queuePair;
+    private final int number;
+    private final int maxInlineBytes;
+    /** Guarded by this. */
+    private final WorkRequestBlock requests;
+
+    /**
+     * A queue pair that exists.
+     *
+     * @param parents what it holds
+     * @param identifier the connection it belongs to, or null
+     * @param config what was asked for
+     * @param queuePair the {@code ibv_qp}
+     * @param maxInlineBytes what was granted
+     */
+    IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairConfig config,
+            MemorySegment queuePair, int maxInlineBytes) {
+        this.device = (IbverbsDevice) parents.domain().device();
+        this.parents = parents;
+        this.identifier = identifier;
+        this.config = config;
+        this.queuePair = queuePair;
+        this.maxInlineBytes = maxInlineBytes;
+        number = ibv_qp.qp_num(queuePair);
+        requests = new WorkRequestBlock(config.maxSendElements(), config.maxReceiveElements());
+    }
+
+    @Override
+    public int number() {
+        return number;
+    }
+
+    @Override
+    public QueuePairConfig config() {
+        return config;
+    }
+
+    @Override
+    public int maxInlineBytes() {
+        return maxInlineBytes;
+    }
+
+    @Override
+    public int postSend(SendRequest request) {
+        synchronized (this) {
+            if (isClosedLocked()) {
+                return ESHUTDOWN;
+            }
+            int refusal = refusal(request);
+            if (refusal != POSTED) {
+                return refusal;
+            }
+            requests.fill(request);
+            if (!request.isInline()) {
+                return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+                        requests.badAddress());
+            }
+            return postInline(request.elements());
+        }
+    }
+
+    /** Why the device must not even see the request, or {@link #POSTED}. */
+    private int refusal(SendRequest request) {
+        boolean able = switch (request.opcode()) {
+            case SEND_WITH_IMMEDIATE, WRITE_WITH_IMMEDIATE -> device.supports(Capability.IMMEDIATE_DATA);
+            case COMPARE_AND_SWAP, FETCH_AND_ADD -> device.supports(Capability.ATOMICS);
+            case SEND, WRITE, READ -> true;
+        };
+        if (!able) {
+            return EOPNOTSUPP;
+        }
+        boolean tooLong = request.isInline() && request.elements().totalBytes() > maxInlineBytes;
+        return tooLong || !requests.fits(request) ? EINVAL : POSTED;
+    }
+
+    /** The processor copies inline data during the post, without asking for a key: the regions are held meanwhile. */
+    private int postInline(ScatterGatherList elements) {
+        int held = 0;
+        try {
+            while (held < elements.count()) {
+                if (!(elements.region(held) instanceof IbverbsMemoryRegion region) || !region.tryEnter()) {
+                    return EINVAL;
+                }
+                held++;
+            }
+            return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+                    requests.badAddress());
+        } finally {
+            while (held > 0) {
+                held--;
+                ((IbverbsMemoryRegion) elements.region(held)).leave();
+            }
+        }
+    }
+
+    @Override
+    public int postReceive(ReceiveRequest request) {
+        synchronized (this) {
+            if (isClosedLocked()) {
+                return ESHUTDOWN;
+            }
+            if (!requests.fits(request)) {
+                return EINVAL;
+            }
+            requests.fill(request);
+            return IbverbsCalls.post(device.postReceive(), queuePair.address(), requests.receiveAddress(),
+                    requests.badAddress());
+        }
+    }
+
+    @Override
+    public QueuePairState queryState() throws VerbsException {
+        enter(ControlCalls.IBV_QUERY_QP);
+        try (Arena arena = Arena.ofConfined()) {
+            if (!device.supports(Capability.QUERY_STATE)) {
+                return QueuePairState.UNKNOWN;
+            }
+            MemorySegment attr = ibv_qp_attr.allocate(arena);
+            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, rdma_h.IBV_QP_STATE(),
+                    ibv_qp_init_attr.allocate(arena));
+            int state = ibv_qp_attr.qp_state(attr);
+            QueuePairState[] states = QueuePairState.values();
+            return state >= 0 && state < states.length ? states[state] : QueuePairState.UNKNOWN;
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void modify(QueuePairAttributes attributes) throws VerbsException {
+        enter(ControlCalls.IBV_MODIFY_QP);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_qp_attr.allocate(arena);
+            int mask = ModifyAttributes.fill(attr, attributes);
+            ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", " + attributes, queuePair, attr, mask);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void fail() throws VerbsException {
+        if (!tryEnter()) {
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_qp_attr.allocate(arena);
+            ibv_qp_attr.qp_state(attr, rdma_h.IBV_QPS_ERR());
+            ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", state=ERROR", queuePair, attr, rdma_h.IBV_QP_STATE());
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    String what() {
+        return "queue pair";
+    }
+
+    @Override
+    void destroy() {
+        if (identifier != null) {
+            identifier.detachQueuePair();
+        }
+        boolean destroyed = Destruction.check(ControlCalls.IBV_DESTROY_QP, queuePair);
+        requests.free();
+        if (destroyed) {
+            parents.release(true);
+        }
+        if (identifier != null) {
+            identifier.release();
+        }
+    }
+}

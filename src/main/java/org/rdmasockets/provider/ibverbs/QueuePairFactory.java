@@ -1,0 +1,115 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.ibverbs.generated.ibv_qp_cap;
+import org.rdmasockets.provider.ibverbs.generated.ibv_qp_init_attr;
+import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.DeviceAttributes;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Makes queue pairs: by {@code rdma_create_qp} for an identifier, else by {@code ibv_create_qp}. */
+final class QueuePairFactory {
+    private QueuePairFactory() {
+    }
+
+    /**
+     * Makes a reliable connected queue pair.
+     *
+     * @param domain its protection domain
+     * @param identifier the connection it belongs to, entered by the caller, or null
+     * @param config sizes and completion queues
+     * @return a new queue pair
+     * @throws VerbsException if the device refuses, or a completion queue has no room
+     */
+    static IbverbsQueuePair create(IbverbsProtectionDomain domain, RdmacmIdentifier identifier, QueuePairConfig config)
+            throws VerbsException {
+        ControlCall call = identifier == null ? ControlCalls.IBV_CREATE_QP : ControlCalls.RDMA_CREATE_QP;
+        IbverbsDevice device = (IbverbsDevice) domain.device();
+        checkLimits(call, device, config);
+        if (identifier == null && !device.supports(Capability.MANUAL_CONNECT)) {
+            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device, "this device's queue "
+                    + "pairs are connected by the connection manager alone (Capability.MANUAL_CONNECT)");
+        }
+        QueuePairParents parents = new QueuePairParents(domain, config);
+        boolean created = false;
+        try (Arena arena = Arena.ofConfined()) {
+            parents.acquire(call);
+            MemorySegment attr = ibv_qp_init_attr.allocate(arena);
+            MemorySegment pointer = create(parents, identifier, config, attr);
+            created = true;
+            int inlineBytes = ibv_qp_cap.max_inline_data(ibv_qp_init_attr.cap(attr));
+            return new IbverbsQueuePair(parents, identifier, config, pointer, inlineBytes);
+        } finally {
+            if (!created) {
+                parents.release(false);
+            }
+        }
+    }
+
+    private static void checkLimits(ControlCall call, IbverbsDevice device, QueuePairConfig config)
+            throws VerbsException {
+        DeviceAttributes limits = device.attributes();
+        if (Math.max(config.maxSends(), config.maxReceives()) > limits.maxWorkRequests()
+                || Math.max(config.maxSendElements(), config.maxReceiveElements()) > limits.maxScatterGather()) {
+            throw new VerbsException(call.name(), Errno.EINVAL.number(), text(config), "this device's queues have at "
+                    + "most " + limits.maxWorkRequests() + " requests of " + limits.maxScatterGather() + " elements");
+        }
+    }
+
+    private static String text(QueuePairConfig config) {
+        return "maxSends=" + config.maxSends() + ", maxReceives=" + config.maxReceives() + ", maxSendElements="
+                + config.maxSendElements() + ", maxReceiveElements=" + config.maxReceiveElements()
+                + ", maxInlineBytes=" + config.maxInlineBytes();
+    }
+
+    /** No attribute tells how much can be sent inline: asks for half as long as the device finds it too much. */
+    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairConfig config,
+            MemorySegment attr) throws VerbsException {
+        IbverbsDevice device = (IbverbsDevice) parents.domain().device();
+        int inlineBytes = Math.min(config.maxInlineBytes(), device.inlineLimit());
+        while (true) {
+            fill(attr, parents, config, inlineBytes);
+            try {
+                MemorySegment pointer = create(parents, identifier, text(config), attr);
+                if (inlineBytes < config.maxInlineBytes()) {
+                    device.inlineLimit(inlineBytes);
+                }
+                return pointer;
+            } catch (VerbsException e) {
+                if (e.errno() != Errno.EINVAL || inlineBytes == 0) {
+                    throw e;
+                }
+                inlineBytes /= 2;
+            }
+        }
+    }
+
+    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, String text,
+            MemorySegment attr) throws VerbsException {
+        MemorySegment domain = parents.domain().pointer();
+        if (identifier == null) {
+            return ControlCalls.IBV_CREATE_QP.pointer(text, domain, attr);
+        }
+        ControlCalls.RDMA_CREATE_QP.check(text, identifier.pointer(), domain, attr);
+        return rdma_cm_id.qp(identifier.pointer());
+    }
+
+    private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairConfig config, int inlineBytes) {
+        attr.fill((byte) 0);
+        ibv_qp_init_attr.send_cq(attr, parents.sendQueue().pointer());
+        ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue().pointer());
+        ibv_qp_init_attr.qp_type(attr, rdma_h.IBV_QPT_RC());
+        ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
+        MemorySegment cap = ibv_qp_init_attr.cap(attr);
+        ibv_qp_cap.max_send_wr(cap, config.maxSends());
+        ibv_qp_cap.max_recv_wr(cap, config.maxReceives());
+        ibv_qp_cap.max_send_sge(cap, config.maxSendElements());
+        ibv_qp_cap.max_recv_sge(cap, config.maxReceiveElements());
+        ibv_qp_cap.max_inline_data(cap, inlineBytes);
+    }
+}

@@ -1,0 +1,115 @@
+package org.rdmasockets.provider.ibverbs;
+
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * What a queue pair holds while it exists: its protection domain, its completion queues and room in them. Used by one
+ * thread at a time.
+ */
+final class QueuePairParents {
+    private final IbverbsProtectionDomain domain;
+    private final IbverbsCompletionQueue sendQueue;
+    private final IbverbsCompletionQueue receiveQueue;
+    private final int sends;
+    private final int receives;
+    /** How many of the steps of {@link #acquire} were taken. */
+    private int steps;
+
+    /**
+     * Nothing is held yet.
+     *
+     * @param domain the protection domain
+     * @param config sizes and completion queues
+     */
+    QueuePairParents(IbverbsProtectionDomain domain, QueuePairConfig config) {
+        this.domain = domain;
+        this.sendQueue = own(domain, config.sendQueue());
+        this.receiveQueue = own(domain, config.receiveQueue());
+        this.sends = config.maxSends();
+        this.receives = config.maxReceives();
+    }
+
+    private static IbverbsCompletionQueue own(IbverbsProtectionDomain domain, Object queue) {
+        if (!(queue instanceof IbverbsCompletionQueue own) || own.device() != domain.device()) {
+            throw new IllegalArgumentException("the completion queue belongs to another device");
+        }
+        return own;
+    }
+
+    /** The queue for completions of sends. */
+    IbverbsCompletionQueue sendQueue() {
+        return sendQueue;
+    }
+
+    /** The queue for completions of receives. */
+    IbverbsCompletionQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    /** The protection domain. */
+    IbverbsProtectionDomain domain() {
+        return domain;
+    }
+
+    /**
+     * Holds all; on failure {@link #release} gives back what was held by then.
+     *
+     * @param call the C function about to be called
+     * @throws VerbsException if something is closed, or a completion queue has no room
+     */
+    void acquire(ControlCall call) throws VerbsException {
+        domain.retain(call);
+        steps++;
+        sendQueue.retain(call);
+        steps++;
+        receiveQueue.retain(call);
+        steps++;
+        reserve(call, sendQueue, sends, "maxSends");
+        steps++;
+        reserve(call, receiveQueue, receives, "maxReceives");
+        steps++;
+    }
+
+    private static void reserve(ControlCall call, IbverbsCompletionQueue queue, int count, String what)
+            throws VerbsException {
+        if (!queue.tryReserve(count)) {
+            throw new VerbsException(call.name(), Errno.ENOSPC.number(), what + "=" + count + ", unreserved="
+                    + queue.unreservedEntries() + ", entries=" + queue.entries(),
+                    "the completion queue has no room for this queue pair's completions: use another one");
+        }
+    }
+
+    /**
+     * Gives back what is held.
+     *
+     * @param used whether the queue pair existed, so that completions of it may still be in the queues
+     */
+    void release(boolean used) {
+        if (steps >= 5) {
+            giveBack(receiveQueue, receives, used);
+        }
+        if (steps >= 4) {
+            giveBack(sendQueue, sends, used);
+        }
+        if (steps >= 3) {
+            receiveQueue.release();
+        }
+        if (steps >= 2) {
+            sendQueue.release();
+        }
+        if (steps >= 1) {
+            domain.release();
+        }
+        steps = 0;
+    }
+
+    private static void giveBack(IbverbsCompletionQueue queue, int count, boolean used) {
+        if (used) {
+            queue.retire(count);
+        } else {
+            queue.unreserve(count);
+        }
+    }
+}

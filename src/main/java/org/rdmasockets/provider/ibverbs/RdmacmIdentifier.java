@@ -1,0 +1,420 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.rdmasockets.provider.ibverbs.generated.rdma_addr;
+import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.provider.ibverbs.generated.rdma_route;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** An identifier over {@code rdma_cm_id}. */
+final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifier {
+    private static final Logger LOG = LoggerFactory.getLogger(RdmacmIdentifier.class);
+    private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
+
+    private final RdmacmConnectionManager manager;
+    private final long number;
+    private final MemorySegment identifier;
+    /** Gets the events, null until one is set; guarded by this. */
+    private ConnectionHandler handler;
+    /** The thread in the handler, or null; guarded by this. */
+    private Thread dispatcher;
+    /** Requests of this listener that no handler has got; guarded by this; null until there is one. */
+    private List<RdmacmIdentifier> requests;
+    /** The queue pair, or null; guarded by this. */
+    private IbverbsQueuePair queuePair;
+    /** Whether a queue pair is being made; guarded by this. */
+    private boolean creatingQueuePair;
+    /** Set once it is known. */
+    private volatile IbverbsDevice device;
+    /** The addresses at the time of close; guarded by this. */
+    private InetSocketAddress lastLocal;
+    private InetSocketAddress lastRemote;
+
+    /**
+     * An identifier that exists; the caller has retained the manager.
+     *
+     * @param manager the parent
+     * @param number its {@code context} field
+     * @param identifier the {@code rdma_cm_id}
+     */
+    RdmacmIdentifier(RdmacmConnectionManager manager, long number, MemorySegment identifier) {
+        this.manager = manager;
+        this.number = number;
+        this.identifier = identifier;
+    }
+
+    /** What its {@code context} field holds. */
+    long number() {
+        return number;
+    }
+
+    /** The {@code rdma_cm_id}, for callers that have entered this. */
+    MemorySegment pointer() {
+        return identifier;
+    }
+
+    @Override
+    public synchronized void handler(ConnectionHandler newHandler) {
+        handler = Objects.requireNonNull(newHandler);
+    }
+
+    /**
+     * Takes a request of this listener into care, before its event is acknowledged. {@link #deliver} hands it to the
+     * handler; if this is closed by then, whoever closes this closes the request.
+     */
+    synchronized void adopt(RdmacmIdentifier request) {
+        if (requests == null) {
+            requests = new ArrayList<>();
+        }
+        requests.add(request);
+    }
+
+    /** Gives an event, which is acknowledged, to the handler; drops it if this is closed. */
+    void deliver(ConnectionEvent event) {
+        ConnectionHandler current;
+        synchronized (this) {
+            if (isClosedLocked() || handler == null) {
+                return;
+            }
+            if (event instanceof ConnectionEvent.ConnectRequest request) {
+                requests.remove((RdmacmIdentifier) request.identifier());
+            }
+            current = handler;
+            dispatcher = Thread.currentThread();
+        }
+        try {
+            current.onEvent(this, event);
+        } catch (RuntimeException | Error e) {
+            LOG.error("the handler of a connection must not throw: event {}", event, e);
+        } finally {
+            synchronized (this) {
+                dispatcher = null;
+                notifyAll();
+            }
+        }
+    }
+
+    @Override
+    public void bind(InetSocketAddress local) throws VerbsException {
+        enter(ControlCalls.RDMA_BIND_ADDR);
+        try (Arena arena = Arena.ofConfined()) {
+            String text = "address=" + text(local);
+            ControlCalls.RDMA_BIND_ADDR.check(text, identifier, SocketAddresses.write(local, arena));
+            boolean needsDevice = !local.getAddress().isAnyLocalAddress();
+            if (needsDevice && rdma_cm_id.verbs(identifier).address() == 0) {
+                // The loopback address binds without a device, and nothing could ever reach it.
+                throw ControlCalls.RDMA_BIND_ADDR.failure(Errno.ENODEV.number(), text);
+            }
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
+        enter(ControlCalls.RDMA_RESOLVE_ADDR);
+        try (Arena arena = Arena.ofConfined()) {
+            ControlCalls.RDMA_RESOLVE_ADDR.check("destination=" + text(destination) + ", timeoutMillis="
+                    + timeoutMillis, identifier, MemorySegment.NULL, SocketAddresses.write(destination, arena),
+                    timeoutMillis);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void resolveRoute(int timeoutMillis) throws VerbsException {
+        enter(ControlCalls.RDMA_RESOLVE_ROUTE);
+        try {
+            ControlCalls.RDMA_RESOLVE_ROUTE.check(peerText() + ", timeoutMillis=" + timeoutMillis, identifier,
+                    timeoutMillis);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public Device device() {
+        if (device == null && tryEnter()) {
+            try {
+                MemorySegment context = rdma_cm_id.verbs(identifier);
+                if (context.address() != 0) {
+                    device = manager.devices().of(context);
+                }
+            } catch (VerbsException e) {
+                LOG.debug("no device of an identifier", e);
+            } finally {
+                leave();
+            }
+        }
+        return device;
+    }
+
+    @Override
+    public int portNumber() {
+        if (!tryEnter()) {
+            return 0;
+        }
+        try {
+            return Byte.toUnsignedInt(rdma_cm_id.port_num(identifier));
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
+        ControlCall call = ControlCalls.RDMA_CREATE_QP;
+        if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
+            throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(), device() == null
+                    ? "resolve or bind the address first: no device is known yet"
+                    : "the protection domain belongs to another device");
+        }
+        enter(call);
+        boolean created = false;
+        try {
+            beginQueuePair(call);
+            retainEntered();
+            IbverbsQueuePair made = QueuePairFactory.create(own, this, config);
+            created = true;
+            endQueuePair(made);
+            return made;
+        } finally {
+            leave();
+            if (!created) {
+                failQueuePair();
+            }
+        }
+    }
+
+    private synchronized void beginQueuePair(ControlCall call) throws VerbsException {
+        if (queuePair != null || creatingQueuePair) {
+            throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(),
+                    "this identifier has a queue pair already");
+        }
+        creatingQueuePair = true;
+    }
+
+    private synchronized void endQueuePair(IbverbsQueuePair made) {
+        queuePair = made;
+        creatingQueuePair = false;
+    }
+
+    /** Undoes what was held for a queue pair that was not made. */
+    private void failQueuePair() {
+        boolean begun;
+        synchronized (this) {
+            begun = creatingQueuePair;
+            creatingQueuePair = false;
+        }
+        if (begun) {
+            release();
+        }
+    }
+
+    /**
+     * Takes the queue pair off, so that it can be destroyed: waits for calls in progress, which may use it, and keeps
+     * {@code rdma_get_cm_event} from finding it.
+     */
+    synchronized void detachQueuePair() {
+        awaitCalls();
+        manager.channelLock().lock();
+        try {
+            rdma_cm_id.qp(identifier, MemorySegment.NULL);
+        } finally {
+            manager.channelLock().unlock();
+        }
+        queuePair = null;
+    }
+
+    @Override
+    public void connect(ConnectionParameters parameters) throws VerbsException {
+        establish(ControlCalls.RDMA_CONNECT, parameters);
+    }
+
+    @Override
+    public void accept(ConnectionParameters parameters) throws VerbsException {
+        establish(ControlCalls.RDMA_ACCEPT, parameters);
+    }
+
+    private void establish(ControlCall call, ConnectionParameters parameters) throws VerbsException {
+        enter(call);
+        try (Arena arena = Arena.ofConfined()) {
+            if (rdma_cm_id.qp(identifier).address() == 0) {
+                throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(),
+                        "make a queue pair for this identifier first");
+            }
+            call.check(peerText() + ", " + parameters, identifier,
+                    ConnectionParameterCodec.write(call, parameters, arena));
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void listen(int backlog) throws VerbsException {
+        enter(ControlCalls.RDMA_LISTEN);
+        try {
+            ControlCalls.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, identifier,
+                    backlog);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void reject(byte[] privateData) throws VerbsException {
+        enter(ControlCalls.RDMA_REJECT);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment data = ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, arena);
+            ControlCalls.RDMA_REJECT.check(peerText() + ", privateDataBytes=" + privateData.length, identifier, data,
+                    (byte) privateData.length);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void disconnect() throws VerbsException {
+        enter(ControlCalls.RDMA_DISCONNECT);
+        try {
+            ControlCalls.RDMA_DISCONNECT.check(peerText(), identifier);
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        if (!tryEnter()) {
+            synchronized (this) {
+                return lastLocal;
+            }
+        }
+        try {
+            return readLocal();
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public InetSocketAddress remoteAddress() {
+        if (!tryEnter()) {
+            synchronized (this) {
+                return lastRemote;
+            }
+        }
+        try {
+            return readRemote();
+        } finally {
+            leave();
+        }
+    }
+
+    private InetSocketAddress readLocal() {
+        InetSocketAddress local = SocketAddresses.read(rdma_addr.src_storage(address()));
+        return local == null ? UNBOUND : local;
+    }
+
+    private InetSocketAddress readRemote() {
+        return SocketAddresses.read(rdma_addr.dst_storage(address()));
+    }
+
+    private MemorySegment address() {
+        return rdma_route.addr(rdma_cm_id.route(identifier));
+    }
+
+    private String peerText() {
+        return "local=" + text(localAddress()) + ", remote=" + text(remoteAddress());
+    }
+
+    private static String text(InetSocketAddress address) {
+        if (address == null) {
+            return "none";
+        }
+        InetAddress host = address.getAddress();
+        return (host == null ? address.getHostString() : host.getHostAddress()) + ":" + address.getPort();
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (!beginClose()) {
+                return;
+            }
+            lastLocal = readLocal();
+            lastRemote = readRemote();
+        }
+        // Posts are refused at once, even while rdma_connect on soft-iWARP keeps the destruction waiting.
+        boolean closing = beginCloseQueuePair();
+        awaitCallsAndHandler();
+        closing |= beginCloseQueuePair();
+        if (closing) {
+            attached().finishClose();
+        }
+        finishClose();
+    }
+
+    private synchronized IbverbsQueuePair attached() {
+        return queuePair;
+    }
+
+    /** Whether the queue pair, if there is one, has to be closed by the caller. */
+    private boolean beginCloseQueuePair() {
+        IbverbsQueuePair attached = attached();
+        return attached != null && attached.beginClose();
+    }
+
+    /** Waits until no call and no handler uses this; a handler that closes its own identifier is not waited for. */
+    private synchronized void awaitCallsAndHandler() {
+        awaitCalls();
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    String what() {
+        return "connection identifier";
+    }
+
+    @Override
+    void destroy() {
+        // Returns when every event of this that was taken is acknowledged, so no more requests can come.
+        Destruction.check(ControlCalls.RDMA_DESTROY_ID, identifier);
+        manager.forget(this);
+        List<RdmacmIdentifier> unclaimed;
+        synchronized (this) {
+            unclaimed = requests == null ? List.of() : List.copyOf(requests);
+            requests = null;
+        }
+        unclaimed.forEach(RdmacmIdentifier::close);
+        manager.release();
+    }
+}

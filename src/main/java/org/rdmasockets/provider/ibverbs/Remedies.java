@@ -1,0 +1,90 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.rdmasockets.verbs.Errno;
+
+/** What a person can do about a failed call. */
+final class Remedies {
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+
+    private Remedies() {
+    }
+
+    /**
+     * The remedy for an error of a call.
+     *
+     * @param call the C function
+     * @param errorNumber positive errno
+     * @return a clause without a full stop, empty if none is known
+     */
+    static String of(String call, int errorNumber) {
+        return switch (Errno.of(errorNumber)) {
+            case ENOMEM -> call.startsWith("ibv_reg_mr") ? memlock() : outOfMemory(call);
+            case ENODEV -> noDevice(call);
+            case EADDRINUSE -> "the port is taken by another RDMA listener, or on iWARP by a TCP socket, because iWARP "
+                    + "shares TCP's ports; take another port";
+            case EADDRNOTAVAIL -> "the address is none of this host's";
+            case ENETUNREACH, EHOSTUNREACH -> "no route leads to the address; a link-local one needs its scope";
+            case EACCES, EPERM -> "this user may not use RDMA; allow reading and writing /dev/infiniband/* "
+                    + "(chmod 666, or the group that owns the files)";
+            case EMFILE -> "this process has too many open files: raise ulimit -n";
+            case ENFILE -> "this system has too many open files: raise the sysctl fs.file-max";
+            case EFAULT -> "the memory is not mapped, or not writable by this process";
+            case EINVAL -> invalid(call);
+            default -> "";
+        };
+    }
+
+    private static String memlock() {
+        return "the memory that may be locked is limited to " + limit("Max locked memory")
+                + ": raise it with ulimit -l, LimitMEMLOCK= of the systemd unit, "
+                + "or memlock in /etc/security/limits.conf";
+    }
+
+    private static String outOfMemory(String call) {
+        return switch (call) {
+            case "ibv_create_cq", "ibv_create_qp", "rdma_create_qp" ->
+                    "the device or the kernel has no more memory or handles: make queues shorter, or close some";
+            case "ibv_alloc_pd" -> "the device has no more protection domains: close some";
+            default -> "the kernel or the device is out of memory or of handles";
+        };
+    }
+
+    private static String noDevice(String call) {
+        return switch (call) {
+            case "rdma_bind_addr", "rdma_resolve_addr", "rdma_resolve_route", "rdma_listen" ->
+                    "no RDMA device for this address; \"rdma link\" lists the devices and their network interfaces";
+            case "rdma_create_event_channel" -> "load the kernel's connection manager: modprobe rdma_ucm";
+            default -> "the device was removed";
+        };
+    }
+
+    private static String invalid(String call) {
+        return switch (call) {
+            case "ibv_reg_mr" -> "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE";
+            case "ibv_modify_qp" -> "the queue pair's state does not allow this change, or an attribute is missing";
+            case "rdma_connect", "rdma_accept", "rdma_reject" -> "the private data may be too long for this transport, "
+                    + "or the identifier is not in the right state";
+            default -> "";
+        };
+    }
+
+    /** A line of /proc/self/limits in words, such as {@code 64 KiB}. */
+    private static String limit(String name) {
+        try {
+            List<String> lines = Files.readAllLines(LIMITS);
+            for (String line : lines) {
+                if (line.startsWith(name)) {
+                    String soft = line.substring(name.length()).strip().split("\\s+")[0];
+                    return soft.equals("unlimited") ? soft : Long.parseLong(soft) / 1024 + " KiB";
+                }
+            }
+        } catch (IOException | NumberFormatException e) {
+            return "an unknown size";
+        }
+        return "an unknown size";
+    }
+}

@@ -1,0 +1,80 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.provider.ibverbs.generated.sockaddr;
+import org.rdmasockets.provider.ibverbs.generated.sockaddr_in;
+import org.rdmasockets.provider.ibverbs.generated.sockaddr_in6;
+
+/** {@code sockaddr_in} and {@code sockaddr_in6}. */
+final class SocketAddresses {
+    private static final int IPV4_BYTES = 4;
+    private static final int IPV6_BYTES = 16;
+
+    private SocketAddresses() {
+    }
+
+    /**
+     * Writes an address. One that is IPv4 mapped into IPv6 is an {@link Inet4Address} in Java already, so it becomes
+     * a {@code sockaddr_in}, which is what the kernel can route.
+     *
+     * @param address a resolved address
+     * @param arena where to
+     * @return a {@code sockaddr}
+     * @throws IllegalArgumentException if the address is unresolved
+     */
+    static MemorySegment write(InetSocketAddress address, Arena arena) {
+        InetAddress host = address.getAddress();
+        if (host == null) {
+            throw new IllegalArgumentException("unresolved address " + address);
+        }
+        byte[] bytes = host.getAddress();
+        if (host instanceof Inet6Address host6) {
+            MemorySegment socket = sockaddr_in6.allocate(arena);
+            sockaddr_in6.sin6_family(socket, (short) rdma_h.AF_INET6());
+            sockaddr_in6.sin6_port(socket, ByteOrders.toNetworkShort(address.getPort()));
+            MemorySegment.copy(bytes, 0, sockaddr_in6.sin6_addr(socket), ValueLayout.JAVA_BYTE, 0, bytes.length);
+            sockaddr_in6.sin6_scope_id(socket, host6.getScopeId());
+            return socket;
+        }
+        MemorySegment socket = sockaddr_in.allocate(arena);
+        sockaddr_in.sin_family(socket, (short) rdma_h.AF_INET());
+        sockaddr_in.sin_port(socket, ByteOrders.toNetworkShort(address.getPort()));
+        MemorySegment.copy(bytes, 0, sockaddr_in.sin_addr(socket), ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return socket;
+    }
+
+    /**
+     * Reads an address.
+     *
+     * @param socket memory that is large enough for any {@code sockaddr}
+     * @return the address, or null if there is none
+     */
+    static InetSocketAddress read(MemorySegment socket) {
+        int family = Short.toUnsignedInt(sockaddr.sa_family(socket));
+        try {
+            if (family == rdma_h.AF_INET()) {
+                byte[] bytes = sockaddr_in.sin_addr(socket).asSlice(0, IPV4_BYTES).toArray(ValueLayout.JAVA_BYTE);
+                return new InetSocketAddress(InetAddress.getByAddress(bytes),
+                        ByteOrders.fromNetwork(sockaddr_in.sin_port(socket)));
+            }
+            if (family == rdma_h.AF_INET6()) {
+                byte[] bytes = sockaddr_in6.sin6_addr(socket).asSlice(0, IPV6_BYTES).toArray(ValueLayout.JAVA_BYTE);
+                int scope = sockaddr_in6.sin6_scope_id(socket);
+                InetAddress host = scope == 0 ? InetAddress.getByAddress(bytes)
+                        : Inet6Address.getByAddress(null, bytes, scope);
+                return new InetSocketAddress(host, ByteOrders.fromNetwork(sockaddr_in6.sin6_port(socket)));
+            }
+            return null;
+        } catch (UnknownHostException e) {
+            throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package org.rdmasockets.provider.ibverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.ibverbs.generated.ibv_recv_wr;
+import org.rdmasockets.provider.ibverbs.generated.ibv_send_wr;
+import org.rdmasockets.provider.ibverbs.generated.ibv_sge;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ScatterGatherList;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * The native form of one send and one receive request of a queue pair, filled anew for each post. The device never sees
+ * it: the library reads it during the call. Guarded by the queue pair.
+ *
+ * <pre>
+ * ibv_send_wr | ibv_sge[sendElements] | ibv_recv_wr | ibv_sge[receiveElements] | bad_wr
+ * </pre>
+ */
+final class WorkRequestBlock {
+    private static final long SEND_BYTES = ibv_send_wr.layout().byteSize();
+    private static final long RECEIVE_BYTES = ibv_recv_wr.layout().byteSize();
+    private static final long SGE_BYTES = ibv_sge.layout().byteSize();
+
+    private static final long SEND_ID = ibv_send_wr.wr_id$offset();
+    private static final long SEND_LIST = ibv_send_wr.sg_list$offset();
+    private static final long SEND_COUNT = ibv_send_wr.num_sge$offset();
+    private static final long SEND_OPCODE = ibv_send_wr.opcode$offset();
+    private static final long SEND_FLAGS = ibv_send_wr.send_flags$offset();
+    private static final long IMMEDIATE = ibv_send_wr.imm_data$offset();
+    private static final long RDMA_ADDRESS = rdma("remote_addr");
+    private static final long RDMA_KEY = rdma("rkey");
+    private static final long ATOMIC_ADDRESS = atomic("remote_addr");
+    private static final long ATOMIC_KEY = atomic("rkey");
+    private static final long ATOMIC_OPERAND = atomic("compare_add");
+    private static final long ATOMIC_SWAP = atomic("swap");
+    private static final long RECEIVE_ID = ibv_recv_wr.wr_id$offset();
+    private static final long RECEIVE_LIST = ibv_recv_wr.sg_list$offset();
+    private static final long RECEIVE_COUNT = ibv_recv_wr.num_sge$offset();
+    private static final long SGE_ADDRESS = ibv_sge.addr$offset();
+    private static final long SGE_LENGTH = ibv_sge.length$offset();
+    private static final long SGE_KEY = ibv_sge.lkey$offset();
+
+    private static final int SIGNALLED = rdma_h.IBV_SEND_SIGNALED();
+    private static final int INLINE = rdma_h.IBV_SEND_INLINE();
+    private static final int FENCED = rdma_h.IBV_SEND_FENCE();
+    private static final int SOLICITED = rdma_h.IBV_SEND_SOLICITED();
+
+    /** {@code enum ibv_wr_opcode} by the ordinal of {@link SendRequest.Opcode}. */
+    private static final int[] OPCODES = new int[SendRequest.Opcode.values().length];
+
+    static {
+        OPCODES[SendRequest.Opcode.SEND.ordinal()] = rdma_h.IBV_WR_SEND();
+        OPCODES[SendRequest.Opcode.SEND_WITH_IMMEDIATE.ordinal()] = rdma_h.IBV_WR_SEND_WITH_IMM();
+        OPCODES[SendRequest.Opcode.WRITE.ordinal()] = rdma_h.IBV_WR_RDMA_WRITE();
+        OPCODES[SendRequest.Opcode.WRITE_WITH_IMMEDIATE.ordinal()] = rdma_h.IBV_WR_RDMA_WRITE_WITH_IMM();
+        OPCODES[SendRequest.Opcode.READ.ordinal()] = rdma_h.IBV_WR_RDMA_READ();
+        OPCODES[SendRequest.Opcode.COMPARE_AND_SWAP.ordinal()] = rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP();
+        OPCODES[SendRequest.Opcode.FETCH_AND_ADD.ordinal()] = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
+    }
+
+    private final MemorySegment block;
+    private final int sendElements;
+    private final int receiveElements;
+
+    /**
+     * Allocates a block; {@link #free} has to follow.
+     *
+     * @param sendElements most elements of a send request
+     * @param receiveElements most elements of a receive
+     */
+    WorkRequestBlock(int sendElements, int receiveElements) {
+        this.sendElements = sendElements;
+        this.receiveElements = receiveElements;
+        block = IbverbsCalls.allocate(badOffset() + JAVA_LONG.byteSize());
+        block.set(JAVA_LONG, SEND_LIST, block.address() + SEND_BYTES);
+        block.set(JAVA_LONG, receiveOffset() + RECEIVE_LIST, block.address() + receiveOffset() + RECEIVE_BYTES);
+    }
+
+    private static long rdma(String field) {
+        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("rdma"),
+                PathElement.groupElement(field));
+    }
+
+    private static long atomic(String field) {
+        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("atomic"),
+                PathElement.groupElement(field));
+    }
+
+    private long receiveOffset() {
+        return SEND_BYTES + sendElements * SGE_BYTES;
+    }
+
+    private long badOffset() {
+        return receiveOffset() + RECEIVE_BYTES + receiveElements * SGE_BYTES;
+    }
+
+    /** Address of the {@code ibv_send_wr}. */
+    long sendAddress() {
+        return block.address();
+    }
+
+    /** Address of the {@code ibv_recv_wr}. */
+    long receiveAddress() {
+        return block.address() + receiveOffset();
+    }
+
+    /** Address of a pointer that a refused post fills. */
+    long badAddress() {
+        return block.address() + badOffset();
+    }
+
+    /** Whether the request has not more elements than there is room for. */
+    boolean fits(SendRequest request) {
+        return request.elements().count() <= sendElements;
+    }
+
+    /** Whether the request has not more elements than there is room for. */
+    boolean fits(ReceiveRequest request) {
+        return request.elements().count() <= receiveElements;
+    }
+
+    /** Fills in a send request that fits. */
+    void fill(SendRequest request) {
+        SendRequest.Opcode opcode = request.opcode();
+        block.set(JAVA_LONG, SEND_ID, request.workRequestId());
+        block.set(JAVA_INT, SEND_COUNT, request.elements().count());
+        block.set(JAVA_INT, SEND_OPCODE, OPCODES[opcode.ordinal()]);
+        block.set(JAVA_INT, SEND_FLAGS, flags(request));
+        block.set(JAVA_INT, IMMEDIATE, ByteOrders.toNetwork(request.immediate()));
+        if (opcode == SendRequest.Opcode.COMPARE_AND_SWAP || opcode == SendRequest.Opcode.FETCH_AND_ADD) {
+            block.set(JAVA_LONG, ATOMIC_ADDRESS, request.remoteAddress());
+            block.set(JAVA_INT, ATOMIC_KEY, request.remoteKey());
+            block.set(JAVA_LONG, ATOMIC_OPERAND, request.compareOrAdd());
+            block.set(JAVA_LONG, ATOMIC_SWAP, request.swap());
+        } else {
+            block.set(JAVA_LONG, RDMA_ADDRESS, request.remoteAddress());
+            block.set(JAVA_INT, RDMA_KEY, request.remoteKey());
+        }
+        fill(SEND_BYTES, request.elements());
+    }
+
+    private static int flags(SendRequest request) {
+        return (request.isSignalled() ? SIGNALLED : 0) | (request.isInline() ? INLINE : 0)
+                | (request.isFenced() ? FENCED : 0) | (request.isSolicited() ? SOLICITED : 0);
+    }
+
+    /** Fills in a receive that fits. */
+    void fill(ReceiveRequest request) {
+        long offset = receiveOffset();
+        block.set(JAVA_LONG, offset + RECEIVE_ID, request.workRequestId());
+        block.set(JAVA_INT, offset + RECEIVE_COUNT, request.elements().count());
+        fill(offset + RECEIVE_BYTES, request.elements());
+    }
+
+    private void fill(long offset, ScatterGatherList elements) {
+        for (int i = 0; i < elements.count(); i++) {
+            long element = offset + i * SGE_BYTES;
+            block.set(JAVA_LONG, element + SGE_ADDRESS, elements.address(i));
+            block.set(JAVA_INT, element + SGE_LENGTH, elements.lengthBytes(i));
+            block.set(JAVA_INT, element + SGE_KEY, elements.key(i));
+        }
+    }
+
+    /** Frees the block, which must not be used again. */
+    void free() {
+        IbverbsCalls.free(block);
+    }
+}

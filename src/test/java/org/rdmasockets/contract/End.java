@@ -1,0 +1,128 @@
+package org.rdmasockets.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+import org.rdmasockets.verbs.WorkCompletions;
+
+/** One end of a connection: identifier, domain, completion queue, queue pair and a region of {@link #BYTES} bytes. */
+final class End implements AutoCloseable {
+    static final int BYTES = 64 * 1024;
+    static final int SENDS = 16;
+    static final int RECEIVES = 16;
+    static final int INLINE_BYTES = 64;
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    /** A completion, copied. */
+    record Done(long id, WorkCompletionStatus status, CompletionOpcode opcode, int lengthBytes, boolean hasImmediate,
+            int immediate, int queuePairNumber) {
+    }
+
+    final ConnectionIdentifier identifier;
+    final ConnectionEvents events;
+    final Device device;
+    final ProtectionDomain domain;
+    final CompletionQueue queue;
+    final QueuePair queuePair;
+    final MemorySegment memory;
+    final MemoryRegion region;
+    final SendRequest send = new SendRequest(2);
+    final ReceiveRequest receive = new ReceiveRequest(2);
+    private final WorkCompletions batch;
+
+    /** An end whose identifier knows its device. */
+    End(ConnectionIdentifier identifier, ConnectionEvents events) throws VerbsException {
+        this(identifier, events, null);
+    }
+
+    /** An end that uses a completion queue of the caller, or a new one for null. */
+    End(ConnectionIdentifier identifier, ConnectionEvents events, CompletionQueue shared) throws VerbsException {
+        this.identifier = identifier;
+        this.events = events;
+        device = identifier.device();
+        domain = device.allocateProtectionDomain();
+        queue = shared != null ? shared : device.createCompletionQueue(SENDS + RECEIVES, null);
+        queuePair = identifier.createQueuePair(domain, config(queue));
+        memory = Arena.ofAuto().allocate(BYTES, 4096);
+        region = domain.register(memory, remoteAccess());
+        batch = queue.newBatch(8);
+    }
+
+    static QueuePairConfig config(CompletionQueue queue) {
+        return new QueuePairConfig(queue, queue, SENDS, RECEIVES, 2, 2, INLINE_BYTES, false);
+    }
+
+    private Set<AccessFlag> remoteAccess() {
+        return device.supports(org.rdmasockets.verbs.Capability.ATOMICS) ? Set.of(AccessFlag.values())
+                : Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+    }
+
+    /** Posts {@link #send}. */
+    void postSend() {
+        assertEquals(QueuePair.POSTED, queuePair.postSend(send), "post of " + send.opcode());
+    }
+
+    /** Posts a receive into a piece of the region. */
+    void postReceive(long id, int offset, int length) {
+        receive.receive(id).add(region, offset, length);
+        assertEquals(QueuePair.POSTED, queuePair.postReceive(receive), "post of a receive");
+    }
+
+    /** Waits for the next completion. */
+    Done await() throws VerbsException {
+        long deadline = System.nanoTime() + LIMIT_NANOS;
+        WorkCompletions one = queue.newBatch(1);
+        while (queue.poll(one) == 0) {
+            if (System.nanoTime() - deadline > 0) {
+                return fail("no completion within the limit");
+            }
+            Thread.onSpinWait();
+        }
+        return copy(one, 0);
+    }
+
+    /** Waits for the next completion, which has to be of that request and a success. */
+    Done awaitSuccess(long id) throws VerbsException {
+        Done done = await();
+        assertEquals(WorkCompletionStatus.SUCCESS, done.status(), () -> "status of " + done);
+        assertEquals(id, done.id(), () -> "request of " + done);
+        return done;
+    }
+
+    /** What is there now. */
+    int pollNow() throws VerbsException {
+        return queue.poll(batch);
+    }
+
+    static Done copy(WorkCompletions from, int i) {
+        return new Done(from.workRequestId(i), WorkCompletionStatus.of(from.status(i)), from.opcode(i),
+                from.lengthBytes(i), from.hasImmediate(i), from.immediate(i), from.queuePairNumber(i));
+    }
+
+    /** Closes in the natural order. */
+    @Override
+    public void close() {
+        queuePair.close();
+        identifier.close();
+        region.close();
+        queue.close();
+        domain.close();
+    }
+}
