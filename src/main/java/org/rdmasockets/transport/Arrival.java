@@ -1,0 +1,108 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.rdmasockets.stream.ConnectData;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A connection request on its way to becoming a connection. It ends once: established, or lost. */
+final class Arrival {
+    private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private final ConnectionParameters request;
+    /** Told of the connection, or of null when there will be none; called once. */
+    private final Consumer<StreamTransport> outcome;
+    private final AtomicBoolean ended = new AtomicBoolean();
+    private final ConnectionEvents events = new ConnectionEvents();
+    /** What the peer told; set-up pool, before the request is accepted. */
+    private ConnectData peer;
+    /** The connection to be; set-up pool, before the request is accepted. */
+    private StreamTransport transport;
+
+    /** A request that was just received. */
+    Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Consumer<StreamTransport> outcome) {
+        this.engine = engine;
+        this.identifier = request.identifier();
+        this.request = request.parameters();
+        this.outcome = outcome;
+    }
+
+    /**
+     * Set-up pool: makes everything the connection needs and accepts it.
+     *
+     * @param options sizes of the connection
+     */
+    void accept(StreamOptions options) {
+        try {
+            peer = ConnectData.decode(request.privateData());
+            transport = StreamTransport.prepare(engine, identifier, events, options);
+            identifier.handler((id, event) -> onEvent(event));
+            int reads = transport.readsAtOnce();
+            identifier.accept(new ConnectionParameters(transport.connectData().encode(),
+                    Math.min(reads, request.responderResources()), Math.min(reads, request.initiatorDepth()),
+                    Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
+        } catch (IOException | RuntimeException e) {
+            LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+                    e.toString());
+            refuse();
+        }
+    }
+
+    /** Poller thread: events until the connection is established. */
+    private void onEvent(ConnectionEvent event) {
+        switch (event) {
+            case ConnectionEvent.Established established -> {
+                identifier.handler(events);
+                engine.setupPool().execute(this::start);
+            }
+            case ConnectionEvent.TimewaitExited exited -> {
+            }
+            default -> {
+                LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), event);
+                engine.setupPool().execute(this::discard);
+            }
+        }
+    }
+
+    /** Set-up pool: the peer is connected. */
+    private void start() {
+        try {
+            transport.start(peer);
+            if (ended.compareAndSet(false, true)) {
+                outcome.accept(transport);
+            }
+        } catch (IOException e) {
+            LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), e.getMessage());
+            discard();
+        }
+    }
+
+    /** Set-up pool: tells the peer no. */
+    void refuse() {
+        try {
+            identifier.reject(new byte[0]);
+        } catch (VerbsException e) {
+            LOG.debug("[{}] {}", identifier.localAddress(), e.getMessage());
+        }
+        discard();
+    }
+
+    private void discard() {
+        if (ended.compareAndSet(false, true)) {
+            if (transport == null) {
+                identifier.close();
+            } else {
+                transport.abort();
+            }
+            outcome.accept(null);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package org.rdmasockets.transport;
+
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+
+/**
+ * The connection manager's events of one connection: queued for whoever sets it up, and once it is a stream transport,
+ * its end is told to that.
+ */
+final class ConnectionEvents implements ConnectionHandler {
+    /** Events and the end of a wait ({@link #CANCELLED}), in order. */
+    private final LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
+    /** Who is told of the connection's end; protected by this. */
+    private StreamTransport transport;
+
+    /** Stands in the queue for "stop waiting". */
+    static final Object CANCELLED = new Object();
+
+    @Override
+    public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
+        StreamTransport owner;
+        synchronized (this) {
+            owner = transport;
+            if (owner == null) {
+                steps.add(event);
+                return;
+            }
+        }
+        owner.onConnectionEvent(event);
+    }
+
+    /** Ends the wait of {@link #next}. */
+    void cancel() {
+        steps.add(CANCELLED);
+    }
+
+    /**
+     * Takes the next event.
+     *
+     * @param nanos longest wait in nanoseconds
+     * @return the event, {@link #CANCELLED}, or null when the time is over
+     * @throws InterruptedException if the thread was interrupted
+     */
+    Object next(long nanos) throws InterruptedException {
+        return steps.poll(nanos, TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Hands all further events, and those that nobody has taken yet, to the finished connection.
+     *
+     * @param owner the connection
+     */
+    void attach(StreamTransport owner) {
+        synchronized (this) {
+            transport = owner;
+        }
+        for (Object event = steps.poll(); event != null; event = steps.poll()) {
+            if (event instanceof ConnectionEvent connectionEvent) {
+                owner.onConnectionEvent(connectionEvent);
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.rdmasockets.stream.ConnectData;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * One attempt to connect: address, route, resources, request, answer. The calling thread waits for each step; calls
+ * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
+ * in the kernel just then, by the thread that is stuck in it, when it returns.
+ */
+final class Dialer {
+    private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private final ConnectionEvents events;
+    private final InetSocketAddress remote;
+    private final StreamOptions options;
+    /** The call on the set-up pool that is waited for; protected by this. */
+    private CompletableFuture<?> pending;
+    /** A task of this attempt runs on the set-up pool; protected by this. */
+    private boolean running;
+    /** Nobody wants the connection any more; protected by this. */
+    private boolean abandoned;
+    /** The connection is up and belongs to the caller; protected by this. */
+    private boolean finished;
+    /** Closed by another thread; protected by this. */
+    private boolean cancelled;
+    /** What was made for the connection; set-up pool only, one task after another. */
+    private StreamTransport transport;
+    /** End of the attempt by {@code System.nanoTime}; set before the first step. */
+    private long deadlineNanos;
+    /** The deadline is the caller's, not our own bound; set before the first step. */
+    private boolean callersDeadline;
+
+    /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
+    Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
+            StreamOptions options) {
+        this.engine = engine;
+        this.identifier = identifier;
+        this.events = events;
+        this.remote = remote;
+        this.options = options;
+    }
+
+    /**
+     * Connects.
+     *
+     * @param deadline end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
+     * @return the connection
+     * @throws IOException as {@link Binding#connect} says
+     */
+    StreamTransport dial(long deadline) throws IOException {
+        callersDeadline = deadline != Long.MAX_VALUE;
+        deadlineNanos = callersDeadline ? deadline
+                : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
+        boolean done = false;
+        try {
+            resolve();
+            onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options));
+            onPool(this::request);
+            ConnectData peer = answer();
+            onPool(() -> {
+                transport.start(peer);
+                return null;
+            });
+            done = finish();
+            if (!done) {
+                throw NetErrors.closed();
+            }
+            return transport;
+        } catch (VerbsException e) {
+            throw NetErrors.connectFailed(remote, e);
+        } finally {
+            if (!done) {
+                abandon();
+            }
+        }
+    }
+
+    private void resolve() throws IOException {
+        identifier.resolveAddress(remote, millisLeft());
+        expect(ConnectionEvent.AddressResolved.class);
+        identifier.resolveRoute(millisLeft());
+        expect(ConnectionEvent.RouteResolved.class);
+    }
+
+    private Void request() throws VerbsException {
+        int reads = transport.readsAtOnce();
+        identifier.connect(new ConnectionParameters(transport.connectData().encode(), reads, reads,
+                Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
+        return null;
+    }
+
+    private ConnectData answer() throws IOException {
+        ConnectionEvent.Established established = expect(ConnectionEvent.Established.class);
+        return ConnectData.decode(established.parameters().privateData());
+    }
+
+    private int millisLeft() throws IOException {
+        long millis = TimeUnit.NANOSECONDS.toMillis(Patience.remaining(deadlineNanos));
+        if (millis == 0) {
+            throw timedOut();
+        }
+        return (int) Math.min(millis, Integer.MAX_VALUE);
+    }
+
+    private IOException timedOut() {
+        return callersDeadline ? NetErrors.connectTimedOut()
+                : new ConnectException("Connection timed out: " + remote);
+    }
+
+    /** Waits for an event; every other one is a failure. */
+    private <E extends ConnectionEvent> E expect(Class<E> wanted) throws IOException {
+        Object event = Patience.await(events::next, deadlineNanos);
+        if (wanted.isInstance(event)) {
+            return wanted.cast(event);
+        }
+        throw switch (event) {
+            case null -> timedOut();
+            case ConnectionEvent.Rejected rejected -> refused(rejected);
+            case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber());
+            case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber());
+            case ConnectionEvent.Disconnected disconnected ->
+                new ConnectException("Connection reset by peer while connecting to " + remote);
+            case ConnectionEvent.DeviceRemoved removed ->
+                new SocketException("RDMA device removed while connecting to " + remote);
+            case ConnectionEvent other -> new SocketException("unexpected event while connecting to " + remote
+                    + ": " + other);
+            default -> NetErrors.closed();
+        };
+    }
+
+    private IOException refused(ConnectionEvent.Rejected rejected) {
+        return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
+    }
+
+    private IOException failed(String call, int errorNumber) throws IOException {
+        boolean unansweredInTime = Errno.of(errorNumber) == Errno.ETIMEDOUT && callersDeadline;
+        if (unansweredInTime && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1)) {
+            return NetErrors.connectTimedOut();
+        }
+        return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote, ""));
+    }
+
+    /** Runs a call that may block and waits for its outcome. */
+    private <T> void onPool(Callable<T> call) throws IOException {
+        CompletableFuture<T> outcome = engine.setupPool().submit(() -> {
+            begin();
+            try {
+                return call.call();
+            } finally {
+                end();
+            }
+        });
+        synchronized (this) {
+            pending = outcome;
+            if (cancelled) {
+                throw NetErrors.closed();
+            }
+        }
+        if (Patience.await(nanos -> completed(outcome, Math.min(nanos, STUCK_NANOS)), deadlineNanos) == null) {
+            engine.setupPool().relieve();
+            if (Patience.await(nanos -> completed(outcome, nanos), deadlineNanos) == null) {
+                throw timedOut();
+            }
+        }
+        throwFailure(outcome);
+    }
+
+    private static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
+        try {
+            outcome.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return true; // the caller asks for the outcome
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
+    }
+
+    private static void throwFailure(CompletableFuture<?> outcome) throws IOException {
+        switch (outcome.isCompletedExceptionally() ? outcome.exceptionNow() : null) {
+            case null -> {
+            }
+            case IOException e -> throw e;
+            case Throwable t -> throw new SocketException("connecting failed", t);
+        }
+    }
+
+    private synchronized void begin() throws SocketException {
+        if (abandoned) {
+            throw NetErrors.closed();
+        }
+        running = true;
+    }
+
+    private void end() {
+        boolean destroy;
+        synchronized (this) {
+            running = false;
+            destroy = abandoned;
+        }
+        if (destroy) {
+            destroy();
+        }
+    }
+
+    private synchronized boolean finish() {
+        finished = !cancelled;
+        return finished;
+    }
+
+    private void abandon() {
+        synchronized (this) {
+            abandoned = true;
+            if (running) {
+                return; // the running task destroys
+            }
+        }
+        engine.setupPool().execute(this::destroy);
+    }
+
+    private void destroy() {
+        if (transport != null) {
+            transport.abort();
+        } else {
+            identifier.close();
+        }
+    }
+
+    /** Ends the attempt from another thread: the caller of {@link #dial} gets "Socket closed". */
+    void cancel() {
+        CompletableFuture<?> waitedFor;
+        synchronized (this) {
+            if (finished) {
+                return;
+            }
+            cancelled = true;
+            waitedFor = pending;
+        }
+        events.cancel();
+        if (waitedFor != null) {
+            waitedFor.completeExceptionally(NetErrors.closed());
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package org.rdmasockets.transport;
+
+import java.net.SocketException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.rdmasockets.completion.CompletionPoller;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What all connections of this process share: the connection manager, the poller, the set-up pool, memory, and the
+ * registry of connections. Made at first use, lives as long as the process.
+ */
+final class Engine {
+    /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
+    static final int RETRY_COUNT = 6;
+    /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
+    static final int RECEIVER_NOT_READY_RETRIES = 7;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
+    private static final int TICK_MILLIS = 500;
+
+    /** The engine, once it could be made; protected by the class. */
+    private static Engine instance;
+
+    private final ConnectionManager connectionManager;
+    private final CompletionPoller poller;
+    private final SetupPool setupPool = new SetupPool();
+    private final MemoryBlocks memory = new MemoryBlocks();
+    private final Set<StreamTransport> connections = ConcurrentHashMap.newKeySet();
+    private final Set<Device> watched = ConcurrentHashMap.newKeySet();
+    /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
+    private volatile long coarseNanos = System.nanoTime();
+
+    private Engine(VerbsProvider provider) throws VerbsException {
+        connectionManager = provider.createConnectionManager();
+        EventPoller events = provider.createEventPoller();
+        poller = new CompletionPoller(events, CompletionPoller.Settings.defaults()
+                .withSpinBudgetNanos(TransportSettings.CURRENT.spinNanos()).withTickMillis(TICK_MILLIS));
+        poller.addSource(connectionManager, this::drainConnectionEvents);
+        poller.tick(this::tick);
+        Runtime.getRuntime().addShutdownHook(new Thread(this::awaitDelivery, "rdma-exit"));
+    }
+
+    /**
+     * The engine of this process.
+     *
+     * @return the engine, made now if this is the first use
+     * @throws SocketException if there is no RDMA here; the message says why and what to do
+     */
+    static synchronized Engine get() throws SocketException {
+        if (instance == null) {
+            VerbsProvider provider = Providers.ibverbs();
+            String reason = provider.unavailability().orElse(null);
+            if (reason != null) {
+                throw new SocketException("RDMA is not available: " + reason);
+            }
+            try {
+                instance = new Engine(provider);
+            } catch (VerbsException e) {
+                throw NetErrors.other(e);
+            }
+        }
+        return instance;
+    }
+
+    /** Makes identifiers. */
+    ConnectionManager connectionManager() {
+        return connectionManager;
+    }
+
+    /** Waits for everything. */
+    CompletionPoller poller() {
+        return poller;
+    }
+
+    /** Runs what may block. */
+    SetupPool setupPool() {
+        return setupPool;
+    }
+
+    /** Memory for rings. */
+    MemoryBlocks memory() {
+        return memory;
+    }
+
+    /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
+    long coarseNanos() {
+        return coarseNanos;
+    }
+
+    /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */
+    void register(StreamTransport connection, Device device) {
+        coarseNanos = System.nanoTime();
+        connections.add(connection);
+        if (watched.add(device)) {
+            poller.addSource(device, () -> drainDeviceEvents(device));
+        }
+    }
+
+    /** Takes a connection that was torn down out of the registry. */
+    void forget(StreamTransport connection) {
+        connections.remove(connection);
+    }
+
+    private void drainConnectionEvents() {
+        try {
+            connectionManager.drainEvents();
+        } catch (VerbsException e) {
+            LOG.error("connection events are lost", e);
+        }
+    }
+
+    private void drainDeviceEvents(Device device) {
+        try {
+            device.drainEvents(event -> onDeviceEvent(device, event));
+        } catch (VerbsException e) {
+            LOG.error("events of device {} are lost", device.info().name(), e);
+        }
+    }
+
+    /** A broken completion queue or device would leave its connections waiting for ever: they fail instead. */
+    private void onDeviceEvent(Device device, DeviceEvent event) {
+        switch (event.type()) {
+            case COMPLETION_QUEUE_ERROR -> failAll(device, event, c -> c.uses(event.completionQueue()));
+            case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR ->
+                failAll(device, event, c -> c.uses(device, event.queuePairNumber()));
+            case DEVICE_FATAL -> failAll(device, event, c -> c.uses(device));
+            case PORT_ERROR -> LOG.warn("device {} port {} lost its link", device.info().name(), event.portNumber());
+            default -> LOG.debug("device {}: {}", device.info().name(), event);
+        }
+    }
+
+    private void failAll(Device device, DeviceEvent event, Predicate<StreamTransport> affected) {
+        String reason = "device " + device.info().name() + " reported " + event.type();
+        forEach(c -> {
+            if (affected.test(c)) {
+                c.fail(reason);
+            }
+        });
+    }
+
+    /** Poller thread, a few times a second while there are connections. */
+    private void tick() {
+        long now = System.nanoTime();
+        coarseNanos = now;
+        setupPool.relieve();
+        forEach(c -> c.tick(now));
+    }
+
+    private void forEach(Consumer<StreamTransport> action) {
+        connections.forEach(action);
+    }
+
+    /** Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. */
+    private void awaitDelivery() {
+        long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
+        for (StreamTransport connection : connections) {
+            while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package org.rdmasockets.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Page-aligned native memory for rings, cut from slabs and used again. Slabs belong to the process and are never freed:
+ * closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device might
+ * still do with it. A block may be given back only after its memory region is deregistered.
+ */
+final class MemoryBlocks {
+    private static final long PAGE_BYTES = 4096;
+    private static final long SLAB_BYTES = 4 << 20;
+
+    /** Blocks ready for use, by size; protected by this. */
+    private final Map<Long, ArrayDeque<MemorySegment>> free = new HashMap<>();
+    /** What is left of the newest slab; protected by this. */
+    private MemorySegment rest = MemorySegment.NULL;
+
+    /**
+     * Takes a block.
+     *
+     * @param wantedBytes how much is needed, at least 1
+     * @return zeroed memory, rounded up to whole pages
+     */
+    MemorySegment take(long wantedBytes) {
+        long bytes = wantedBytes + PAGE_BYTES - 1 & -PAGE_BYTES;
+        MemorySegment block = reuseOrCut(bytes);
+        return block.fill((byte) 0);
+    }
+
+    private synchronized MemorySegment reuseOrCut(long bytes) {
+        ArrayDeque<MemorySegment> sameSize = free.get(bytes);
+        if (sameSize != null && !sameSize.isEmpty()) {
+            return sameSize.pop();
+        }
+        if (bytes > SLAB_BYTES / 4) {
+            return Arena.global().allocate(bytes, PAGE_BYTES);
+        }
+        if (rest.byteSize() < bytes) {
+            keepRest();
+            rest = Arena.global().allocate(SLAB_BYTES, PAGE_BYTES);
+        }
+        MemorySegment block = rest.asSlice(0, bytes);
+        rest = rest.asSlice(bytes);
+        return block;
+    }
+
+    /** Keeps the end of a slab as a block of its own, so that no memory is lost. */
+    private void keepRest() {
+        if (rest.byteSize() > 0) {
+            free.computeIfAbsent(rest.byteSize(), size -> new ArrayDeque<>()).push(rest);
+        }
+    }
+
+    /**
+     * Gives a block back.
+     *
+     * @param block from {@link #take}, deregistered
+     */
+    synchronized void giveBack(MemorySegment block) {
+        free.computeIfAbsent(block.byteSize(), size -> new ArrayDeque<>()).push(block);
+    }
+}

@@ -1,0 +1,96 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Turns errors of verbs and of the connection manager into the exceptions that users of {@code java.net} expect. */
+final class NetErrors {
+    private NetErrors() {
+    }
+
+    /** The text of every operation on a socket that was closed meanwhile. */
+    static SocketException closed() {
+        return new SocketException("Socket closed");
+    }
+
+    /** An interrupted virtual thread; the interrupt status stays set, as {@code java.net.Socket} expects. */
+    static InterruptedIOException interrupted() {
+        return new InterruptedIOException("Closed by interrupt");
+    }
+
+    /** A connect whose deadline has passed. */
+    static SocketTimeoutException connectTimedOut() {
+        return new SocketTimeoutException("Connect timed out");
+    }
+
+    /**
+     * An error of taking a local address or listening on it.
+     *
+     * @param local what was asked for
+     * @param e what verbs said
+     * @return the exception to throw
+     */
+    static IOException bindFailed(InetSocketAddress local, VerbsException e) {
+        return switch (e.errno()) {
+            case EADDRINUSE -> with(new BindException("Address already in use: " + local), e);
+            case ENODEV, EADDRNOTAVAIL, ENXIO ->
+                with(new BindException("Cannot assign requested address: no RDMA device has " + local), e);
+            case EACCES, EPERM -> with(new BindException("Permission denied: " + local), e);
+            default -> other(e);
+        };
+    }
+
+    /**
+     * An error of a step of connecting.
+     *
+     * @param remote whom to reach
+     * @param e what verbs said
+     * @return the exception to throw
+     */
+    static IOException connectFailed(InetSocketAddress remote, VerbsException e) {
+        IOException refused = connectFailed(remote, e.errno());
+        return refused == null ? other(e) : with(refused, e);
+    }
+
+    /**
+     * An error of connecting by its number.
+     *
+     * @param remote whom to reach
+     * @param errno what went wrong
+     * @return the exception to throw, or null when the number has no {@code java.net} counterpart
+     */
+    static IOException connectFailed(InetSocketAddress remote, Errno errno) {
+        return switch (errno) {
+            case ECONNREFUSED, ECONNRESET -> new ConnectException("Connection refused: " + remote);
+            case ETIMEDOUT -> new ConnectException("Connection timed out: " + remote);
+            case ENETUNREACH, ENETDOWN -> new ConnectException("Network is unreachable: " + remote);
+            case EHOSTUNREACH, EHOSTDOWN -> new NoRouteToHostException("No route to host: " + remote);
+            case ENODEV, EADDRNOTAVAIL, ENXIO -> noDevice(remote);
+            default -> null;
+        };
+    }
+
+    /** No RDMA device leads there. */
+    static NoRouteToHostException noDevice(InetSocketAddress remote) {
+        return new NoRouteToHostException("No RDMA device leads to " + remote
+                + "; use the address of an RDMA interface ('rdma link' shows which there are)");
+    }
+
+    /** Any other error keeps the text of verbs, which names the call and the remedy. */
+    static SocketException other(VerbsException e) {
+        return with(new SocketException(e.getMessage()), e);
+    }
+
+    private static <T extends Throwable> T with(T exception, Throwable cause) {
+        exception.initCause(cause);
+        return exception;
+    }
+}

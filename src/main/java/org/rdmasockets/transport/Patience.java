@@ -1,0 +1,64 @@
+package org.rdmasockets.transport;
+
+import java.io.InterruptedIOException;
+
+/** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
+final class Patience {
+    private Patience() {
+    }
+
+    /**
+     * A wait of the JDK that takes a time.
+     *
+     * @param <T> what is waited for
+     */
+    interface Wait<T> {
+        /**
+         * Waits.
+         *
+         * @param nanos longest time in nanoseconds
+         * @return what was waited for, or null when the time is over
+         * @throws InterruptedException if the thread was interrupted; its status is clear then
+         */
+        T within(long nanos) throws InterruptedException;
+    }
+
+    /**
+     * Waits until a deadline.
+     *
+     * @param <T> what is waited for
+     * @param wait how to wait
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return what was waited for, or null at the deadline
+     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
+     */
+    static <T> T await(Wait<T> wait, long deadlineNanos) throws InterruptedIOException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return wait.within(remaining(deadlineNanos));
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    if (Thread.currentThread().isVirtual()) {
+                        throw NetErrors.interrupted();
+                    }
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /**
+     * The time left.
+     *
+     * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return nanoseconds, 0 when it has passed
+     */
+    static long remaining(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());
+    }
+}

@@ -1,0 +1,125 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+import org.rdmasockets.completion.CompletionClient;
+import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.stream.StreamConnection;
+import org.rdmasockets.stream.StreamSettings;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The verbs objects of one connection, made and destroyed together on the set-up pool. Each connection has a protection
+ * domain of its own: keys are checked against the domain, so in a shared one any peer could write into any ring.
+ */
+final class Resources {
+    private static final Set<AccessFlag> LOCAL = EnumSet.of(AccessFlag.LOCAL_WRITE);
+    private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+
+    private final Engine engine;
+    private final MemorySegment sendBlock;
+    private final MemorySegment remoteBlock;
+    private ProtectionDomain domain;
+    private MemoryRegion sendRegion;
+    private MemoryRegion remoteRegion;
+    private CompletionInbox inbox;
+    private QueuePair queuePair;
+    private StreamConnection stream;
+
+    private Resources(Engine engine, StreamSettings settings) {
+        this.engine = engine;
+        sendBlock = engine.memory().take(StreamConnection.sendRegionBytes(settings));
+        remoteBlock = engine.memory().take(StreamConnection.remoteRegionBytes(settings));
+    }
+
+    /**
+     * Makes everything, with receives posted.
+     *
+     * @param engine the engine
+     * @param identifier a connection whose device is known; stays the caller's if this fails
+     * @param options sizes
+     * @param client gets the completions
+     * @return the resources
+     * @throws IOException if the device refuses; nothing is left behind then
+     */
+    static Resources create(Engine engine, ConnectionIdentifier identifier, StreamOptions options,
+            CompletionClient client) throws IOException {
+        StreamSettings settings = settings(identifier, options);
+        Resources made = new Resources(engine, settings);
+        boolean done = false;
+        try {
+            made.domain = identifier.device().allocateProtectionDomain();
+            made.sendRegion = made.domain.register(made.sendBlock, LOCAL);
+            made.remoteRegion = made.domain.register(made.remoteBlock, REMOTE);
+            made.inbox = engine.poller().openInbox(identifier.device(), client,
+                    settings.maxSends() + settings.maxReceives());
+            made.queuePair = identifier.createQueuePair(made.domain, QueuePairConfig.signalled(
+                    made.inbox.shard().queue(), settings.maxSends(), settings.maxReceives(), options.inlineBytes()));
+            made.stream = new StreamConnection(made.queuePair, made.sendRegion, made.remoteRegion, settings,
+                    made.inbox.workRequestIdBase());
+            made.stream.postReceives();
+            done = true;
+            return made;
+        } finally {
+            if (!done) {
+                made.close();
+            }
+        }
+    }
+
+    /** What was asked for, within what the device can do. */
+    private static StreamSettings settings(ConnectionIdentifier identifier, StreamOptions options)
+            throws VerbsException {
+        Device device = identifier.device();
+        int most = device.attributes().maxWorkRequests();
+        return StreamSettings.forDevice(device, device.port(identifier.portNumber()).maxMessageBytes())
+                .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most))
+                .withBuffers(options.sendBufferBytes(), options.receiveBufferBytes());
+    }
+
+    /** Where completions arrive. */
+    CompletionInbox inbox() {
+        return inbox;
+    }
+
+    /** The queue pair. */
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** The protocol's state; under the inbox's protocol lock. */
+    StreamConnection stream() {
+        return stream;
+    }
+
+    /** Set-up pool: destroys everything but the identifier. Memory is used again only after its deregistration. */
+    void close() {
+        if (queuePair != null) {
+            queuePair.close();
+        }
+        if (inbox != null) {
+            inbox.retire();
+        }
+        closeRegion(sendRegion, sendBlock);
+        closeRegion(remoteRegion, remoteBlock);
+        if (domain != null) {
+            domain.close();
+        }
+    }
+
+    private void closeRegion(MemoryRegion region, MemorySegment block) {
+        if (region != null) {
+            region.close();
+        }
+        engine.memory().giveBack(block);
+    }
+}

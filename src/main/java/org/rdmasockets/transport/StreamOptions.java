@@ -1,0 +1,49 @@
+package org.rdmasockets.transport;
+
+/**
+ * What can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought into the
+ * range that protocol and device allow.
+ *
+ * @param receiveBufferBytes size of the receive ring, which the peer fills in two halves; at least 4096
+ * @param sendBufferBytes size of the send ring; at least 4096
+ * @param sendQueueSize most outstanding send requests, 16 to 65534
+ * @param receiveQueueSize most posted receives, 32 to 65534
+ * @param inlineBytes largest message that is copied into its request, 0 for none
+ * @param keepAlive whether an idle connection is probed
+ * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
+ * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
+ */
+public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
+        int inlineBytes, boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
+    /** Smallest size of a ring, in bytes. */
+    public static final int MIN_BUFFER_BYTES = 4096;
+    /** Largest size of a ring, in bytes. */
+    public static final int MAX_BUFFER_BYTES = 1 << 28;
+    /** Most requests of a queue: credits are 16-bit numbers. */
+    public static final int MAX_QUEUE_SIZE = 65534;
+    /** Smallest send queue that the protocol works with. */
+    public static final int MIN_SEND_QUEUE_SIZE = 16;
+    /** Smallest receive queue that the protocol works with. */
+    public static final int MIN_RECEIVE_QUEUE_SIZE = 32;
+
+    /** What a socket starts with, from the system properties described at {@link TransportSettings}. */
+    public static final StreamOptions DEFAULT = TransportSettings.streamOptions();
+
+    /**
+     * Brings every size into its range.
+     */
+    public StreamOptions {
+        receiveBufferBytes = evenPages(receiveBufferBytes);
+        sendBufferBytes = evenPages(sendBufferBytes);
+        sendQueueSize = Math.clamp(sendQueueSize, MIN_SEND_QUEUE_SIZE, MAX_QUEUE_SIZE);
+        receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
+        inlineBytes = Math.max(0, inlineBytes);
+        keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
+        keepAliveProbeSeconds = Math.max(1, keepAliveProbeSeconds);
+    }
+
+    /** Rounds up to a multiple of 16 within the range: both halves of a ring must be aligned and equal. */
+    private static int evenPages(int bytes) {
+        return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
+    }
+}

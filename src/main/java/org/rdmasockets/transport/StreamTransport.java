@@ -1,0 +1,557 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.completion.Completion;
+import org.rdmasockets.completion.CompletionClient;
+import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.completion.Role;
+import org.rdmasockets.completion.Wait;
+import org.rdmasockets.stream.ConnectData;
+import org.rdmasockets.stream.StreamConnection;
+import org.rdmasockets.stream.StreamFailure;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One established byte stream over RDMA. One thread at a time may read and one may write; who has more serialises them.
+ * Everything else may be called by any thread at any time.
+ *
+ * <p>The end of a connection: {@link #close} sends DISCONNECT behind the written data and returns; the set-up pool
+ * waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is torn down
+ * when it is closed.
+ */
+public final class StreamTransport implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
+    /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
+    private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private final ConnectionEvents events;
+    private final InetSocketAddress local;
+    private final InetSocketAddress remote;
+    private final Device device;
+    private final Resources resources;
+    private final CompletionInbox inbox;
+    /** Protected by the inbox's protocol lock. */
+    private final StreamConnection stream;
+    /** Time of the oldest send that the peer's device has not acknowledged, 0 if there is none; coarse. */
+    private volatile long unacknowledgedSince;
+    /** Time of the last completion that was applied; coarse. */
+    private volatile long lastActivity;
+    private volatile long keepAliveIdleNanos;
+    private volatile long keepAliveProbeNanos;
+    private volatile boolean keepAlive;
+    private volatile boolean closed;
+    /** The peer's device has closed its side, or is gone. */
+    private volatile boolean peerGone;
+    /** When lingering ends, by {@code System.nanoTime}; set before closed. */
+    private volatile long lingerDeadline;
+    /** The queue pair was told to end; protected by the protocol lock. */
+    private boolean ending;
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final AtomicBoolean tornDown = new AtomicBoolean();
+    /** Done when nothing of this connection is left. */
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+
+    private StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+            StreamOptions options) throws IOException {
+        this.engine = engine;
+        this.identifier = identifier;
+        this.events = events;
+        this.local = identifier.localAddress();
+        this.remote = identifier.remoteAddress();
+        this.device = identifier.device();
+        this.resources = Resources.create(engine, identifier, options, new Client());
+        this.inbox = resources.inbox();
+        this.stream = resources.stream();
+        this.lastActivity = System.nanoTime();
+        keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
+    }
+
+    /**
+     * Set-up pool: makes what a connection needs, with receives posted, ready to connect or accept.
+     *
+     * @throws IOException if the device refuses; the identifier stays the caller's then
+     */
+    static StreamTransport prepare(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+            StreamOptions options) throws IOException {
+        return new StreamTransport(engine, identifier, events, options);
+    }
+
+    /** Set-up pool: the connection is up; the peer told what it has. */
+    void start(ConnectData peer) throws IOException {
+        if (device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
+            resources.queuePair().modify(new QueuePairAttributes().set(
+                    QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
+        }
+        engine.register(this, device);
+        inbox.enter();
+        try {
+            stream.start(peer);
+        } finally {
+            inbox.exit();
+        }
+        events.attach(this);
+        LOG.debug("[{}->{} qp={}] connected over {}", local, remote, resources.queuePair().number(),
+                device.info().name());
+    }
+
+    /** Reads and atomics at once that connection parameters name: iWARP's handshake needs one, the stream none. */
+    int readsAtOnce() {
+        return device.supports(Capability.RECEIVER_NOT_READY_RETRY) ? 0 : 1;
+    }
+
+    /** What the peer must know of this end. */
+    ConnectData connectData() {
+        return stream.localData();
+    }
+
+    /** The protocol side of the inbox: every method is called with the protocol lock held. */
+    private final class Client implements CompletionClient {
+        @Override
+        public void apply(Completion completion) {
+            if (completion.token() == null) {
+                stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
+                        completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
+                lastActivity = engine.coarseNanos();
+                unacknowledgedSince = stream.outstandingSends() == 0 ? 0 : lastActivity;
+            } else {
+                applyToken(completion.token());
+            }
+            endQueuePairIfOver();
+        }
+
+        @Override
+        public boolean ready(Role role) {
+            return role == Role.READER ? stream.readable() : stream.writable();
+        }
+
+        @Override
+        public boolean creditOwed() {
+            return stream.creditOwed();
+        }
+    }
+
+    /** Protocol lock held: the connection manager, the poller or a deadline had something to say. */
+    private void applyToken(Object token) {
+        switch (token) {
+            case ConnectionEvent.Disconnected disconnected -> stream.onDisconnected();
+            case ConnectionEvent.DeviceRemoved removed -> failStream("RDMA device " + device.info().name()
+                    + " was removed");
+            case Throwable failure -> failStream("waiting for completions failed: " + failure);
+            default -> failStream(token.toString());
+        }
+    }
+
+    /** Protocol lock held: the application reads and writes what is wrong. */
+    private void failStream(String reason) {
+        stream.onFailure(StreamFailure.of(reason, reason));
+    }
+
+    /** Protocol lock held: once nothing more can come, outstanding requests shall end at once. */
+    private void endQueuePairIfOver() {
+        if (!ending && (stream.peerDisconnected() || stream.failure() != null)) {
+            ending = true;
+            if (stream.failure() != null) {
+                LOG.debug("[{}->{}] connection failed: {}", local, remote, stream.failure().detail());
+            }
+            engine.setupPool().execute(this::endQueuePair);
+        }
+    }
+
+    /** Set-up pool: on iWARP the peer waits for our disconnect; elsewhere the error state is enough. */
+    private void endQueuePair() {
+        try {
+            if (device.supports(Capability.COMPLETION_IS_DELIVERY)) {
+                resources.queuePair().fail();
+            } else {
+                identifier.disconnect();
+            }
+        } catch (VerbsException e) {
+            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        }
+    }
+
+    /** Poller thread: an event of the connection manager. */
+    void onConnectionEvent(ConnectionEvent event) {
+        if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
+            engine.setupPool().execute(() -> lose(event));
+        }
+    }
+
+    /** Set-up pool: data that arrived before the end comes first, so the token waits for an empty queue. */
+    private void lose(ConnectionEvent event) {
+        peerGone = true;
+        try {
+            resources.queuePair().fail();
+        } catch (VerbsException e) {
+            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        }
+        inbox.drainThenOffer(event);
+    }
+
+    /** Any thread: this connection cannot go on. */
+    void fail(String reason) {
+        engine.setupPool().execute(() -> inbox.drainThenOffer(reason));
+    }
+
+    /** Tells whether completions of this connection come through a queue. */
+    boolean uses(CompletionQueue queue) {
+        return inbox.shard().queue() == queue;
+    }
+
+    /** Tells whether this connection goes over a device. */
+    boolean uses(Device other) {
+        return device == other;
+    }
+
+    /** Tells whether this connection has a queue pair. */
+    boolean uses(Device other, int queuePairNumber) {
+        return device == other && resources.queuePair().number() == queuePairNumber;
+    }
+
+    /** The connection manager's side of this connection. */
+    ConnectionIdentifier identifier() {
+        return identifier;
+    }
+
+    /**
+     * The local address.
+     *
+     * @return address and port, also after close
+     */
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    /**
+     * The peer's address.
+     *
+     * @return address and port, also after close
+     */
+    public InetSocketAddress remoteAddress() {
+        return remote;
+    }
+
+    /**
+     * Reads what is there, waiting for the first byte.
+     *
+     * @param bytes where to put it
+     * @param offset first index
+     * @param length most bytes, at least 1
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return how many bytes, or -1 at the end of the stream
+     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
+     *         virtual thread was interrupted (status left set), {@code SocketException} if the connection is closed
+     *         or broken
+     */
+    public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
+        while (true) {
+            inbox.enter();
+            try {
+                ensureOpen();
+                int count = stream.read(bytes, offset, length);
+                if (count != 0) {
+                    return count;
+                }
+            } finally {
+                inbox.exit();
+            }
+            switch (inbox.await(Role.READER, deadlineNanos)) {
+                case TIMED_OUT -> throw new SocketTimeoutException("Read timed out");
+                case INTERRUPTED -> throw NetErrors.interrupted();
+                default -> {
+                }
+            }
+        }
+    }
+
+    /**
+     * Writes everything, waiting while the peer does not read. When it returns, the data was copied and is on its way.
+     *
+     * @param bytes what to write
+     * @param offset first index
+     * @param length how many bytes
+     * @throws IOException {@code InterruptedIOException} with the count of bytes written if this virtual thread was
+     *         interrupted (status left set), {@code SocketException} if the connection is closed or broken
+     */
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+        int done = 0;
+        while (done < length) {
+            int count = tryWrite(bytes, offset + done, length - done);
+            done += count;
+            if (count == 0 && inbox.await(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
+                InterruptedIOException interrupted = NetErrors.interrupted();
+                interrupted.bytesTransferred = done;
+                throw interrupted;
+            }
+        }
+    }
+
+    private int tryWrite(byte[] bytes, int offset, int length) throws IOException {
+        inbox.enter();
+        try {
+            ensureOpen();
+            int count = stream.write(bytes, offset, length);
+            noteSend();
+            return count;
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
+    private void noteSend() {
+        if (unacknowledgedSince == 0 && stream.outstandingSends() > 0) {
+            unacknowledgedSince = engine.coarseNanos();
+        }
+    }
+
+    private void ensureOpen() throws SocketException {
+        if (closed) {
+            throw NetErrors.closed();
+        }
+    }
+
+    /**
+     * How many bytes can be read without waiting.
+     *
+     * @return a number of bytes, 0 at the end of the stream
+     * @throws IOException if the connection is closed
+     */
+    public int available() throws IOException {
+        inbox.enter();
+        try {
+            ensureOpen();
+            return stream.available();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Ends reading: what is unread and what still comes is thrown away, and reads return -1.
+     *
+     * @throws IOException if the connection is closed
+     */
+    public void shutdownInput() throws IOException {
+        inbox.enter();
+        try {
+            ensureOpen();
+            stream.shutdownInput();
+            noteSend();
+            endQueuePairIfOver();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Ends writing: the peer reads the end of the stream after what was written before.
+     *
+     * @throws IOException if the connection is closed
+     */
+    public void shutdownOutput() throws IOException {
+        inbox.enter();
+        try {
+            ensureOpen();
+            stream.shutdownOutput();
+            noteSend();
+            endQueuePairIfOver();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Probes an idle connection from now on, or no longer.
+     *
+     * @param on whether to probe
+     * @param idleSeconds seconds of silence before a probe
+     * @param probeSeconds seconds until an unanswered probe breaks the connection
+     */
+    public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
+        keepAliveIdleNanos = TimeUnit.SECONDS.toNanos(idleSeconds);
+        keepAliveProbeNanos = TimeUnit.SECONDS.toNanos(probeSeconds);
+        keepAlive = on;
+    }
+
+    /** Poller thread, now and then: looks for deadlines that have passed, and hands the work on. */
+    void tick(long now) {
+        if (closed) {
+            if (now - lingerDeadline >= 0) {
+                engine.setupPool().execute(this::linger);
+            }
+            return;
+        }
+        long since = unacknowledgedSince;
+        if (since != 0 && now - since > unacknowledgedLimit()) {
+            engine.setupPool().execute(this::checkUnacknowledged);
+        } else if (keepAlive && since == 0 && now - lastActivity > keepAliveIdleNanos) {
+            engine.setupPool().execute(this::probe);
+        }
+    }
+
+    private long unacknowledgedLimit() {
+        long limit = TransportSettings.CURRENT.unacknowledgedNanos();
+        return keepAlive ? Math.min(limit, keepAliveProbeNanos) : limit;
+    }
+
+    /** Set-up pool: completions that nobody has applied yet may tell that all is well. */
+    private void checkUnacknowledged() {
+        inbox.enter();
+        try {
+            long since = unacknowledgedSince;
+            if (since != 0 && System.nanoTime() - since > unacknowledgedLimit()) {
+                failStream("Connection timed out: the peer's device has not acknowledged a write for "
+                        + TimeUnit.NANOSECONDS.toSeconds(unacknowledgedLimit()) + " s");
+                endQueuePairIfOver();
+            }
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    private void probe() {
+        inbox.enter();
+        try {
+            if (System.nanoTime() - lastActivity > keepAliveIdleNanos) {
+                stream.keepalive();
+                noteSend();
+            }
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Closes: wakes who reads or writes, sends the end of the stream behind the written data, and returns at once; the
+     * rest happens in the background within the linger time.
+     */
+    @Override
+    public void close() {
+        if (closing.compareAndSet(false, true)) {
+            lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
+            closed = true;
+            inbox.close();
+            inbox.onOrphan(() -> engine.setupPool().execute(this::linger));
+            disconnect();
+            engine.setupPool().execute(this::linger);
+        }
+    }
+
+    private void disconnect() {
+        inbox.enter();
+        try {
+            stream.disconnect();
+            noteSend();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Closes and waits for the peer to have everything.
+     *
+     * @param lingerSeconds longest wait in seconds; 0 resets the connection: unsent data is dropped and the peer reads
+     *         "Connection reset"
+     */
+    public void close(int lingerSeconds) {
+        if (lingerSeconds == 0) {
+            abort();
+            return;
+        }
+        close();
+        try {
+            Patience.await(this::ended, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
+        } catch (InterruptedIOException e) {
+            LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
+        }
+    }
+
+    private Boolean ended(long nanos) throws InterruptedException {
+        try {
+            ended.get(nanos, TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return null;
+        } catch (ExecutionException e) {
+            throw new AssertionError("never completed exceptionally", e);
+        }
+    }
+
+    /** Any thread: ends the connection without a word to the peer. */
+    void abort() {
+        if (closing.compareAndSet(false, true)) {
+            closed = true;
+            lingerDeadline = System.nanoTime();
+            inbox.close();
+        }
+        engine.setupPool().execute(this::tearDown);
+    }
+
+    /** Set-up pool: a closed connection got news, or its time is over. */
+    private void linger() {
+        boolean over;
+        inbox.enter();
+        try {
+            over = stream.failure() != null || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
+        } finally {
+            inbox.exit();
+        }
+        if (over) {
+            tearDown();
+        }
+    }
+
+    /** Protocol lock held: on iWARP only the peer's disconnect proves that it has the data. */
+    private boolean isDeliveredLocked() {
+        return stream.drained() && (peerGone || stream.peerDisconnected()
+                || device.supports(Capability.COMPLETION_IS_DELIVERY));
+    }
+
+    /** Any thread: tells whether nothing written is on its way any more. */
+    boolean isDelivered() {
+        if (tornDown.get()) {
+            return true;
+        }
+        inbox.enter();
+        try {
+            return stream.failure() != null || (closed ? isDeliveredLocked() : stream.outstandingSends() == 0);
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /** Set-up pool: the one way in which a connection ends. */
+    private void tearDown() {
+        if (tornDown.compareAndSet(false, true)) {
+            endQueuePair();
+            inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
+            stream.abort(); // the memory may be another connection's soon
+            inbox.exit();
+            resources.close();
+            identifier.close();
+            engine.forget(this);
+            ended.complete(null);
+            LOG.debug("[{}->{}] torn down", local, remote);
+        }
+    }
+}

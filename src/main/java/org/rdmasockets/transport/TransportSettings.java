@@ -1,0 +1,75 @@
+package org.rdmasockets.transport;
+
+import java.util.concurrent.TimeUnit;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The settings of this floor, read once from system properties. A property that is not a number in its range is
+ * ignored with a warning.
+ *
+ * @param connectTimeoutNanos end of a connect without a timeout of its own, in nanoseconds
+ * @param unacknowledgedNanos how long a write may stay unacknowledged by the peer's device, in nanoseconds
+ * @param lingerNanos how long a closed connection may take to deliver, in nanoseconds
+ * @param exitNanos how long the end of the process waits for closed connections, in nanoseconds
+ * @param spinNanos longest time that a thread looks for completions itself before it parks, in nanoseconds; 0 for never
+ */
+record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
+        long exitNanos, int spinNanos) {
+    private static final String PREFIX = "org.rdmasockets.";
+    private static final int SECOND_MILLIS = 1000;
+    private static final int DEFAULT_BUFFER_BYTES = 128 << 10;
+    private static final int MICROSECOND_NANOS = 1000;
+    private static final int DAY_SECONDS = 86_400;
+
+    /** What the properties say. */
+    static final TransportSettings CURRENT = read();
+
+    private static TransportSettings read() {
+        return new TransportSettings(millis("connectTimeout", 60 * SECOND_MILLIS),
+                millis("unacknowledgedTimeout", 30 * SECOND_MILLIS),
+                millis("linger", 10 * SECOND_MILLIS),
+                millis("exitWait", 2 * SECOND_MILLIS),
+                MICROSECOND_NANOS * number("spinMicros", 30, 0, SECOND_MILLIS));
+    }
+
+    /**
+     * What a socket starts with.
+     *
+     * @return options as the properties say
+     */
+    static StreamOptions streamOptions() {
+        return new StreamOptions(
+                number("receiveBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
+                        StreamOptions.MAX_BUFFER_BYTES),
+                number("sendBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
+                        StreamOptions.MAX_BUFFER_BYTES),
+                number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
+                number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
+                number("inline", 64, 0, 4096), false,
+                number("keepAliveIdle", 7200, 1, DAY_SECONDS), number("keepAliveProbe", 30, 1, DAY_SECONDS));
+    }
+
+    private static long millis(String name, int otherwise) {
+        return TimeUnit.MILLISECONDS.toNanos(number(name, otherwise, 1, DAY_SECONDS * SECOND_MILLIS));
+    }
+
+    private static int number(String name, int otherwise, int least, int most) {
+        String property = PREFIX + name;
+        String text = System.getProperty(property);
+        if (text == null) {
+            return otherwise;
+        }
+        try {
+            int value = Integer.parseInt(text.strip());
+            if (value >= least && value <= most) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // reported below, together with numbers out of range
+        }
+        LoggerFactory.getLogger(TransportSettings.class).warn(
+                "-D{}={} is ignored: a whole number from {} to {} is wanted; {} is used", property, text, least, most,
+                otherwise);
+        return otherwise;
+    }
+}
