@@ -5,10 +5,13 @@
  * {@code --enable-native-access=org.rdmasockets} ({@code ALL-UNNAMED} on the class path).
  */
 module org.rdmasockets {
+    exports org.rdmasockets;
     exports org.rdmasockets.verbs;
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;
+    // The names of the keep-alive options; without this module nobody can name them.
+    requires static jdk.net;
 }

@@ -31,7 +31,7 @@ class PackageDependencyTest {
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.of(
-            ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider"),
+            ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net"),
             ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", ROOT + ".provider",
                     SLF4J),
             ROOT + ".stream", Set.of(ROOT + ".verbs"),

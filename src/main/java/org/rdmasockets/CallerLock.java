@@ -1,0 +1,56 @@
+package org.rdmasockets;
+
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Lets one caller at a time read, or write, and may be held while waiting. Waiting for it is part of the operation: it
+ * counts for the timeout, and an interrupt ends it for a virtual thread and does nothing to a platform thread.
+ */
+final class CallerLock {
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /**
+     * Takes the lock.
+     *
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @throws SocketTimeoutException "Read timed out" at the deadline; only reads have one
+     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
+     */
+    void lock(long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
+        if (lock.tryLock()) {
+            return;
+        }
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    if (lock.tryLock(remaining(deadlineNanos), TimeUnit.NANOSECONDS)) {
+                        return;
+                    }
+                    throw new SocketTimeoutException("Read timed out");
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                    if (Thread.currentThread().isVirtual()) {
+                        throw new InterruptedIOException("Closed by interrupt");
+                    }
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static long remaining(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
+    }
+
+    /** Lets the next caller in. */
+    void unlock() {
+        lock.unlock();
+    }
+}

@@ -1,0 +1,65 @@
+package org.rdmasockets;
+
+import org.rdmasockets.transport.StreamOptions;
+
+/** The values of one socket's options. Not for several threads at once: RdmaSocketImpl's stateLock guards it. */
+final class OptionValues {
+    /** Bytes the peer may send before they are read. */
+    int receiveBufferBytes = StreamOptions.DEFAULT.receiveBufferBytes();
+    /** Bytes that a write may leave on their way. */
+    int sendBufferBytes = StreamOptions.DEFAULT.sendBufferBytes();
+    /** Most outstanding send requests. */
+    int sendQueueSize = StreamOptions.DEFAULT.sendQueueSize();
+    /** Most posted receives. */
+    int receiveQueueSize = StreamOptions.DEFAULT.receiveQueueSize();
+    /** Largest message copied into its request. */
+    int inlineBytes = StreamOptions.DEFAULT.inlineBytes();
+    /** Whether an idle connection is probed. */
+    boolean keepAlive = StreamOptions.DEFAULT.keepAlive();
+    /** Seconds of silence before the probe. */
+    int keepAliveIdleSeconds = StreamOptions.DEFAULT.keepAliveIdleSeconds();
+    /** Seconds that one try of the probe may take. */
+    int keepAliveIntervalSeconds = StreamOptions.DEFAULT.keepAliveProbeSeconds();
+    /** Tries of the probe; the device makes them, so only the product with the interval counts. */
+    int keepAliveCount = 1;
+    /** Seconds that close waits for delivery, 0 to reset instead, negative for neither. */
+    int lingerSeconds = -1;
+    /** Kept for programs that set it: nothing is ever held back to be sent together. */
+    boolean noDelay;
+    /** Kept for programs that set it: ports of closed RDMA sockets are free at once. */
+    boolean reuseAddress;
+    /** Kept for programs that set it: the connection manager's rules give the traffic class. */
+    int trafficClass;
+
+    /**
+     * What the transport needs to know, as it is now.
+     *
+     * @return a snapshot
+     */
+    StreamOptions forTransport() {
+        return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
+                keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
+    }
+
+    /**
+     * How long a probe may stay unanswered.
+     *
+     * @return seconds, at least 1
+     */
+    int keepAliveProbeSeconds() {
+        return keepAliveIntervalSeconds * keepAliveCount;
+    }
+
+    /**
+     * Takes over the sizes that an accepted connection was made with.
+     *
+     * @param made what the listener used
+     */
+    void takeSizes(StreamOptions made) {
+        receiveBufferBytes = made.receiveBufferBytes();
+        sendBufferBytes = made.sendBufferBytes();
+        sendQueueSize = made.sendQueueSize();
+        receiveQueueSize = made.receiveQueueSize();
+        inlineBytes = made.inlineBytes();
+    }
+}

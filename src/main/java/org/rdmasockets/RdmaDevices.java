@@ -1,0 +1,52 @@
+package org.rdmasockets;
+
+import java.util.List;
+import java.util.Optional;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.verbs.DeviceInfo;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** Tells what RDMA this machine has, or why it has none. */
+public final class RdmaDevices {
+    private RdmaDevices() {
+    }
+
+    /**
+     * The RDMA devices of this machine.
+     *
+     * @return all devices in the kernel's order; empty exactly if {@link #unavailability()} gives a reason
+     */
+    public static List<DeviceInfo> list() {
+        VerbsProvider provider = Providers.ibverbs();
+        if (provider.unavailability().isPresent()) {
+            return List.of();
+        }
+        try {
+            return List.copyOf(provider.devices());
+        } catch (VerbsException e) {
+            return List.of(); // unavailability() has the reason
+        }
+    }
+
+    /**
+     * Tells why RDMA sockets cannot be used on this machine now.
+     *
+     * @return empty if they can; else one sentence with the reason and what to do about it
+     */
+    public static Optional<String> unavailability() {
+        VerbsProvider provider = Providers.ibverbs();
+        return provider.unavailability().or(() -> deviceTrouble(provider));
+    }
+
+    private static Optional<String> deviceTrouble(VerbsProvider provider) {
+        try {
+            return provider.devices().isEmpty()
+                    ? Optional.of("no RDMA device found; load the driver of the adapter, or make a soft-RoCE device "
+                            + "with 'rdma link add rxe0 type rxe netdev INTERFACE'")
+                    : Optional.empty();
+        } catch (VerbsException e) {
+            return Optional.of(e.getMessage());
+        }
+    }
+}

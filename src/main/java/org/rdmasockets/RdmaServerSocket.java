@@ -1,0 +1,86 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketException;
+
+/**
+ * A server socket that accepts connections over RDMA: everything that {@link ServerSocket} can do, for
+ * {@link RdmaSocket} and any program that speaks rsockets.
+ *
+ * <p>Port numbers of InfiniBand and RoCE devices are independent of TCP's. iWARP devices share TCP's ports: there a
+ * port that a TCP server listens on is in use. A connection beyond the backlog is refused, where TCP would let it wait.
+ */
+public final class RdmaServerSocket extends ServerSocket {
+    private static final int DEFAULT_BACKLOG = 50;
+
+    /**
+     * Makes an unbound server socket.
+     *
+     * @throws IOException never; kept for the shape of {@link ServerSocket}
+     */
+    public RdmaServerSocket() throws IOException {
+        super(new RdmaSocketImpl(true));
+    }
+
+    /**
+     * Listens on a port of all RDMA devices.
+     *
+     * @param port 0 to 65535; 0 takes a free one
+     * @throws IOException if the port is taken or RDMA is not available
+     */
+    public RdmaServerSocket(int port) throws IOException {
+        this(port, DEFAULT_BACKLOG, null);
+    }
+
+    /**
+     * Listens on a port of all RDMA devices.
+     *
+     * @param port 0 to 65535; 0 takes a free one
+     * @param backlog most connections that wait to be accepted; below 1 means 50
+     * @throws IOException if the port is taken or RDMA is not available
+     */
+    public RdmaServerSocket(int port, int backlog) throws IOException {
+        this(port, backlog, null);
+    }
+
+    /**
+     * Listens on a port of one address.
+     *
+     * @param port 0 to 65535; 0 takes a free one
+     * @param backlog most connections that wait to be accepted; below 1 means 50
+     * @param address the address of an RDMA device of this machine, or null for all
+     * @throws IOException if the port is taken, no RDMA device has the address or RDMA is not available
+     */
+    public RdmaServerSocket(int port, int backlog, InetAddress address) throws IOException {
+        this();
+        try {
+            bind(new InetSocketAddress(address, port), backlog);
+        } catch (IOException | RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    /**
+     * Takes the next connection, waiting for one within {@code SO_TIMEOUT}. Several threads may wait at once.
+     *
+     * @return the connection
+     * @throws IOException {@code SocketTimeoutException} when the time is over, {@code SocketException} when this
+     *         socket is closed, is not bound, or the waiting virtual thread is interrupted, which closes it
+     */
+    @Override
+    public RdmaSocket accept() throws IOException {
+        if (isClosed()) {
+            throw new SocketException("Socket is closed");
+        }
+        if (!isBound()) {
+            throw new SocketException("Socket is not bound yet");
+        }
+        RdmaSocket socket = new RdmaSocket(new RdmaSocketImpl(false));
+        implAccept(socket);
+        return socket;
+    }
+}

@@ -1,0 +1,100 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+
+/**
+ * A socket whose stream runs over RDMA: everything that {@link Socket} can do, to an {@link RdmaServerSocket} or any
+ * program that speaks rsockets. The remote address must belong to an RDMA device's network; loopback addresses do not.
+ *
+ * <p>What differs from TCP: buffer sizes are fixed when the connection is made; urgent data is refused; TCP_NODELAY,
+ * SO_REUSEADDR and IP_TOS are kept but change nothing, because nothing is held back, closed ports are free at once and
+ * the connection manager chooses the traffic class. Further options are in {@link RdmaSocketOptions}.
+ *
+ * <p>Where RDMA is not available, binding and connecting throw a {@code SocketException} that says why and what to do;
+ * {@link RdmaDevices#unavailability()} tells beforehand.
+ */
+public final class RdmaSocket extends Socket {
+    /**
+     * Makes an unconnected socket.
+     *
+     * @throws SocketException never; the superclass declares it
+     */
+    public RdmaSocket() throws SocketException {
+        this(new RdmaSocketImpl(false));
+    }
+
+    /**
+     * Makes the socket of a connection to come.
+     *
+     * @param impl holds nothing yet
+     * @throws SocketException never; the superclass declares it
+     */
+    RdmaSocket(RdmaSocketImpl impl) throws SocketException {
+        super(impl);
+    }
+
+    /**
+     * Connects to a port of a named host.
+     *
+     * @param host name or address of the host
+     * @param port 0 to 65535
+     * @throws IOException if the host is unknown or the connection cannot be made, see {@link Socket#connect}
+     */
+    public RdmaSocket(String host, int port) throws IOException {
+        this(new InetSocketAddress(host, port), null);
+    }
+
+    /**
+     * Connects to a port of a host.
+     *
+     * @param address the host
+     * @param port 0 to 65535
+     * @throws IOException if the connection cannot be made, see {@link Socket#connect}
+     */
+    public RdmaSocket(InetAddress address, int port) throws IOException {
+        this(new InetSocketAddress(address, port), null);
+    }
+
+    /**
+     * Connects to a port of a named host from a local address.
+     *
+     * @param host name or address of the host
+     * @param port 0 to 65535
+     * @param localAddress the address of an RDMA device of this machine, or null for any
+     * @param localPort 0 to 65535; 0 takes a free one
+     * @throws IOException if the host is unknown, the local address cannot be had or the connection cannot be made
+     */
+    public RdmaSocket(String host, int port, InetAddress localAddress, int localPort) throws IOException {
+        this(new InetSocketAddress(host, port), new InetSocketAddress(localAddress, localPort));
+    }
+
+    /**
+     * Connects to a port of a host from a local address.
+     *
+     * @param address the host
+     * @param port 0 to 65535
+     * @param localAddress the address of an RDMA device of this machine, or null for any
+     * @param localPort 0 to 65535; 0 takes a free one
+     * @throws IOException if the local address cannot be had or the connection cannot be made
+     */
+    public RdmaSocket(InetAddress address, int port, InetAddress localAddress, int localPort) throws IOException {
+        this(new InetSocketAddress(address, port), new InetSocketAddress(localAddress, localPort));
+    }
+
+    private RdmaSocket(InetSocketAddress remote, InetSocketAddress local) throws IOException {
+        this();
+        try {
+            if (local != null) {
+                bind(local);
+            }
+            connect(remote);
+        } catch (IOException | RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package org.rdmasockets;
+
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.SocketOptions;
+import java.net.StandardSocketOptions;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import jdk.net.ExtendedSocketOptions;
+import org.rdmasockets.transport.StreamOptions;
+
+/**
+ * An option that RDMA sockets have: when it can be set, and how it is read and written. All of them are in one table.
+ *
+ * @param <T> type of the value
+ * @param name what users call it
+ * @param time when it can be set
+ * @param onServer whether a server socket has it too
+ * @param reader gives the value
+ * @param writer checks and sets the value
+ */
+record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
+        Writer<T> writer) {
+    /** When an option can be set. */
+    enum Time {
+        /** Until the socket is connected; refused later. */
+        BEFORE_CONNECT,
+        /** A hint: until the socket is connected; later without effect. */
+        HINT,
+        /** Always, with effect on what the connection does from then on. */
+        ALWAYS,
+        /** Always, and the transport must be told. */
+        KEEP_ALIVE
+    }
+
+    /**
+     * Checks and sets a value.
+     *
+     * @param <T> type of the value
+     */
+    @FunctionalInterface
+    interface Writer<T> {
+        /**
+         * Sets the value.
+         *
+         * @param values where
+         * @param value the value, not null
+         * @throws SocketException if the system would refuse it
+         */
+        void write(OptionValues values, T value) throws SocketException;
+    }
+
+    private static final int MAX_LINGER_SECONDS = 65535;
+    private static final int MAX_TRAFFIC_CLASS = 255;
+    private static final int MAX_INLINE_BYTES = 4096;
+    /** Largest keep-alive time that Linux takes, in seconds. */
+    private static final int MAX_KEEP_SECONDS = 32767;
+    private static final int MAX_KEEP_COUNT = 127;
+
+    /** By the name; in the order of the documentation. */
+    private static final Map<SocketOption<?>, SupportedOption<?>> ALL = all().stream().collect(Collectors.toMap(
+            SupportedOption::name, o -> o, (a, b) -> a, LinkedHashMap::new));
+
+    private static final Set<SocketOption<?>> CLIENT = Set.copyOf(ALL.keySet());
+    private static final Set<SocketOption<?>> SERVER = ALL.values().stream().filter(SupportedOption::onServer)
+            .map(SupportedOption::name).collect(Collectors.toUnmodifiableSet());
+
+    /**
+     * The options of a kind of socket.
+     *
+     * @param server whether it listens
+     * @return their names
+     */
+    static Set<SocketOption<?>> names(boolean server) {
+        return server ? SERVER : CLIENT;
+    }
+
+    /**
+     * Finds an option.
+     *
+     * @param <T> type of the value
+     * @param name what users call it, not null
+     * @param server whether the socket listens
+     * @return the option
+     * @throws UnsupportedOperationException if that kind of socket has no such option
+     */
+    @SuppressWarnings("unchecked") // the table maps a name to an option of the same type
+    static <T> SupportedOption<T> of(SocketOption<T> name, boolean server) {
+        SupportedOption<?> option = ALL.get(name);
+        if (option == null || server && !option.onServer) {
+            throw new UnsupportedOperationException("'" + name + "' not supported");
+        }
+        return (SupportedOption<T>) option;
+    }
+
+    /**
+     * Finds the option that a number of {@code java.net.SocketOptions} stands for.
+     *
+     * @param id such as {@code SocketOptions.SO_RCVBUF}
+     * @param server whether the socket listens
+     * @return the option
+     * @throws SocketException if the number stands for none
+     */
+    static SupportedOption<?> byNumber(int id, boolean server) throws SocketException {
+        SocketOption<?> name = switch (id) {
+            case SocketOptions.SO_RCVBUF -> StandardSocketOptions.SO_RCVBUF;
+            case SocketOptions.SO_SNDBUF -> StandardSocketOptions.SO_SNDBUF;
+            case SocketOptions.SO_KEEPALIVE -> StandardSocketOptions.SO_KEEPALIVE;
+            case SocketOptions.SO_LINGER -> StandardSocketOptions.SO_LINGER;
+            case SocketOptions.SO_REUSEADDR -> StandardSocketOptions.SO_REUSEADDR;
+            case SocketOptions.TCP_NODELAY -> StandardSocketOptions.TCP_NODELAY;
+            case SocketOptions.IP_TOS -> StandardSocketOptions.IP_TOS;
+            default -> throw new SocketException("Unknown option " + id);
+        };
+        return of(name, server);
+    }
+
+    /**
+     * Sets the value.
+     *
+     * @param values where
+     * @param value the new value
+     * @throws IllegalArgumentException if the value is null, of another type or out of range
+     * @throws SocketException if the system would refuse it
+     */
+    void set(OptionValues values, Object value) throws SocketException {
+        if (!name.type().isInstance(value)) {
+            throw new IllegalArgumentException("Invalid value '" + value + "'");
+        }
+        writer.write(values, name.type().cast(value));
+    }
+
+    private static Collection<SupportedOption<?>> all() {
+        List<SupportedOption<?>> all = new ArrayList<>();
+        all.addAll(standard());
+        all.addAll(ofRsocket());
+        try {
+            all.addAll(extended());
+        } catch (NoClassDefFoundError e) {
+            // An image without module jdk.net: nobody can name these options there.
+        }
+        return all;
+    }
+
+    private static List<SupportedOption<?>> standard() {
+        return List.of(
+                new SupportedOption<>(StandardSocketOptions.SO_RCVBUF, Time.HINT, true, v -> v.receiveBufferBytes,
+                        (v, bytes) -> v.receiveBufferBytes = bufferBytes(bytes)),
+                new SupportedOption<>(StandardSocketOptions.SO_SNDBUF, Time.HINT, false, v -> v.sendBufferBytes,
+                        (v, bytes) -> v.sendBufferBytes = bufferBytes(bytes)),
+                new SupportedOption<>(StandardSocketOptions.SO_KEEPALIVE, Time.KEEP_ALIVE, false, v -> v.keepAlive,
+                        (v, on) -> v.keepAlive = on),
+                new SupportedOption<>(StandardSocketOptions.SO_LINGER, Time.ALWAYS, false, v -> v.lingerSeconds,
+                        (v, seconds) -> v.lingerSeconds = Math.clamp(seconds, -1, MAX_LINGER_SECONDS)),
+                new SupportedOption<>(StandardSocketOptions.SO_REUSEADDR, Time.ALWAYS, true, v -> v.reuseAddress,
+                        (v, on) -> v.reuseAddress = on),
+                new SupportedOption<>(StandardSocketOptions.TCP_NODELAY, Time.ALWAYS, false, v -> v.noDelay,
+                        (v, on) -> v.noDelay = on),
+                new SupportedOption<>(StandardSocketOptions.IP_TOS, Time.ALWAYS, true, v -> v.trafficClass,
+                        (v, bits) -> v.trafficClass = trafficClass(bits)));
+    }
+
+    private static List<SupportedOption<?>> ofRsocket() {
+        return List.of(
+                new SupportedOption<>(RdmaSocketOptions.RDMA_SQSIZE, Time.BEFORE_CONNECT, true, v -> v.sendQueueSize,
+                        (v, size) -> v.sendQueueSize = inRange(RdmaSocketOptions.RDMA_SQSIZE, size,
+                                StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),
+                new SupportedOption<>(RdmaSocketOptions.RDMA_RQSIZE, Time.BEFORE_CONNECT, true,
+                        v -> v.receiveQueueSize,
+                        (v, size) -> v.receiveQueueSize = inRange(RdmaSocketOptions.RDMA_RQSIZE, size,
+                                StreamOptions.MIN_RECEIVE_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),
+                new SupportedOption<>(RdmaSocketOptions.RDMA_INLINE, Time.BEFORE_CONNECT, true, v -> v.inlineBytes,
+                        (v, bytes) -> v.inlineBytes = inRange(RdmaSocketOptions.RDMA_INLINE, bytes, 0,
+                                MAX_INLINE_BYTES)));
+    }
+
+    private static List<SupportedOption<?>> extended() {
+        return List.of(
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.KEEP_ALIVE, false,
+                        v -> v.keepAliveIdleSeconds,
+                        (v, seconds) -> v.keepAliveIdleSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.KEEP_ALIVE, false,
+                        v -> v.keepAliveIntervalSeconds,
+                        (v, seconds) -> v.keepAliveIntervalSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.KEEP_ALIVE, false,
+                        v -> v.keepAliveCount,
+                        (v, count) -> v.keepAliveCount = accepted(count, MAX_KEEP_COUNT)));
+    }
+
+    /** A size that is asked for becomes one that is possible. */
+    private static int bufferBytes(int bytes) {
+        if (bytes < 0) {
+            throw new IllegalArgumentException("Invalid send/receive buffer size");
+        }
+        return Math.clamp(bytes, StreamOptions.MIN_BUFFER_BYTES, StreamOptions.MAX_BUFFER_BYTES);
+    }
+
+    private static int trafficClass(int bits) {
+        if (bits < 0 || bits > MAX_TRAFFIC_CLASS) {
+            throw new IllegalArgumentException("Invalid IP_TOS value");
+        }
+        return bits;
+    }
+
+    private static int inRange(SocketOption<Integer> name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException("Invalid " + name + " value " + value + ": " + least + " to " + most
+                    + " is possible");
+        }
+        return value;
+    }
+
+    /** Linux takes these from 1; the JDK passes its refusal on with this text. */
+    private static int accepted(int value, int most) throws SocketException {
+        if (value < 1 || value > most) {
+            throw new SocketException("Invalid argument");
+        }
+        return value;
+    }
+}
