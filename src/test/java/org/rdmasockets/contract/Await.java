@@ -1,0 +1,33 @@
+package org.rdmasockets.contract;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** Waits that end. */
+public final class Await {
+    /** The longest that anything may take; emulated machines are slow. */
+    static final long LIMIT_SECONDS = 40;
+
+    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+    private Await() {
+    }
+
+    /**
+     * Waits until a condition holds.
+     *
+     * @param what what is awaited, for the message
+     * @param condition asked again and again
+     * @throws Exception what the condition throws
+     */
+    public static void until(String what, Callable<Boolean> condition) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+        while (!condition.call()) {
+            if (System.nanoTime() - deadline > 0) {
+                throw new AssertionError("not within " + LIMIT_SECONDS + " s: " + what);
+            }
+            LockSupport.parkNanos(STEP_NANOS);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package org.rdmasockets.contract;
+
+import org.junit.jupiter.api.Nested;
+
+/** Everything that {@code java.net} promises of sockets; a family runs it by extending this class. */
+public abstract class SocketContract {
+    /**
+     * The family that is tried.
+     *
+     * @return its fixture
+     */
+    protected abstract SocketFixture fixture();
+
+    /** Binding and connecting. */
+    @Nested
+    class Connecting extends ConnectTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Accepting. */
+    @Nested
+    class Accepting extends AcceptTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Bytes. */
+    @Nested
+    class Streaming extends StreamTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Ending one direction. */
+    @Nested
+    class HalfClosing extends HalfCloseTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Timeouts of reads. */
+    @Nested
+    class TimingOut extends TimeoutTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Closing. */
+    @Nested
+    class Closing extends CloseTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Interrupts. */
+    @Nested
+    class Interrupting extends InterruptTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Options. */
+    @Nested
+    class Options extends OptionTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package org.rdmasockets.contract;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Deque;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+
+/** What every theme of the contract needs: sockets of the family, closed at the end of each trial. */
+abstract class SocketTheme implements SocketFixture.Keeper {
+    /** What to close, last made first. */
+    private final Deque<AutoCloseable> kept = new ConcurrentLinkedDeque<>();
+
+    /**
+     * The family that is tried.
+     *
+     * @return its fixture
+     */
+    abstract SocketFixture fixture();
+
+    /** Two connected sockets. */
+    record SocketPair(Socket client, Socket server) {
+    }
+
+    @Override
+    public final <C extends AutoCloseable> C keep(C resource) {
+        kept.push(resource);
+        return resource;
+    }
+
+    @AfterEach
+    final void closeAll() throws Exception {
+        while (!kept.isEmpty()) {
+            kept.pop().close();
+        }
+    }
+
+    final Socket socket() throws IOException {
+        return keep(fixture().newSocket());
+    }
+
+    final ServerSocket serverSocket() throws IOException {
+        return keep(fixture().newServerSocket());
+    }
+
+    /** A server socket that listens on a free port. */
+    final ServerSocket listening() throws IOException {
+        ServerSocket listener = serverSocket();
+        listener.bind(new InetSocketAddress(fixture().address(), 0));
+        return listener;
+    }
+
+    /** Where to connect to. */
+    final InetSocketAddress addressOf(ServerSocket listener) {
+        return new InetSocketAddress(fixture().address(), listener.getLocalPort());
+    }
+
+    final Socket connectedTo(ServerSocket listener) throws IOException {
+        Socket client = socket();
+        client.connect(addressOf(listener));
+        return client;
+    }
+
+    final Socket acceptFrom(ServerSocket listener) throws IOException {
+        return keep(listener.accept());
+    }
+
+    final SocketPair pair() throws IOException {
+        ServerSocket listener = listening();
+        Socket client = connectedTo(listener);
+        SocketPair pair = new SocketPair(client, acceptFrom(listener));
+        listener.close();
+        return pair;
+    }
+
+    /** Skips the trial with the reason if the family or the place lacks something. */
+    final void needs(SocketFixture.Ability ability) {
+        fixture().whyNot(ability).ifPresent(reason -> {
+            System.out.println(getClass().getSimpleName() + " skips a trial, " + ability + ": " + reason);
+            Assumptions.abort(reason);
+        });
+    }
+}
