@@ -53,6 +53,8 @@ public final class CompletionInbox {
     private volatile boolean orphanRunning;
     /** Why nothing more will come; set once, by FAILURE. Not in the queue, so that it is never lost. */
     private volatile Throwable failure;
+    /** Something was applied since the last exit; guarded by protocolLock. */
+    private boolean applied;
     /** True once the client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
@@ -90,34 +92,41 @@ public final class CompletionInbox {
     public void enter() {
         assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
         protocolLock.lock();
-        boolean applied = false;
+        boolean entered = false;
         try {
             applyAll();
-            applied = true;
+            entered = true;
         } finally {
-            if (!applied) {
+            if (!entered) {
                 protocolLock.unlock();
             }
         }
     }
 
     /**
-     * Releases the protocol lock and then wakes each waiter, other than the caller, whose role has become ready.
+     * Releases the protocol lock and then wakes each waiter, other than the caller, whose role has become ready. If
+     * something was applied and there is an orphan task, that runs as well.
      */
     public void exit() {
         Thread wakeReader = null;
         Thread wakeWriter = null;
+        boolean tell = false;
         try {
             settleCredit();
             // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
             Thread me = Thread.currentThread();
             wakeReader = wantsWake(reader, Role.READER, me);
             wakeWriter = wantsWake(writer, Role.WRITER, me);
+            tell = applied && orphanTask != null;
+            applied = false;
         } finally {
             protocolLock.unlock();
         }
         wake(wakeReader);
         wake(wakeWriter);
+        if (tell) {
+            runOrphan();
+        }
     }
 
     /** The thread to wake for a role, or null. */
@@ -135,6 +144,7 @@ public final class CompletionInbox {
         }
         // relaxedPoll: null also while a producer is between claim and publish; that producer looks at waiters later.
         for (Completion c = queue.relaxedPoll(); c != null; c = queue.relaxedPoll()) {
+            applied = true;
             client.apply(c);
             if (c.token() == null) {
                 shard.recycle(c);
@@ -142,6 +152,7 @@ public final class CompletionInbox {
         }
         if (failure != null && !failureApplied) {
             failureApplied = true;
+            applied = true;
             client.apply(new Completion(failure));
         }
     }
@@ -305,9 +316,6 @@ public final class CompletionInbox {
             enter();
             exit();
         }
-        if (orphanTask != null) {
-            runOrphan();
-        }
     }
 
     /**
@@ -402,11 +410,12 @@ public final class CompletionInbox {
     }
 
     /**
-     * From now on, what arrives while nobody waits runs a task, in the thread that brought it. It runs once for all
-     * that arrives until somebody calls {@link #enter}. It also runs when a waiter leaves, and now if something is
-     * there already.
+     * From now on, what arrives while nobody waits runs a task, in the thread that brought it, and now if something is
+     * there already. It runs once for all that arrives until somebody calls {@link #enter}. It also runs in
+     * {@link #exit} of whoever has taken something in, the task's own thread included, so that it hears of everything.
      *
-     * @param task must not block or throw: hand the work, which begins with {@code enter()}, to another thread
+     * @param task must not block or throw: hand the work, which begins with {@code enter()} and does nothing if there
+     *        is nothing to do, to another thread
      */
     public void onOrphan(Runnable task) {
         orphanTask = task;
@@ -441,5 +450,13 @@ public final class CompletionInbox {
     /** How many work requests its client may have outstanding. */
     int maxOutstanding() {
         return maxOutstanding;
+    }
+
+    /** What the state is, for a person who looks for a stall. */
+    @Override
+    public String toString() {
+        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", waiting=" + queue.size() + ", reader="
+                + reader.thread + ", writer=" + writer.thread + ", open=" + open + ", creditOwed=" + creditOwed
+                + ", locked=" + protocolLock.isLocked() + ", failure=" + failure + "]";
     }
 }

@@ -38,6 +38,7 @@ public final class CompletionPoller implements AutoCloseable {
     private final Settings settings;
     private final Faults faults;
     private final SpinPolicy spinPolicy;
+    private final Valve valve = new Valve(System.nanoTime());
     private final Thread thread;
     private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
     private final Map<CompletionQueue, CompletionShard> shards = new ConcurrentHashMap<>();
@@ -322,7 +323,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     /** Unparks a thread; the poller does it while the valve is open and the caller is virtual. Call without locks. */
     void wake(Thread parked) {
-        if (settings.valve() && Thread.currentThread().isVirtual() && Valve.isOpen(System.nanoTime())) {
+        if (settings.valve() && Thread.currentThread().isVirtual() && valve.admits(System.nanoTime())) {
             relay(parked);
         } else {
             LockSupport.unpark(parked);

@@ -178,7 +178,7 @@ public final class CompletionShard {
     /** Counts a waiter that has published itself. */
     void arrive() {
         // Before the look at armed: pairs with armForWaiters, which clears armed before it looks at parked.
-        faults.count(parked);
+        parked.incrementAndGet();
     }
 
     /** Counts a waiter out. */

@@ -1,7 +1,6 @@
 package org.rdmasockets.completion;
 
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jctools.queues.MessagePassingQueue;
 
 /**
@@ -20,11 +19,6 @@ class Faults {
     /** Orders what was offered before the look at the waiters. */
     void fenceBeforeWaiters() {
         VarHandle.fullFence();
-    }
-
-    /** Counts a waiter, in an order that the poller's look at the count cannot overtake. */
-    void count(AtomicInteger parked) {
-        parked.incrementAndGet();
     }
 
     /** Called when the waiters of a batch have been looked at. */

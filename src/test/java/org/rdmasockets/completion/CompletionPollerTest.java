@@ -1,0 +1,232 @@
+package org.rdmasockets.completion;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.completion.Fixture.Waiting;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The poller's thread, its completion queues, and what happens when they fail. */
+class CompletionPollerTest {
+    private final TestClient client = new TestClient();
+
+    @Test
+    void sleepsForEverUnlessAnInboxWantsTicks() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withTickMillis(2);
+        try (Fixture f = new Fixture(settings, Faults.NONE)) {
+            AtomicInteger ticks = new AtomicInteger();
+            f.poller.tick(ticks::incrementAndGet);
+            Fixture.eventually("sleep without end", () -> f.events.lastTimeoutMillis() == -1);
+            assertEquals(0, ticks.get());
+            CompletionInbox inbox = f.open(client);
+            Fixture.eventually("three ticks", () -> ticks.get() >= 3);
+            inbox.retire();
+            Fixture.eventually("sleep without end", () -> f.events.lastTimeoutMillis() == -1);
+        }
+    }
+
+    @Test
+    void runsTasksOnItsThreadAndSurvivesTheirExceptions() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            f.poller.execute(() -> {
+                throw new IllegalStateException("a test's task that fails");
+            });
+            CompletableFuture<Thread> ran = new CompletableFuture<>();
+            f.poller.execute(() -> ran.complete(Thread.currentThread()));
+            Thread thread = ran.get(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS);
+            assertEquals("rdma-completions", thread.getName());
+            assertTrue(thread.isDaemon());
+        }
+    }
+
+    @Test
+    void unparksThreadsForOthers() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            CountDownLatch unparked = new CountDownLatch(1);
+            Thread thread = Thread.ofVirtual().start(() -> {
+                LockSupport.park();
+                unparked.countDown();
+            });
+            f.poller.relay(thread);
+            assertTrue(unparked.await(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS), "relay did not unpark");
+        }
+    }
+
+    @Test
+    void drainsOtherSources() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            TestSource source = new TestSource();
+            CompletableFuture<Thread> drained = new CompletableFuture<>();
+            f.poller.addSource(source, () -> {
+                source.ready = false;
+                drained.complete(Thread.currentThread());
+            });
+            source.ready = true;
+            f.events.signal();
+            assertEquals("rdma-completions", drained.get(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS).getName());
+        }
+    }
+
+    /** Ready when the test says so. */
+    private static final class TestSource implements SimulatedEvents.Source {
+        private volatile boolean ready;
+
+        @Override
+        public boolean isReady() {
+            return ready;
+        }
+    }
+
+    @Test
+    void failureReachesEveryInboxOnceAndRefusesNewOnes() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            TestClient other = new TestClient();
+            CompletionInbox waitedFor = f.open(client);
+            CompletionInbox idle = f.open(other);
+            Waiting reader = Fixture.startWaiting(true, waitedFor, Role.READER);
+            Waiting writer = Fixture.startWaiting(false, waitedFor, Role.WRITER);
+            f.events.breakDown();
+            assertEquals(Wait.READY, reader.result());
+            assertEquals(Wait.READY, writer.result());
+            Fixture.eventually("the idle one learns it too", () -> other.applied(idle).size() == 1);
+            assertEquals(1, client.applied(waitedFor).size());
+            assertInstanceOf(VerbsException.class, client.applied(waitedFor).getFirst());
+            VerbsException refusal = assertThrows(VerbsException.class, () -> f.open(new TestClient()));
+            assertTrue(refusal.getMessage().contains("poll failed: EBADF"), refusal.getMessage());
+            Fixture.eventually("tasks are refused", () -> refuses(f.poller));
+        }
+    }
+
+    private static boolean refuses(CompletionPoller poller) {
+        try {
+            poller.execute(() -> { });
+            return false;
+        } catch (RejectedExecutionException e) {
+            return true;
+        }
+    }
+
+    @Test
+    void failedQueueFailsItsInboxesOnly() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 64);
+        try (Fixture f = new Fixture(settings, Faults.NONE)) {
+            TestClient other = new TestClient();
+            CompletionInbox broken = f.open(client);
+            CompletionInbox sound = f.open(other);
+            Waiting reader = Fixture.startWaiting(true, broken, Role.READER);
+            Waiting writer = Fixture.startWaiting(true, broken, Role.WRITER);
+            Fixture.queueOf(broken).breakDown();
+            Fixture.receive(broken, 1);
+            assertEquals(Wait.READY, reader.result());
+            assertEquals(Wait.READY, writer.result());
+            assertEquals(Wait.READY, broken.await(Role.READER, Long.MAX_VALUE));
+            Waiting soundReader = Fixture.startWaiting(true, sound, Role.READER);
+            Fixture.receive(sound, 2);
+            assertEquals(Wait.READY, soundReader.result());
+            assertEquals(List.of(2L), other.applied(sound));
+        }
+    }
+
+    @Test
+    void closeFailsWhatIsOpen() throws Exception {
+        Fixture f = Fixture.parking();
+        CompletionInbox inbox = f.open(client);
+        Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
+        f.close();
+        assertEquals(Wait.READY, reader.result());
+        assertInstanceOf(IllegalStateException.class, client.applied(inbox).getFirst());
+        assertTrue(f.events.isClosed());
+        assertTrue(Fixture.queueOf(inbox).isClosed());
+        f.close();
+    }
+
+    @Test
+    void laterQueuesAreLargerAndEmptyOnesAreDestroyed() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 1_024);
+        try (Fixture f = new Fixture(settings, Faults.NONE)) {
+            List<CompletionInbox> inboxes = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                inboxes.add(f.open(new TestClient()));
+            }
+            assertEquals(List.of(64, 256, 1_024), f.device.queues().stream().map(SimulatedQueue::entries).toList());
+            inboxes.forEach(CompletionInbox::retire);
+            assertEquals(1, f.device.queues().stream().filter(queue -> !queue.isClosed()).count(), "one is kept");
+            f.open(new TestClient());
+        }
+    }
+
+    @Test
+    void saysSoWhenTheDeviceHasNoMore() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 64);
+        try (Fixture f = new Fixture(settings, Faults.NONE, 1, 128)) {
+            f.open(client);
+            VerbsException none = assertThrows(VerbsException.class, () -> f.open(new TestClient()));
+            assertTrue(none.getMessage().contains("ENOMEM") && none.getMessage().contains("completionQueues=1"),
+                    none.getMessage());
+            VerbsException large = assertThrows(VerbsException.class, () -> f.poller.shard(f.device, 129));
+            assertTrue(large.getMessage().contains("max=128"), large.getMessage());
+            VerbsException full = assertThrows(VerbsException.class, () -> f.poller.openInbox(f.device, client, 65));
+            assertTrue(full.getMessage().contains("ENOMEM"), full.getMessage());
+        }
+    }
+
+    @Test
+    void openersThatRaceNeverShareRoom() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(100, 100);
+        try (Fixture f = new Fixture(settings, Faults.NONE);
+                ExecutorService openers = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<CompletionInbox>> opened = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                opened.add(openers.submit(() -> {
+                    CompletionInbox inbox = f.poller.openInbox(f.device, new TestClient(), 30);
+                    inbox.retire();
+                    return f.poller.openInbox(f.device, new TestClient(), 30);
+                }));
+            }
+            List<CompletionInbox> inboxes = new ArrayList<>();
+            for (Future<CompletionInbox> inbox : opened) {
+                inboxes.add(inbox.get(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS));
+            }
+            Map<CompletionShard, Long> perShard = inboxes.stream()
+                    .collect(Collectors.groupingBy(CompletionInbox::shard, Collectors.counting()));
+            assertTrue(perShard.values().stream().allMatch(count -> count <= 3), perShard::toString);
+            assertTrue(perShard.keySet().stream().noneMatch(s -> ((SimulatedQueue) s.queue()).isClosed()),
+                    "an inbox lives in a destroyed queue");
+        }
+    }
+
+    @Test
+    void takesOverFromLeadersThatHaveGone() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            CompletionInbox inbox = f.open(client);
+            CompletionShard shard = inbox.shard();
+            // Arms the queue, as a waiter does.
+            inbox.await(Role.READER, System.nanoTime() - 1);
+            Fixture.eventually("the poller leaves the queue to the leader", () -> {
+                shard.lead();
+                Fixture.send(inbox, 1);
+                shard.lead();
+                client.applied(inbox);
+                return shard.toString().contains("leased=true");
+            });
+            Fixture.send(inbox, 2);
+            Fixture.eventually("the poller looks again", () -> client.applied(inbox).contains(2L));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package org.rdmasockets.completion;
+
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import org.rdmasockets.verbs.CompletionChannel;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+
+/** A completion channel: counts every event, loses none, makes none up. */
+final class SimulatedChannel implements CompletionChannel, SimulatedEvents.Source {
+    private final SimulatedDevice device;
+    private final ConcurrentLinkedQueue<SimulatedQueue> events = new ConcurrentLinkedQueue<>();
+
+    SimulatedChannel(SimulatedDevice device) {
+        this.device = device;
+    }
+
+    void event(SimulatedQueue queue) {
+        events.add(queue);
+        device.events().signal();
+    }
+
+    @Override
+    public boolean isReady() {
+        return !events.isEmpty();
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    @Override
+    public int drainEvents(Consumer<? super CompletionQueue> handler) {
+        int count = 0;
+        for (SimulatedQueue queue = events.poll(); queue != null; queue = events.poll()) {
+            handler.accept(queue);
+            count++;
+        }
+        return count;
+    }
+
+    @Override
+    public void close() {
+    }
+}

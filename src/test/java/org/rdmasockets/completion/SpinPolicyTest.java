@@ -1,0 +1,80 @@
+package org.rdmasockets.completion;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Who may spin, and for how long. Without a scheduler queue, so that other tests' threads do not matter. */
+class SpinPolicyTest {
+    private static final CompletionPoller.Settings SETTINGS = CompletionPoller.Settings.defaults()
+            .withProcessors(3).withSpinBudgetNanos(40_000);
+
+    private static SpinPolicy policy(CompletionPoller.Settings settings) {
+        return new SpinPolicy(settings, null);
+    }
+
+    @Test
+    void nobodySpinsWhenSwitchedOffOrWithOneProcessor() {
+        assertEquals(0, policy(SETTINGS.withSpinBudgetNanos(0)).budgetNanos(new Waiter()));
+        assertEquals(0, policy(SETTINGS.withProcessors(1)).budgetNanos(new Waiter()));
+    }
+
+    @Test
+    void oneProcessorIsLeftToOthers() {
+        SpinPolicy policy = policy(SETTINGS);
+        assertTrue(policy.begin());
+        assertTrue(policy.begin());
+        assertFalse(policy.begin(), "three processors, two spinners");
+        policy.end();
+        assertTrue(policy.begin());
+    }
+
+    @Test
+    void virtualThreadsParkWhenTheSchedulerDoesNotTellItsQueue() throws Exception {
+        SpinPolicy policy = policy(SETTINGS);
+        boolean[] crowded = new boolean[1];
+        Thread.ofVirtual().start(() -> crowded[0] = policy.isCrowded()).join();
+        assertTrue(crowded[0]);
+        assertFalse(policy.isCrowded(), "a platform thread keeps nobody from a carrier");
+    }
+
+    @Test
+    void budgetIsTwiceTheMeanWait() {
+        SpinPolicy policy = policy(SETTINGS);
+        Waiter waiter = new Waiter();
+        assertEquals(40_000, policy.budgetNanos(waiter), "all of it at first");
+        policy.learn(waiter, true, 5_000);
+        assertEquals(10_000, policy.budgetNanos(waiter));
+        policy.learn(waiter, true, 100);
+        assertTrue(policy.budgetNanos(waiter) < 10_000);
+    }
+
+    @Test
+    void waiterWhoseSpinsFailOnlyProbes() {
+        SpinPolicy policy = policy(SETTINGS);
+        Waiter waiter = new Waiter();
+        for (int i = 0; i < 20; i++) {
+            policy.learn(waiter, false, 40_000);
+        }
+        int probes = 0;
+        for (int i = 0; i < 640; i++) {
+            probes += policy.budgetNanos(waiter) > 0 ? 1 : 0;
+        }
+        assertEquals(10, probes);
+        for (int i = 0; i < 20; i++) {
+            policy.learn(waiter, true, 1_000);
+        }
+        assertTrue(policy.budgetNanos(waiter) > 0, "hits bring it back");
+    }
+
+    @Test
+    void nobodySpinsAfterTheProcessorWasTakenAway() {
+        SpinPolicy policy = policy(SETTINGS);
+        long now = System.nanoTime();
+        assertFalse(policy.wasDescheduled(now, now + 40_000));
+        assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L));
+        assertFalse(policy.begin());
+    }
+}
