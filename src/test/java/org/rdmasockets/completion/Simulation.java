@@ -176,8 +176,13 @@ final class Simulation {
         long last = -1;
         while (true) {
             long now = progress();
-            if (now >= expected || threads.stream().noneMatch(Thread::isAlive)) {
-                return now < expected && failures() == null;
+            if (now >= expected) {
+                return false;
+            }
+            Thread alive = threads.stream().filter(Thread::isAlive).findFirst().orElse(null);
+            if (alive == null) {
+                // Read again: the last one may have moved between the two looks.
+                return progress() < expected && failures() == null;
             }
             if (now != last) {
                 last = now;
@@ -185,7 +190,7 @@ final class Simulation {
             } else if (System.nanoTime() - moved > stallMillis * 1_000_000L) {
                 return true;
             }
-            threads.stream().filter(Thread::isAlive).findFirst().orElseThrow().join(WATCH_MILLIS);
+            alive.join(WATCH_MILLIS);
         }
     }
 

@@ -73,7 +73,7 @@ final class SimulationMain {
         caught.add(mutant("poller try-locks", () -> new Adversary.PollerTriesLock(2), settings(spin, true, 64),
                 new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, true, true)));
         caught.add(mutant("no last drain when leaving", () -> new Adversary.NoDrainWhenLeaving(2),
-                settings(0, true, 64), new Plan(List.of(I), Threads.MIXED, 2_000, 1, false, true)));
+                settings(0, true, 64), new Plan(List.of(I, I, I), Threads.MIXED, 5_000, 1, false, true)));
         caught.add(mutant("poller forgets to clear armed", () -> new Adversary.PollerForgetsArmed(2),
                 settings(0, true, 64), new Plan(List.of(P), Threads.VIRTUAL, 2_000, 1, false, true)));
         caught.add(mutant("no poll after arming", () -> new Adversary.NoPollAfterArming(2),
