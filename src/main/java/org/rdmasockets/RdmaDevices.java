@@ -3,11 +3,12 @@ package org.rdmasockets;
 import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.provider.Providers;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** Tells what RDMA this machine has, or why it has none. */
+/** Tells what RDMA this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}. */
 public final class RdmaDevices {
     private RdmaDevices() {
     }
@@ -27,6 +28,17 @@ public final class RdmaDevices {
         } catch (VerbsException e) {
             return List.of(); // unavailability() has the reason
         }
+    }
+
+    /**
+     * Opens a device, which the whole process shares.
+     *
+     * @param name a device's name, from {@link #list()}
+     * @return the device
+     * @throws VerbsException if there is none of that name, or it cannot be opened
+     */
+    public static Device open(String name) throws VerbsException {
+        return Providers.ibverbs().open(name);
     }
 
     /**
