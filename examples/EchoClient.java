@@ -1,0 +1,36 @@
+// Sends messages of 64 bytes to EchoServer and checks each echo. Usage: EchoClient HOST PORT [COUNT]
+
+import org.rdmasockets.RdmaSocket;
+
+void main(String[] args) {
+    if (args.length < 2) {
+        System.err.println("usage: EchoClient HOST PORT [COUNT]");
+        System.exit(2);
+    }
+    int count = args.length > 2 ? Integer.parseInt(args[2]) : 1000;
+    try (Socket socket = new RdmaSocket(args[0], Integer.parseInt(args[1]))) {
+        IO.println("connected from " + socket.getLocalSocketAddress() + " to " + socket.getRemoteSocketAddress());
+        long startNanos = System.nanoTime();
+        exchange(socket, count);
+        double micros = (System.nanoTime() - startNanos) / 1e3;
+        IO.println("%,d messages came back unchanged, %.1f us each".formatted(count, micros / count));
+    } catch (IOException e) {
+        System.err.println(e.getMessage());
+        System.exit(1);
+    }
+}
+
+void exchange(Socket socket, int count) throws IOException {
+    DataInputStream in = new DataInputStream(socket.getInputStream());
+    OutputStream out = socket.getOutputStream();
+    byte[] sent = new byte[64];
+    byte[] echoed = new byte[64];
+    for (int i = 0; i < count; i++) {
+        Arrays.fill(sent, (byte) i);
+        out.write(sent);
+        in.readFully(echoed);
+        if (!Arrays.equals(sent, echoed)) {
+            throw new IOException("message " + i + " came back changed");
+        }
+    }
+}
