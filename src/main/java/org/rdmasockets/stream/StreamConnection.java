@@ -12,9 +12,10 @@ import org.rdmasockets.verbs.SendRequest;
  * possible now returns 0, and becomes possible by a later completion.
  *
  * <p>Order of life: make it, {@link #postReceives}, connect or accept with {@link #localData}, {@link #start} when the
- * queue pair can send, then completions, reads and writes; {@link #disconnect} and, once {@link #drained}, or at any
- * time, {@link #abort}. After abort this object never touches its queue pair and its memory again, so that the owner
- * may free both; completions that are still on their way may be delivered all the same.
+ * queue pair can send, then reads and writes; completions are welcome from the beginning. At the end
+ * {@link #disconnect} and, once {@link #drained}, or at any time, {@link #abort}. After abort this object never touches
+ * its queue pair and its memory again, so that the owner may free both; completions that are still on their way may be
+ * delivered all the same.
  *
  * <p>When {@link #failure} or {@link #peerDisconnected} tell that the connection is over, the owner moves the queue
  * pair to the error state.
@@ -22,6 +23,8 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
+    private static final int NONE = -1;
+
     private final MemoryRegion sendRegion;
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
@@ -34,6 +37,9 @@ public final class StreamConnection {
     private final Closing closing = new Closing();
     /** Null until {@link #start}. */
     private PeerTable peerTable;
+    /** The credit update that came before {@link #start}, or {@link #NONE}. */
+    private int earlyLimit = NONE;
+    private int earlyLengthBytes;
     private StreamFailure failure;
     private boolean aborted;
 
@@ -130,7 +136,7 @@ public final class StreamConnection {
 
     /**
      * Begins to talk, and lends the second half of the ring. Call it once, when the queue pair can send (connect is
-     * done, or accept has returned) and before the first completion is delivered.
+     * done, or accept has returned). What the peer sent before counts.
      *
      * @param peer what the peer sent
      * @throws SocketException if this end cannot talk to it
@@ -143,6 +149,9 @@ public final class StreamConnection {
         peerTable = new PeerTable(sendRegion, RegionLayout.of(settings).stagedOffset(), peer);
         targets.first(peer);
         window.start(peer.credits());
+        if (earlyLimit != NONE) {
+            failIf(updateArrived(earlyLimit, earlyLengthBytes));
+        }
         sendControls();
     }
 
@@ -185,7 +194,11 @@ public final class StreamConnection {
                 fail(StreamFailure.post("ibv_post_recv", error));
             }
         }
-        String wrong = complete ? apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message";
+        failIf(complete ? apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
+    }
+
+    /** Takes what the peer did wrong, or null. */
+    private void failIf(String wrong) {
         if (wrong != null) {
             fail(StreamFailure.violation(wrong));
         }
@@ -203,7 +216,7 @@ public final class StreamConnection {
                 return dataArrived(operation == ImmediateData.DATA ? argument : 0);
             }
             case ImmediateData.UPDATE -> {
-                return updateArrived(argument, lengthBytes);
+                return peerTable == null ? keepUpdate(argument, lengthBytes) : updateArrived(argument, lengthBytes);
             }
             case ImmediateData.CONTROL -> {
                 closing.received(argument);
@@ -227,6 +240,16 @@ public final class StreamConnection {
         }
         window.confirm(received.received());
         return wrong;
+    }
+
+    /** Before it got data from us, a peer has one reason to send an update: to lend its second half. */
+    private String keepUpdate(int limit, int lengthBytes) {
+        if (earlyLimit != NONE) {
+            return "sent a second credit update before it had any data";
+        }
+        earlyLimit = limit;
+        earlyLengthBytes = lengthBytes;
+        return null;
     }
 
     /** Updates matter after the peer's SHUTDOWN, too: our direction is open. */
