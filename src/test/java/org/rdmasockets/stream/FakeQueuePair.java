@@ -1,0 +1,223 @@
+package org.rdmasockets.stream;
+
+import java.io.ByteArrayOutputStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ScatterGatherList;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * A queue pair that keeps what is posted, and fails the test when a rule of verbs is broken: queue depths, keys and
+ * bounds of local memory, inline sizes. Who executes the requests is up to the test.
+ */
+final class FakeQueuePair implements QueuePair {
+    /** A piece of local memory. */
+    private record Piece(SimulatedRegion region, long address, int lengthBytes) {
+        byte[] copy() {
+            return region.at(address, lengthBytes).toArray(ValueLayout.JAVA_BYTE);
+        }
+    }
+
+    /** A posted send or write; its payload is read when it is executed, as a device does, unless it was inline. */
+    static final class Send {
+        final SendRequest.Opcode opcode;
+        final long workRequestId;
+        final long remoteAddress;
+        final int remoteKey;
+        final int immediate;
+        final boolean signalled;
+        final boolean inline;
+        final int elements;
+        private final List<Piece> pieces;
+        private final byte[] inlineData;
+
+        private Send(SendRequest request, List<Piece> pieces) {
+            opcode = request.opcode();
+            workRequestId = request.workRequestId();
+            remoteAddress = request.remoteAddress();
+            remoteKey = request.remoteKey();
+            immediate = request.immediate();
+            signalled = request.isSignalled();
+            inline = request.isInline();
+            elements = pieces.size();
+            this.pieces = pieces;
+            inlineData = inline ? gather(pieces) : null;
+        }
+
+        byte[] payload() {
+            return inline ? inlineData : gather(pieces);
+        }
+
+        boolean needsReceive() {
+            return opcode != SendRequest.Opcode.WRITE;
+        }
+
+        boolean isWrite() {
+            return opcode != SendRequest.Opcode.SEND;
+        }
+
+        private static byte[] gather(List<Piece> pieces) {
+            if (pieces.size() == 1) {
+                return pieces.getFirst().copy();
+            }
+            ByteArrayOutputStream all = new ByteArrayOutputStream();
+            pieces.forEach(p -> all.writeBytes(p.copy()));
+            return all.toByteArray();
+        }
+    }
+
+    /** A posted receive. */
+    record Receive(long workRequestId, SimulatedRegion region, long address, int lengthBytes) {
+        void fill(byte[] data) {
+            if (data.length > lengthBytes) {
+                throw new AssertionError("a receive of " + lengthBytes + " bytes got " + data.length);
+            }
+            if (data.length > 0) {
+                region.at(address, data.length).copyFrom(MemorySegment.ofArray(data));
+            }
+        }
+    }
+
+    final Deque<Send> sends = new ArrayDeque<>();
+    final Deque<Receive> receives = new ArrayDeque<>();
+    private final int maxSends;
+    private final int maxReceives;
+    private final int maxInline;
+    private final boolean emptyReceive;
+    private final List<SimulatedRegion> regions;
+    private int outstandingSends;
+    private int outstandingReceives;
+    private int refuseWith;
+    private int mostReceives;
+
+    FakeQueuePair(StreamSettings settings, int maxInline, SimulatedRegion... regions) {
+        this.maxSends = settings.maxSends();
+        this.maxReceives = settings.maxReceives();
+        this.emptyReceive = settings.emptyReceive();
+        this.maxInline = maxInline;
+        this.regions = List.of(regions);
+    }
+
+    /** From now on posts are refused. */
+    void refuse(Errno errno) {
+        refuseWith = errno.number();
+    }
+
+    /** A completion was delivered, so its slot is free. */
+    void retire(boolean receive) {
+        if (receive) {
+            outstandingReceives--;
+        } else {
+            outstandingSends--;
+        }
+    }
+
+    int outstandingSends() {
+        return outstandingSends;
+    }
+
+    int mostReceives() {
+        return mostReceives;
+    }
+
+    SimulatedRegion byRemoteKey(int key) {
+        return regions.stream().filter(r -> r.remoteKey() == key).findFirst().orElse(null);
+    }
+
+    private Piece piece(ScatterGatherList elements, int index) {
+        for (SimulatedRegion region : regions) {
+            if (region.localKey() == elements.key(index)) {
+                region.at(elements.address(index), elements.lengthBytes(index));
+                return new Piece(region, elements.address(index), elements.lengthBytes(index));
+            }
+        }
+        throw new AssertionError("unknown local key");
+    }
+
+    @Override
+    public int postSend(SendRequest request) {
+        if (refuseWith != 0) {
+            return refuseWith;
+        }
+        if (outstandingSends == maxSends) {
+            throw new AssertionError("send queue of " + maxSends + " overrun");
+        }
+        if (request.isInline() && request.elements().totalBytes() > maxInline) {
+            throw new AssertionError(request.elements().totalBytes() + " bytes inline, granted " + maxInline);
+        }
+        List<Piece> pieces = new ArrayList<>(request.elements().count());
+        for (int i = 0; i < request.elements().count(); i++) {
+            pieces.add(piece(request.elements(), i));
+        }
+        outstandingSends++;
+        sends.add(new Send(request, pieces));
+        return POSTED;
+    }
+
+    @Override
+    public int postReceive(ReceiveRequest request) {
+        if (refuseWith != 0) {
+            return refuseWith;
+        }
+        if (outstandingReceives == maxReceives) {
+            throw new AssertionError("receive queue of " + maxReceives + " overrun");
+        }
+        outstandingReceives++;
+        mostReceives = Math.max(mostReceives, outstandingReceives);
+        if (request.elements().count() == 0) {
+            if (!emptyReceive) {
+                throw new AssertionError("this device needs memory for a receive");
+            }
+            receives.add(new Receive(request.workRequestId(), null, 0, 0));
+        } else {
+            Piece piece = piece(request.elements(), 0);
+            receives.add(new Receive(request.workRequestId(), piece.region(), piece.address(), piece.lengthBytes()));
+        }
+        return POSTED;
+    }
+
+    @Override
+    public int number() {
+        return 1;
+    }
+
+    @Override
+    public QueuePairConfig config() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public int maxInlineBytes() {
+        return maxInline;
+    }
+
+    @Override
+    public QueuePairState queryState() {
+        return QueuePairState.UNKNOWN;
+    }
+
+    @Override
+    public void modify(QueuePairAttributes attributes) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void fail() {
+        throw new UnsupportedOperationException("the stream never moves its queue pair");
+    }
+
+    @Override
+    public void close() {
+        throw new UnsupportedOperationException("the stream never closes its queue pair");
+    }
+}

@@ -1,0 +1,198 @@
+package org.rdmasockets.stream;
+
+import java.lang.foreign.Arena;
+import java.net.SocketException;
+import java.util.Random;
+
+/** A {@link StreamConnection} with an owner that does what the transport does, and a random application. */
+final class JavaPeer implements StreamPeer {
+    private static final long ID_BASE = 0x1234_5678_9A00_0000L;
+
+    final FakeQueuePair queuePair;
+    final StreamConnection connection;
+    private final Plan plan;
+    private final Random random;
+    private final long writeSeed;
+    private final long readSeed;
+    private final byte[] buffer;
+    private SimulatedWire.End end;
+    private long written;
+    private long read;
+    private boolean sawEnd;
+    private boolean cutOff;
+    private boolean shut;
+    private boolean closed;
+    private boolean gone;
+
+    JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
+        SimulatedRegion sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
+        SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
+        queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion);
+        connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
+        this.plan = plan;
+        this.random = random;
+        this.writeSeed = writeSeed;
+        this.readSeed = -writeSeed;
+        buffer = new byte[plan.mostPerCall()];
+    }
+
+    void attach(SimulatedWire.End simulatedEnd) {
+        end = simulatedEnd;
+    }
+
+    @Override
+    public ConnectData localData() {
+        return connection.localData();
+    }
+
+    @Override
+    public void prepare() throws SocketException {
+        connection.postReceives();
+    }
+
+    @Override
+    public void start(ConnectData peer) throws SocketException {
+        connection.start(peer);
+    }
+
+    @Override
+    public boolean deliver() {
+        SimulatedWire.Completion completion = end.poll(random);
+        if (completion != null) {
+            connection.onCompletion(completion.workRequestId(), completion.status().ordinal(), completion.opcode(),
+                    completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
+            return true;
+        }
+        if (end.takePeerLeft()) {
+            connection.onDisconnected();
+            return true;
+        }
+        return false;
+    }
+
+    @Override
+    public boolean act() throws SocketException {
+        if (gone) {
+            return false;
+        }
+        boolean changed = own();
+        if (random.nextInt(50) == 0 && !closed) {
+            int before = connection.outstandingSends();
+            connection.keepalive();
+            changed |= connection.outstandingSends() != before;
+        }
+        changed |= random.nextBoolean() ? tryWrite() : tryRead();
+        return changed | close();
+    }
+
+    /** What the owner of a connection does about it. */
+    private boolean own() {
+        boolean over = connection.failure() != null || connection.peerDisconnected();
+        boolean changed = false;
+        if (over && !end.isDead()) {
+            end.fail();
+            changed = true;
+        }
+        if (closed && connection.drained()) {
+            connection.abort();
+            end.destroy();
+            gone = true;
+            changed = true;
+        }
+        return changed;
+    }
+
+    private boolean tryWrite() throws SocketException {
+        if (closed || cutOff || written == plan.bytes()) {
+            return false;
+        }
+        int length = (int) Math.min(1 + random.nextInt(plan.mostPerCall()), plan.bytes() - written);
+        int offset = random.nextInt(buffer.length - length + 1);
+        boolean ready = connection.writable();
+        if (ready) {
+            StreamPeer.fill(buffer, offset, length, writeSeed, written);
+        }
+        try {
+            int taken = connection.write(buffer, offset, length);
+            require((taken > 0) == ready, "writable " + ready + ", taken " + taken);
+            written += taken;
+            return taken > 0;
+        } catch (SocketException e) {
+            require(ready, "not writable, but " + e);
+            require(connection.peerDisconnected() || connection.failure() != null, e + " without a reason");
+            cutOff = true;
+            return true;
+        }
+    }
+
+    private boolean tryRead() throws SocketException {
+        if (closed) {
+            return false;
+        }
+        boolean ready = connection.readable();
+        int length = 1 + random.nextInt(buffer.length);
+        int available = connection.available();
+        int count = connection.read(buffer, 0, length);
+        require((count != 0) == ready, "readable " + ready + ", read " + count);
+        require(count == Math.min(length, available) || available == 0, "available " + available + ", read " + count);
+        if (count < 0) {
+            boolean changed = !sawEnd;
+            sawEnd = true;
+            return changed;
+        }
+        require(count == 0 || !sawEnd, count + " bytes after the end");
+        StreamPeer.verify(buffer, count, readSeed, read);
+        read += count;
+        return count > 0;
+    }
+
+    private boolean close() {
+        boolean allWritten = cutOff || written == plan.bytes();
+        if (closed || !allWritten) {
+            return false;
+        }
+        if (plan.ending() == Ending.CLOSE || sawEnd) {
+            closed = true;
+            connection.disconnect();
+            return true;
+        }
+        if (plan.ending() == Ending.HALF_CLOSE && !shut) {
+            shut = true;
+            connection.shutdownOutput();
+            return true;
+        }
+        return false;
+    }
+
+    private void require(boolean condition, String what) {
+        if (!condition) {
+            throw new AssertionError(what + " in " + connection);
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        return gone;
+    }
+
+    @Override
+    public long written() {
+        return written;
+    }
+
+    @Override
+    public long read() {
+        return read;
+    }
+
+    @Override
+    public boolean sawEnd() {
+        return sawEnd;
+    }
+
+    @Override
+    public String toString() {
+        return "Java " + plan + " written=" + written + " read=" + read + (sawEnd ? " sawEnd" : "")
+                + (cutOff ? " cutOff" : "") + (closed ? " closed" : "") + ": " + connection;
+    }
+}

@@ -1,0 +1,205 @@
+package org.rdmasockets.stream;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.stream.StreamPeer.Ending;
+import org.rdmasockets.stream.StreamPeer.Plan;
+
+/**
+ * Two ends on a simulated wire that steps in random order: Java to Java, and Java to a model of C. Every byte is
+ * checked, every rule of the wire is watched, and the run must come to its end. A failure names its seed; put that into
+ * {@code -Dorg.rdmasockets.test.seed} to run it alone.
+ */
+class StreamModelTest {
+    private static final int RUNS = Integer.getInteger("org.rdmasockets.test.runs", 1500);
+    private static final Long SEED = Long.getLong("org.rdmasockets.test.seed");
+
+    private static final int MOST_BYTES = 30_000;
+    private static final int MOST_CALLS = 200;
+
+    /** Rounds in which nothing happens before every possible step is tried; if none does anything, the run is stuck. */
+    private static final int IDLE_ROUNDS = 60;
+    private static final int FORCED_STEPS = 200;
+
+    @Test
+    void javaTalksToJavaOverInfiniBand() throws Exception {
+        runMany(true, false);
+    }
+
+    @Test
+    void javaTalksToJavaOverIwarp() throws Exception {
+        runMany(false, false);
+    }
+
+    @Test
+    void javaTalksToCOverInfiniBand() throws Exception {
+        runMany(true, true);
+    }
+
+    @Test
+    void javaTalksToCOverIwarp() throws Exception {
+        runMany(false, true);
+    }
+
+    private static void runMany(boolean immediateData, boolean withC) throws Exception {
+        if (SEED != null) {
+            run(SEED, immediateData, withC);
+            return;
+        }
+        long first = new Random().nextInt(1 << 30) * 100_000L;
+        for (long seed = first; seed < first + RUNS; seed++) {
+            try {
+                run(seed, immediateData, withC);
+            } catch (Exception | AssertionError e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+            }
+        }
+    }
+
+    private static void run(long seed, boolean immediateData, boolean withC) throws Exception {
+        Random random = new Random(seed);
+        try (Arena arena = Arena.ofConfined()) {
+            Run run = new Run(random, immediateData, withC, arena);
+            run.play();
+            run.verify();
+        }
+    }
+
+    /** One run. */
+    private static final class Run {
+        private final Random random;
+        private final boolean withC;
+        private final SimulatedWire wire;
+        private final JavaPeer left;
+        private final StreamPeer right;
+        private final Plan leftPlan;
+        private final Plan rightPlan;
+        private final int laziness;
+        private final boolean roomForControls;
+
+        Run(Random random, boolean immediateData, boolean withC, Arena arena) throws Exception {
+            this.random = random;
+            this.withC = withC;
+            Ending leftEnding = Ending.values()[random.nextInt(3)];
+            Ending rightEnding = Ending.values()[random.nextInt(3)];
+            if (leftEnding == Ending.WAIT_FOR_END && rightEnding == Ending.WAIT_FOR_END) {
+                rightEnding = Ending.HALF_CLOSE;
+            } else if (withC && leftEnding != Ending.WAIT_FOR_END) {
+                // C loses its tail when both half-close, or when we close while it closes.
+                rightEnding = Ending.WAIT_FOR_END;
+            }
+            int leftPerCall = 1 + random.nextInt(pick(2, 20, 300, 3000, 20_000));
+            int rightPerCall = 1 + random.nextInt(pick(2, 20, 300, 3000, 20_000));
+            int mostBytes = Math.min(MOST_BYTES, MOST_CALLS * Math.min(leftPerCall, rightPerCall));
+            leftPlan = new Plan(random.nextInt(mostBytes + 1) / pick(1, 10, 1000), leftPerCall, leftEnding);
+            rightPlan = new Plan(random.nextInt(mostBytes + 1) / pick(1, 10, 1000), rightPerCall, rightEnding);
+            laziness = pick(1, 2, 8, 30);
+            StreamSettings leftSettings = settings(immediateData, immediateData && random.nextBoolean());
+            left = new JavaPeer(arena, leftSettings, pick(0, 4, 16, 64), leftPlan, random, 1);
+            if (withC) {
+                StreamSettings rightSettings = cSettings(immediateData, leftSettings);
+                CPeer c = new CPeer(arena, rightSettings, pick(2, 2, 4), rightPlan, random, -1);
+                wire = new SimulatedWire(immediateData, left.queuePair, c.queuePair);
+                c.attach(wire.right);
+                right = c;
+                roomForControls = rightSettings.maxReceives() >= 64;
+            } else {
+                JavaPeer java = new JavaPeer(arena, settings(immediateData, immediateData && random.nextBoolean()),
+                        pick(0, 4, 16, 64), rightPlan, random, -1);
+                wire = new SimulatedWire(immediateData, left.queuePair, java.queuePair);
+                java.attach(wire.right);
+                right = java;
+                roomForControls = true;
+            }
+            left.attach(wire.left);
+            connect();
+        }
+
+        private void connect() throws Exception {
+            left.prepare();
+            right.prepare();
+            ConnectData leftData = ConnectData.decode(left.localData().encode());
+            ConnectData rightData = ConnectData.decode(right.localData().encode());
+            wire.connect(leftData, rightData);
+            left.start(rightData);
+            // The right end learns late that the connection is up, and what came before counts.
+            for (int i = random.nextInt(50); i > 0 && !withC; i--) {
+                step(2 * random.nextInt(4));
+                right.deliver();
+            }
+            right.start(leftData);
+        }
+
+        private int pick(int... choices) {
+            return choices[random.nextInt(choices.length)];
+        }
+
+        private StreamSettings settings(boolean immediateData, boolean emptyReceive) {
+            return new StreamSettings(immediateData, emptyReceive, immediateData, pick(16, 17, 20, 64),
+                    pick(16, 17, 23, 40, 128), pick(1024, 1500, 4096, 16_384), pick(1024, 1026, 2050, 4096, 16_384),
+                    pick(100, 1024, 65_536, 1 << 20));
+        }
+
+        /** C reads chunks straight from memory, so a send buffer larger than a few of our halves starves receives. */
+        private StreamSettings cSettings(boolean immediateData, StreamSettings ours) {
+            return new StreamSettings(immediateData, immediateData, immediateData, pick(16, 20, 64),
+                    pick(16, 17, 40, 64, 384), Math.max(4096, Math.min(16_384, ours.receiveBufferBytes())),
+                    pick(1024, 1026, 4096, 16_384), 1 << 16);
+        }
+
+        void play() throws Exception {
+            int idle = 0;
+            while (!(left.isDone() && right.isDone())) {
+                boolean changed = step(random.nextInt(8));
+                idle = changed ? 0 : idle + 1;
+                if (idle > IDLE_ROUNDS * laziness) {
+                    boolean any = false;
+                    for (int i = 0; i < FORCED_STEPS && !any; i++) {
+                        any = left.act() || step(1 + i % 7);
+                    }
+                    assertTrue(any, () -> "stuck: left " + left + "\nright " + right + "\nwire " + wire.left.sending()
+                            + " / " + wire.right.sending());
+                    idle = 0;
+                }
+            }
+        }
+
+        private boolean step(int action) throws Exception {
+            return switch (action) {
+                case 0 -> random.nextInt(laziness) == 0 && left.act();
+                case 1 -> right.act();
+                case 2 -> wire.left.transmit();
+                case 3 -> wire.right.transmit();
+                case 4 -> wire.left.proceed();
+                case 5 -> wire.right.proceed();
+                case 6 -> left.deliver();
+                default -> right.deliver();
+            };
+        }
+
+        void verify() {
+            verify(left, right, leftPlan, rightPlan);
+            verify(right, left, rightPlan, leftPlan);
+            if (roomForControls) {
+                assertEquals(0, wire.receiverNotReady(), () -> "receiver not ready: " + left + "\n" + right);
+            }
+        }
+
+        private void verify(StreamPeer writer, StreamPeer reader, Plan writing, Plan reading) {
+            if (reading.ending() != Ending.CLOSE) {
+                assertEquals(writer.written(), reader.read(), () -> "bytes of " + writer + "\nto " + reader);
+                assertTrue(reader.sawEnd(), () -> "no end of stream at " + reader);
+                if (writing.ending() == Ending.CLOSE) {
+                    return;
+                }
+            }
+            if (reading.ending() != Ending.CLOSE) {
+                assertEquals(writing.bytes(), writer.written(), () -> "cut off: " + writer + "\n" + reader);
+            }
+        }
+    }
+}
