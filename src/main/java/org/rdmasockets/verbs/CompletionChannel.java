@@ -16,7 +16,7 @@ public interface CompletionChannel extends EventSource, AutoCloseable {
      * waiting. Every queue named by an event is disarmed and has to be armed again.
      *
      * @param handler called in this thread for each event with the queue that had one
-     * @return how many events were taken
+     * @return how many events were taken; 0 when this is closed
      * @throws VerbsException if reading failed
      */
     int drainEvents(Consumer<? super CompletionQueue> handler) throws VerbsException;

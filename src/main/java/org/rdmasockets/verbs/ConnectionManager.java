@@ -18,7 +18,7 @@ public interface ConnectionManager extends EventSource, AutoCloseable {
      * Takes all events that are there ({@code rdma_get_cm_event}), acknowledges each ({@code rdma_ack_cm_event}) and
      * then gives it to the handler of its identifier. Never waits. One thread at a time.
      *
-     * @return how many events were taken
+     * @return how many events were taken; 0 when this is closed
      * @throws VerbsException if reading failed
      */
     int drainEvents() throws VerbsException;

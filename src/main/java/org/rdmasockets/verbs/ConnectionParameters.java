@@ -5,7 +5,7 @@ import java.util.Arrays;
 /**
  * What the two sides tell each other when they connect ({@code struct rdma_conn_param}).
  *
- * @param privateData bytes for the peer: at most 56 with a request and 196 with an acceptance or rejection on
+ * @param privateData bytes for the peer: at most 56 with a request, 196 with an acceptance and 148 with a rejection on
  *         InfiniBand and RoCE; received data is padded with zeros on those; copied in and out
  * @param responderResources reads and atomics that this side serves at once
  * @param initiatorDepth reads and atomics that this side has outstanding

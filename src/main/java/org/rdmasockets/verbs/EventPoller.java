@@ -8,7 +8,8 @@ import java.util.function.Consumer;
  */
 public interface EventPoller extends AutoCloseable {
     /**
-     * Adds a source; a wait in progress takes it up at once.
+     * Adds a source; a wait in progress takes it up at once. Its descriptor stays open until it is removed, or until
+     * the next wait finds it closed.
      *
      * @param source a source of the same provider
      * @throws IllegalArgumentException if the source is another provider's
@@ -36,7 +37,7 @@ public interface EventPoller extends AutoCloseable {
     /** Ends a wait in progress, or the next one, early. Never blocks; harmless on a closed poller. */
     void wakeup();
 
-    /** Ends the waiting thread's wait and frees the descriptors once it has left. */
+    /** Ends the waiting thread's wait, and does not wait for it: the last to leave frees the descriptors. */
     @Override
     void close();
 }

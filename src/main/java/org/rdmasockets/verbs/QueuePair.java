@@ -33,9 +33,14 @@ public interface QueuePair extends AutoCloseable {
      * Posts a send, write, read or atomic ({@code ibv_post_send}). The request object may be reused at once; the
      * memory it names may be reused when it completes, or at once if it was sent inline.
      *
+     * <p>A device may take more requests than {@link QueuePairConfig#maxSends()}, for which the completion queue has
+     * room: the caller keeps the number of requests that have not completed within it.
+     *
      * @param request what to do
      * @return {@link #POSTED}, or an error number ({@link Errno#of}): {@code ENOMEM} when the queue is full,
-     *         {@code EINVAL} when the device refuses, {@code ESHUTDOWN} when this queue pair is closed
+     *         {@code EINVAL} when the request has too many elements or too much inline data or the device refuses,
+     *         {@code EOPNOTSUPP} when the device lacks the capability it needs, {@code ESHUTDOWN} when this queue pair
+     *         is closed
      */
     int postSend(SendRequest request);
 

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -46,6 +47,7 @@ final class End implements AutoCloseable {
     final SendRequest send = new SendRequest(2);
     final ReceiveRequest receive = new ReceiveRequest(2);
     private final WorkCompletions batch;
+    private final boolean ownQueue;
 
     /** An end whose identifier knows its device. */
     End(ConnectionIdentifier identifier, ConnectionEvents events) throws VerbsException {
@@ -58,6 +60,7 @@ final class End implements AutoCloseable {
         this.events = events;
         device = identifier.device();
         domain = device.allocateProtectionDomain();
+        ownQueue = shared == null;
         queue = shared != null ? shared : device.createCompletionQueue(SENDS + RECEIVES, null);
         queuePair = identifier.createQueuePair(domain, config(queue));
         memory = Arena.ofAuto().allocate(BYTES, 4096);
@@ -70,7 +73,7 @@ final class End implements AutoCloseable {
     }
 
     private Set<AccessFlag> remoteAccess() {
-        return device.supports(org.rdmasockets.verbs.Capability.ATOMICS) ? Set.of(AccessFlag.values())
+        return device.supports(Capability.ATOMICS) ? Set.of(AccessFlag.values())
                 : Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
     }
 
@@ -116,13 +119,15 @@ final class End implements AutoCloseable {
                 from.lengthBytes(i), from.hasImmediate(i), from.immediate(i), from.queuePairNumber(i));
     }
 
-    /** Closes in the natural order. */
+    /** Closes in the natural order; a shared completion queue is left to its owner. */
     @Override
     public void close() {
         queuePair.close();
         identifier.close();
         region.close();
-        queue.close();
+        if (ownQueue) {
+            queue.close();
+        }
         domain.close();
     }
 }

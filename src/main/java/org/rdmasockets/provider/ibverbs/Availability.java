@@ -25,8 +25,16 @@ final class Availability {
      * @return empty if nothing is
      */
     static Optional<String> problem() {
-        return NativeLibraries.problem().or(Availability::kernelProblem).or(Availability::permissionProblem)
-                .or(Availability::libraryProblem);
+        return NativeLibraries.problem().or(Availability::systemProblem).or(Availability::libraryProblem);
+    }
+
+    /**
+     * Tells what is missing outside this process: devices, modules, permission.
+     *
+     * @return empty if nothing is
+     */
+    static Optional<String> systemProblem() {
+        return kernelProblem().or(Availability::permissionProblem);
     }
 
     private static Optional<String> kernelProblem() {

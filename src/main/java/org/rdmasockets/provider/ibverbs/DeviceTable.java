@@ -18,6 +18,8 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The devices of this process. There is one kind of device only: the contexts of librdmacm ({@code rdma_get_devices}),
@@ -26,6 +28,7 @@ import org.rdmasockets.verbs.VerbsException;
  * identifier for its device give the same object.
  */
 final class DeviceTable {
+    private static final Logger LOG = LoggerFactory.getLogger(DeviceTable.class);
     private static final Path CLASS = Path.of("/sys/class/infiniband");
 
     /** Context address to device; guarded by this. */
@@ -133,14 +136,19 @@ final class DeviceTable {
     }
 
     /** Whether the context is new. */
-    private boolean take(MemorySegment context) throws VerbsException {
+    private boolean take(MemorySegment context) {
         IbverbsDevice device = devices.get(context.address());
-        boolean unknown = device == null;
-        if (unknown) {
-            device = new IbverbsDevice(context, info(ibv_context.device(context)));
-            devices.put(context.address(), device);
+        if (device != null) {
+            device.present(true);
+            return false;
         }
-        device.present(true);
-        return unknown;
+        try {
+            devices.put(context.address(), new IbverbsDevice(context, info(ibv_context.device(context))));
+            return true;
+        } catch (VerbsException e) {
+            // One device that is just being removed must not keep the others from being used.
+            LOG.warn("a device is left out: {}", e.getMessage());
+            return false;
+        }
     }
 }

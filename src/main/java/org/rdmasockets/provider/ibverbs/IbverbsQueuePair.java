@@ -33,6 +33,8 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final int maxInlineBytes;
     /** Guarded by this. */
     private final WorkRequestBlock requests;
+    /** The port of the last modify that set one: a later path leaves by it. */
+    private volatile int port = 1;
 
     /**
      * A queue pair that exists.
@@ -161,8 +163,10 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         enter(ControlCalls.IBV_MODIFY_QP);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
-            int mask = ModifyAttributes.fill(attr, attributes);
+            int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
+            int mask = ModifyAttributes.fill(attr, attributes, newPort);
             ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", " + attributes, queuePair, attr, mask);
+            port = newPort;
         } finally {
             leave();
         }

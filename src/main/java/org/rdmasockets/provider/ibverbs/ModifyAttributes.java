@@ -21,10 +21,11 @@ final class ModifyAttributes {
      *
      * @param attr a zeroed {@code ibv_qp_attr}
      * @param attributes what to change
+     * @param port the port that a path leaves by
      * @return the mask of what was filled in
      * @throws IllegalArgumentException if a value is not one the field can have
      */
-    static int fill(MemorySegment attr, QueuePairAttributes attributes) {
+    static int fill(MemorySegment attr, QueuePairAttributes attributes, int port) {
         int mask = 0;
         if (attributes.state() != null) {
             if (attributes.state() == QueuePairState.UNKNOWN) {
@@ -38,7 +39,7 @@ final class ModifyAttributes {
             mask |= rdma_h.IBV_QP_ACCESS_FLAGS();
         }
         if (attributes.path() != null) {
-            fill(ibv_qp_attr.ah_attr(attr), attributes.path(), attributes.get(Field.PORT).orElse(1));
+            fill(ibv_qp_attr.ah_attr(attr), attributes.path(), port);
             mask |= rdma_h.IBV_QP_AV();
         }
         for (Field field : Field.values()) {

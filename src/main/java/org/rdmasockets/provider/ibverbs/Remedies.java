@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import org.rdmasockets.verbs.Errno;
 
 /** What a person can do about a failed call. */
 final class Remedies {
+    /** Calls that meet the system first. Their errno says little: a forbidden file is ENOENT for librdmacm. */
+    private static final Set<String> FIRST_CALLS = Set.of("ibv_get_device_list", "rdma_get_devices",
+            "rdma_create_event_channel");
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
     private Remedies() {
@@ -21,6 +25,11 @@ final class Remedies {
      * @return a clause without a full stop, empty if none is known
      */
     static String of(String call, int errorNumber) {
+        return FIRST_CALLS.contains(call) ? Availability.systemProblem().orElse(general(call, errorNumber))
+                : general(call, errorNumber);
+    }
+
+    private static String general(String call, int errorNumber) {
         return switch (Errno.of(errorNumber)) {
             case ENOMEM -> call.startsWith("ibv_reg_mr") ? memlock() : outOfMemory(call);
             case ENODEV -> noDevice(call);
@@ -57,7 +66,6 @@ final class Remedies {
         return switch (call) {
             case "rdma_bind_addr", "rdma_resolve_addr", "rdma_resolve_route", "rdma_listen" ->
                     "no RDMA device for this address; \"rdma link\" lists the devices and their network interfaces";
-            case "rdma_create_event_channel" -> "load the kernel's connection manager: modprobe rdma_ucm";
             default -> "the device was removed";
         };
     }

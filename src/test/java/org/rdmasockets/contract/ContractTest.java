@@ -1,0 +1,87 @@
+package org.rdmasockets.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.function.Executable;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** What the topics of {@link VerbsContract} share: an event loop, and things that are closed at the end. */
+abstract class ContractTest {
+    /** Closed after the test, the last one first. */
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private EventLoop loop;
+
+    /** What the contract runs on. */
+    abstract VerbsFixture fixture();
+
+    @BeforeEach
+    void startLoop() throws VerbsException {
+        loop = new EventLoop(provider());
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        while (!resources.isEmpty()) {
+            resources.pop().close();
+        }
+        loop.close();
+    }
+
+    VerbsProvider provider() {
+        return fixture().provider();
+    }
+
+    Device device() throws VerbsException {
+        return provider().open(fixture().device());
+    }
+
+    EventLoop loop() {
+        return loop;
+    }
+
+    /** Closes the resource after the test. */
+    <T extends AutoCloseable> T closing(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    /** Two connected ends. */
+    Pair connect() throws VerbsException {
+        return closing(new Pair(loop, fixture().address()));
+    }
+
+    /** Two connected ends on one completion queue. */
+    Pair connect(CompletionQueue shared) throws VerbsException {
+        return closing(new Pair(loop, fixture().address(), shared));
+    }
+
+    /** Goes on only where the device has the capability. */
+    void needs(Capability capability) throws VerbsException {
+        assumeTrue(device().supports(capability), device() + " lacks " + capability);
+    }
+
+    /** A call that has to fail with that errno, in words that contain the text. */
+    static VerbsException refused(Errno errno, String text, Executable call) {
+        VerbsException e = assertThrows(VerbsException.class, call);
+        assertEquals(errno, e.errno(), e::getMessage);
+        assertTrue(e.getMessage().contains(text), () -> "\"" + text + "\" is not in: " + e.getMessage());
+        return e;
+    }
+
+    /** A call on something that is closed. */
+    static void refusedAsClosed(Executable call) {
+        refused(Errno.ESHUTDOWN, "is closed", call);
+    }
+}

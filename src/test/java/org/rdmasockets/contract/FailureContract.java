@@ -1,0 +1,143 @@
+package org.rdmasockets.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+import org.rdmasockets.verbs.WorkCompletions;
+
+/** What fails, and that it fails without harming anybody else. */
+abstract class FailureContract extends ContractTest {
+    private static final byte UNTOUCHED = 77;
+
+    /** Writes a byte to the victim's memory; the connection has to die, and the byte must not arrive. */
+    private static void writeIsRefused(End writer, End peer, End victim, long address, int key) throws VerbsException {
+        victim.memory.fill(UNTOUCHED);
+        writer.memory.set(ValueLayout.JAVA_BYTE, 0, (byte) 1);
+        writer.send.write(5, address, key).add(writer.region, 0, 1).signalled();
+        writer.postSend();
+        if (writer.device.supports(Capability.COMPLETION_IS_DELIVERY)) {
+            assertEquals(WorkCompletionStatus.REMOTE_ACCESS_ERROR, writer.await().status());
+        } else {
+            // iWARP completes a write when it is queued; the refusal ends the connection.
+            writer.await();
+            peer.events.await(Disconnected.class);
+        }
+        for (long i = 0; i < End.BYTES; i++) {
+            assertEquals(UNTOUCHED, victim.memory.get(ValueLayout.JAVA_BYTE, i), "byte " + i);
+        }
+    }
+
+    @Test
+    void aWrongKeyChangesNothing() throws VerbsException {
+        Pair pair = connect();
+        writeIsRefused(pair.active, pair.passive, pair.passive, pair.passive.region.address(),
+                pair.passive.region.remoteKey() ^ 0x5a5a5a00);
+    }
+
+    @Test
+    void aWriteBeyondTheRegionChangesNothing() throws VerbsException {
+        Pair pair = connect();
+        writeIsRefused(pair.active, pair.passive, pair.passive, pair.passive.region.address() + End.BYTES,
+                pair.passive.region.remoteKey());
+    }
+
+    @Test
+    void aKeyOfAnotherDomainChangesNothingThere() throws VerbsException {
+        Pair pair = connect();
+        Pair other = connect();
+        writeIsRefused(pair.active, pair.passive, other.passive, other.passive.region.address(),
+                other.passive.region.remoteKey());
+        other.passive.postReceive(1, 0, 10);
+        other.active.send.send(2).add(other.active.region, 0, 10).signalled();
+        other.active.postSend();
+        other.active.awaitSuccess(2);
+        other.passive.awaitSuccess(1);
+    }
+
+    @Test
+    void aKeyIsDeadOnceTheRegionIsClosed() throws VerbsException {
+        Pair pair = connect();
+        End passive = pair.passive;
+        passive.region.close();
+        writeIsRefused(pair.active, passive, passive, passive.region.address(), passive.region.remoteKey());
+    }
+
+    @Test
+    void aSendWaitsForAReceiveWhereTheDeviceRetries() throws VerbsException {
+        needs(Capability.RECEIVER_NOT_READY_RETRY);
+        Pair pair = connect();
+        pair.passive.queuePair.modify(new QueuePairAttributes().set(QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER,
+                1));
+        pair.active.send.send(2).add(pair.active.region, 0, 10).signalled();
+        pair.active.postSend();
+        assertEquals(0, pair.active.pollNow(), "completions without a receive");
+        pair.passive.postReceive(1, 0, 10);
+        pair.passive.awaitSuccess(1);
+        pair.active.awaitSuccess(2);
+    }
+
+    @Test
+    void failingFlushesWhatIsPosted() throws VerbsException {
+        Pair pair = connect();
+        for (int i = 0; i < 4; i++) {
+            pair.passive.postReceive(10 + i, 0, 10);
+        }
+        pair.passive.queuePair.fail();
+        for (int i = 0; i < 4; i++) {
+            End.Done done = pair.passive.await();
+            assertEquals(WorkCompletionStatus.FLUSHED, done.status());
+            assertEquals(10 + i, done.id());
+        }
+        pair.passive.queuePair.fail();
+        if (pair.passive.device.supports(Capability.QUERY_STATE)) {
+            assertEquals(QueuePairState.ERROR, pair.passive.queuePair.queryState());
+        }
+    }
+
+    @Test
+    void aReceiveThatIsTooShortFailsBothEnds() throws VerbsException {
+        Pair pair = connect();
+        pair.passive.postReceive(1, 0, 10);
+        pair.active.send.send(2).add(pair.active.region, 0, 11).signalled();
+        pair.active.postSend();
+        assertNotEquals(WorkCompletionStatus.SUCCESS, pair.passive.await().status());
+    }
+
+    @Test
+    void completionsOfAClosedQueuePairStayWithTheirIdentifier() throws VerbsException {
+        CompletionQueue shared = closing(device().createCompletionQueue(4 * (End.SENDS + End.RECEIVES), null));
+        Pair pair = new Pair(loop(), fixture().address(), shared);
+        for (int i = 0; i < 3; i++) {
+            pair.passive.postReceive(10 + i, 0, 10);
+        }
+        pair.passive.queuePair.fail();
+        pair.close();
+        WorkCompletions batch = shared.newBatch(16);
+        int stale = shared.poll(batch);
+        for (int i = 0; i < stale; i++) {
+            assertTrue(batch.workRequestId(i) >= 10 && batch.workRequestId(i) < 13, "a request of ours");
+            assertEquals(WorkCompletionStatus.FLUSHED, WorkCompletionStatus.of(batch.status(i)));
+        }
+        assertTrue(stale < batch.capacity(), () -> "more completions than requests: " + stale);
+        assertEquals(shared.entries(), shared.unreservedEntries(), "all room is back");
+    }
+
+    @Test
+    void anUnknownAttributeValueIsRefused() throws VerbsException {
+        needs(Capability.MANUAL_CONNECT);
+        Pair pair = connect();
+        refused(Errno.EINVAL, "RETRY_COUNT", () -> pair.active.queuePair.modify(
+                new QueuePairAttributes().set(QueuePairAttributes.Field.RETRY_COUNT, 3)));
+    }
+}

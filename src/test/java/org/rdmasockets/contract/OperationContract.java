@@ -1,0 +1,274 @@
+package org.rdmasockets.contract;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Every operation over a connection. The source is always the beginning of the active end's region. */
+abstract class OperationContract extends ContractTest {
+    private static final int TARGET = 4096;
+    private static final int IMMEDIATE = 0x12345678;
+
+    private End active;
+    private End passive;
+
+    @BeforeEach
+    void connectEnds() throws VerbsException {
+        Pair pair = connect();
+        active = pair.active;
+        passive = pair.passive;
+        for (int i = 0; i < TARGET; i++) {
+            active.memory.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 7 + 1));
+        }
+    }
+
+    private void assertArrived(int from, int to, int length) {
+        assertEquals(-1, MemorySegment.mismatch(active.memory, from, from + length, passive.memory, to, to + length),
+                "first byte that differs");
+    }
+
+    private long target() {
+        return passive.region.address() + TARGET;
+    }
+
+    @Test
+    void sendsArriveInTheReceive() throws VerbsException {
+        passive.postReceive(70, TARGET, 1000);
+        active.send.send(71).add(active.region, 10, 600).signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.SEND, active.awaitSuccess(71).opcode());
+        End.Done received = passive.awaitSuccess(70);
+        assertEquals(CompletionOpcode.RECEIVE, received.opcode());
+        assertEquals(600, received.lengthBytes());
+        assertFalse(received.hasImmediate());
+        assertEquals(passive.queuePair.number(), received.queuePairNumber());
+        assertArrived(10, TARGET, 600);
+    }
+
+    @Test
+    void aSendCarriesImmediateData() throws VerbsException {
+        needs(Capability.IMMEDIATE_DATA);
+        passive.postReceive(70, TARGET, 1000);
+        active.send.send(71).immediate(IMMEDIATE).add(active.region, 0, 5).signalled();
+        active.postSend();
+        active.awaitSuccess(71);
+        End.Done received = passive.awaitSuccess(70);
+        assertEquals(CompletionOpcode.RECEIVE, received.opcode());
+        assertTrue(received.hasImmediate());
+        assertEquals(IMMEDIATE, received.immediate());
+        assertArrived(0, TARGET, 5);
+    }
+
+    @Test
+    void writesAreSilentForThePeer() throws VerbsException {
+        passive.postReceive(70, 0, 1000);
+        active.send.write(71, target(), passive.region.remoteKey()).add(active.region, 3, 900).signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.WRITE, active.awaitSuccess(71).opcode());
+        // A send behind it: on iWARP a write's completion is no delivery, but order is kept.
+        active.send.send(72).add(active.region, 0, 1).signalled();
+        active.postSend();
+        active.awaitSuccess(72);
+        assertEquals(CompletionOpcode.RECEIVE, passive.awaitSuccess(70).opcode());
+        assertArrived(3, TARGET, 900);
+    }
+
+    @Test
+    void aWriteWithImmediateCompletesAReceive() throws VerbsException {
+        needs(Capability.IMMEDIATE_DATA);
+        passive.receive.receive(70);
+        assertEquals(QueuePair.POSTED, passive.queuePair.postReceive(passive.receive));
+        active.send.write(71, target(), passive.region.remoteKey()).immediate(-2).add(active.region, 0, 64).signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.WRITE, active.awaitSuccess(71).opcode());
+        End.Done received = passive.awaitSuccess(70);
+        assertEquals(CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, received.opcode());
+        assertEquals(-2, received.immediate());
+        assertEquals(64, received.lengthBytes());
+        assertArrived(0, TARGET, 64);
+    }
+
+    @Test
+    void immediateDataIsRefusedWhereTheDeviceHasNone() {
+        active.send.send(71).immediate(1).add(active.region, 0, 1).signalled();
+        int taken = active.device.supports(Capability.IMMEDIATE_DATA) ? QueuePair.POSTED : Errno.EOPNOTSUPP.number();
+        passive.postReceive(70, 0, 10);
+        assertEquals(taken, active.queuePair.postSend(active.send));
+    }
+
+    @Test
+    void readsFetchThePeersMemory() throws VerbsException {
+        passive.memory.asSlice(TARGET, 100).fill((byte) 42);
+        active.send.read(71, target(), passive.region.remoteKey()).add(active.region, 8192, 100).signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.READ, active.awaitSuccess(71).opcode());
+        assertEquals(-1, MemorySegment.mismatch(active.memory, 8192, 8292, passive.memory, TARGET, TARGET + 100));
+    }
+
+    @Test
+    void compareAndSwapSwapsOnlyWhatWasExpected() throws VerbsException {
+        needs(Capability.ATOMICS);
+        passive.memory.set(JAVA_LONG, TARGET, 5);
+        active.send.compareAndSwap(71, target(), passive.region.remoteKey(), 5, 9).add(active.region, 8192, 8);
+        active.send.signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.COMPARE_AND_SWAP, active.awaitSuccess(71).opcode());
+        assertEquals(5, active.memory.get(JAVA_LONG, 8192), "the old value");
+        assertEquals(9, passive.memory.get(JAVA_LONG, TARGET), "swapped");
+        active.postSend();
+        active.awaitSuccess(71);
+        assertEquals(9, active.memory.get(JAVA_LONG, 8192), "the old value");
+        assertEquals(9, passive.memory.get(JAVA_LONG, TARGET), "not swapped");
+    }
+
+    @Test
+    void fetchAndAddAdds() throws VerbsException {
+        needs(Capability.ATOMICS);
+        passive.memory.set(JAVA_LONG, TARGET, -3);
+        active.send.fetchAndAdd(71, target(), passive.region.remoteKey(), 10).add(active.region, 8192, 8).signalled();
+        active.postSend();
+        assertEquals(CompletionOpcode.FETCH_AND_ADD, active.awaitSuccess(71).opcode());
+        assertEquals(-3, active.memory.get(JAVA_LONG, 8192), "the old value");
+        assertEquals(7, passive.memory.get(JAVA_LONG, TARGET), "the new value");
+    }
+
+    @Test
+    void atomicsAreRefusedWhereTheDeviceHasNone() {
+        active.send.fetchAndAdd(71, target(), passive.region.remoteKey(), 1).add(active.region, 8192, 8).signalled();
+        int taken = active.device.supports(Capability.ATOMICS) ? QueuePair.POSTED : Errno.EOPNOTSUPP.number();
+        assertEquals(taken, active.queuePair.postSend(active.send));
+    }
+
+    @Test
+    void elementsAreGatheredAndScattered() throws VerbsException {
+        passive.receive.receive(70).add(passive.region, TARGET, 100).add(passive.region, 2 * TARGET, 1000);
+        assertEquals(QueuePair.POSTED, passive.queuePair.postReceive(passive.receive));
+        active.send.send(71).add(active.region, 0, 30).add(active.region, 1000, 270).signalled();
+        active.postSend();
+        active.awaitSuccess(71);
+        assertEquals(300, passive.awaitSuccess(70).lengthBytes());
+        assertArrived(0, TARGET, 30);
+        assertArrived(1000, TARGET + 30, 70);
+        assertArrived(1070, 2 * TARGET, 200);
+    }
+
+    @Test
+    void inlineDataMayBeOverwrittenAtOnce() throws VerbsException {
+        assertTrue(active.queuePair.maxInlineBytes() >= End.INLINE_BYTES, "granted inline bytes");
+        passive.postReceive(70, TARGET, 100);
+        active.send.send(71).add(active.region, 0, 16).add(active.region, 100, 16).inline().signalled();
+        active.postSend();
+        active.memory.asSlice(0, 200).fill((byte) 0);
+        active.awaitSuccess(71);
+        assertEquals(32, passive.awaitSuccess(70).lengthBytes());
+        assertEquals(1, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET), "the first byte as it was");
+        assertEquals((byte) (100 * 7 + 1), passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + 16));
+    }
+
+    @Test
+    void tooMuchInlineDataIsRefused() {
+        active.send.send(71).add(active.region, 0, active.queuePair.maxInlineBytes() + 1).inline();
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
+    }
+
+    @Test
+    void inlineDataOfAClosedRegionIsRefused() {
+        active.send.send(71).add(active.region, 0, 8).inline();
+        active.region.close();
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
+    }
+
+    @Test
+    void tooManyElementsAreRefused() {
+        SendRequest send = new SendRequest(3).send(71);
+        ReceiveRequest receive = new ReceiveRequest(3).receive(70);
+        for (int i = 0; i < 3; i++) {
+            send.add(active.region, i, 1);
+            receive.add(active.region, i, 1);
+        }
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(send));
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postReceive(receive));
+    }
+
+    @Test
+    void unsignalledRequestsCompleteSilently() throws VerbsException {
+        passive.postReceive(70, TARGET, 100);
+        active.send.write(71, target(), passive.region.remoteKey()).add(active.region, 0, 10);
+        active.postSend();
+        active.send.send(72).add(active.region, 0, 10).signalled();
+        active.postSend();
+        active.awaitSuccess(72);
+        passive.awaitSuccess(70);
+        assertEquals(0, active.pollNow());
+    }
+
+    @Test
+    void messagesWithoutDataArrive() throws VerbsException {
+        passive.postReceive(70, TARGET, 100);
+        active.send.write(71, target(), passive.region.remoteKey()).signalled();
+        active.postSend();
+        active.awaitSuccess(71);
+        active.send.send(72).signalled();
+        active.postSend();
+        active.awaitSuccess(72);
+        assertEquals(0, passive.awaitSuccess(70).lengthBytes());
+    }
+
+    @Test
+    void requestsAreExecutedInOrder() throws VerbsException {
+        for (int i = 0; i < End.RECEIVES; i++) {
+            passive.postReceive(100 + i, TARGET + i * 64, 64);
+        }
+        for (int i = 0; i < End.SENDS; i++) {
+            active.send.send(200 + i).add(active.region, i * 10, 10).signalled();
+            active.postSend();
+        }
+        for (int i = 0; i < End.SENDS; i++) {
+            active.awaitSuccess(200 + i);
+            passive.awaitSuccess(100 + i);
+            assertArrived(i * 10, TARGET + i * 64, 10);
+        }
+    }
+
+    @Test
+    void aLargeMessageArrives() throws VerbsException {
+        active.send.write(71, passive.region.address(), passive.region.remoteKey()).add(active.region, 0, End.BYTES);
+        active.send.signalled();
+        active.postSend();
+        active.awaitSuccess(71);
+        passive.postReceive(70, 0, 0);
+        active.send.send(72).signalled();
+        active.postSend();
+        passive.awaitSuccess(70);
+        assertArrived(0, 0, End.BYTES);
+    }
+
+    @Test
+    void anEmptyReceiveIsTakenWhereTheDeviceCan() {
+        passive.receive.receive(70);
+        boolean taken = passive.queuePair.postReceive(passive.receive) == QueuePair.POSTED;
+        assertEquals(passive.device.supports(Capability.EMPTY_RECEIVE), taken);
+    }
+
+    @Test
+    void theStateCanBeAskedWhereTheDeviceTells() throws VerbsException {
+        QueuePairState expected = active.device.supports(Capability.QUERY_STATE) ? QueuePairState.READY_TO_SEND
+                : QueuePairState.UNKNOWN;
+        assertEquals(expected, active.queuePair.queryState());
+        assertEquals(expected, passive.queuePair.queryState());
+    }
+}
