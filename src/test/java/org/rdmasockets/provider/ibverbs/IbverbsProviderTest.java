@@ -10,12 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /** What the provider says where it cannot work: a reason with a remedy, never an error of the linker. */
+@Timeout(300)
 class IbverbsProviderTest {
     private static final Path KERNEL_DEVICES = Path.of("/sys/class/infiniband");
 

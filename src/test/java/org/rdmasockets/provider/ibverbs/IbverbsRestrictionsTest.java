@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
@@ -20,6 +21,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** What an ordinary user meets. Needs root, because it becomes one. */
 @Tag("device")
+@Timeout(300)
 class IbverbsRestrictionsTest {
     private static final String DEVICE = System.getProperty("org.rdmasockets.test.device", "rxe0");
     private static final List<String> NATIVE_ACCESS = List.of("--enable-native-access=ALL-UNNAMED");
