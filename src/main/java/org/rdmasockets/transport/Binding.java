@@ -193,7 +193,10 @@ public final class Binding implements AutoCloseable {
         return Listener.start(engine, listening, local, backlog, options);
     }
 
-    /** Gives the address back. A connect in progress in another thread ends at once with "Socket closed". */
+    /**
+     * Gives the address back; the port is free when this returns. A connect in progress in another thread ends at once
+     * with "Socket closed".
+     */
     @Override
     public void close() {
         ConnectionIdentifier unused;
@@ -209,7 +212,7 @@ public final class Binding implements AutoCloseable {
             dialing.cancel();
         }
         if (unused != null) {
-            engine.setupPool().execute(unused::close);
+            engine.release(unused);
         }
     }
 }

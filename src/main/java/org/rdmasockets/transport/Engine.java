@@ -1,14 +1,19 @@
 package org.rdmasockets.transport;
 
+import java.io.InterruptedIOException;
 import java.net.SocketException;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.provider.Providers;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceEvent;
@@ -30,6 +35,8 @@ final class Engine {
 
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int TICK_MILLIS = 500;
+    /** Longest wait for a port to be free; only a set-up pool whose threads are all stuck needs that long. */
+    private static final long RELEASE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** The engine, once it could be made; protected by the class. */
     private static Engine instance;
@@ -98,6 +105,33 @@ final class Engine {
     /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
     long coarseNanos() {
         return coarseNanos;
+    }
+
+    /**
+     * Closes an identifier that holds a port and waits for that, briefly: as with TCP, the port is free when close
+     * returns. Not for the poller thread.
+     */
+    void release(ConnectionIdentifier identifier) {
+        CompletableFuture<Void> released = setupPool.submit(() -> {
+            identifier.close();
+            return null;
+        });
+        try {
+            Patience.await(nanos -> isDone(released, nanos), System.nanoTime() + RELEASE_NANOS);
+        } catch (InterruptedIOException e) {
+            LOG.debug("[{}] interrupted while closing; it goes on in the background", identifier.localAddress());
+        }
+    }
+
+    private static Boolean isDone(CompletableFuture<Void> future, long nanos) throws InterruptedException {
+        try {
+            future.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            LOG.warn("closing an identifier failed", e.getCause());
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
     }
 
     /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */

@@ -78,7 +78,9 @@ public final class Listener implements AutoCloseable {
             }
             case ConnectionEvent.DeviceRemoved removed -> {
                 LOG.warn("[{}] the RDMA device was removed; the listener ends", local);
-                close();
+                if (stop()) {
+                    engine.setupPool().execute(identifier::close);
+                }
             }
             default -> LOG.debug("[{}] {}", local, event);
         }
@@ -145,13 +147,26 @@ public final class Listener implements AutoCloseable {
         accepted.add(CLOSED);
     }
 
-    /** Stops listening, resets connections that nobody took and wakes everybody in {@link #accept}. Never blocks. */
+    /**
+     * Stops listening, resets connections that nobody took and wakes everybody in {@link #accept}. The port is free
+     * when this returns, which takes a moment.
+     */
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
-            discardAll();
-            engine.setupPool().execute(identifier::close);
+        if (stop()) {
+            engine.release(identifier);
         }
+    }
+
+    /** Stops accepting; true for the first caller, who then gives the port back. */
+    private boolean stop() {
+        synchronized (accepted) {
+            if (closed) {
+                return false;
+            }
+            closed = true;
+        }
+        discardAll();
+        return true;
     }
 }
