@@ -118,8 +118,19 @@ public final class Call<T> {
      * @throws Exception what the call threw
      */
     public T result() throws Exception {
+        return result(Await.LIMIT_SECONDS);
+    }
+
+    /**
+     * Waits for the result of something that takes its time.
+     *
+     * @param seconds longest wait
+     * @return the result
+     * @throws Exception what the call threw
+     */
+    public T result(long seconds) throws Exception {
         try {
-            return outcome.get(Await.LIMIT_SECONDS, TimeUnit.SECONDS);
+            return outcome.get(seconds, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             switch (e.getCause()) {
                 case Exception cause -> throw cause;

@@ -55,7 +55,8 @@ class RdmaSocketContractTest extends SocketContract {
         @Override
         public Optional<String> whyNot(Ability ability) {
             return ability == Ability.IPV6 && address6().isEmpty()
-                    ? Optional.of("no address given by -D" + TestDevice.ADDRESS6) : Optional.empty();
+                    ? Optional.of("the device's interface has none, and none is given by -D" + TestDevice.ADDRESS6)
+                    : Optional.empty();
         }
 
         @Override

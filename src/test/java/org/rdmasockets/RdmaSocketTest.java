@@ -1,0 +1,148 @@
+package org.rdmasockets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.UnknownHostException;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** What RDMA sockets do before a device is needed, and what they say where there is none. */
+class RdmaSocketTest {
+    private static final InetSocketAddress ANYWHERE = new InetSocketAddress(InetAddress.ofLiteral("192.0.2.1"), 7471);
+
+    @Test
+    void areSockets() throws IOException {
+        try (RdmaSocket socket = new RdmaSocket(); RdmaServerSocket server = new RdmaServerSocket()) {
+            assertInstanceOf(Socket.class, socket);
+            assertInstanceOf(ServerSocket.class, server);
+            assertEquals("Socket[unconnected]", socket.toString());
+            assertEquals("ServerSocket[unbound]", server.toString());
+        }
+    }
+
+    @Test
+    void rdmaOptionsAreKeptUntilConnecting() throws IOException {
+        try (RdmaSocket socket = new RdmaSocket()) {
+            for (SocketOption<Integer> option : rdmaOptions()) {
+                assertTrue(socket.getOption(option) > 0, option::name);
+                socket.setOption(option, 48);
+                assertEquals(48, socket.getOption(option), option::name);
+            }
+        }
+    }
+
+    @Test
+    void serverSocketsHaveTheRdmaOptionsToo() throws IOException {
+        try (RdmaServerSocket server = new RdmaServerSocket()) {
+            assertTrue(server.supportedOptions().containsAll(rdmaOptions()));
+            server.setOption(RdmaSocketOptions.RDMA_RQSIZE, 200);
+            assertEquals(200, server.getOption(RdmaSocketOptions.RDMA_RQSIZE));
+        }
+    }
+
+    @Test
+    void rdmaOptionsNameTheirRange() throws IOException {
+        try (RdmaSocket socket = new RdmaSocket()) {
+            assertRefused("16 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_SQSIZE, 15));
+            assertRefused("32 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_RQSIZE, 65_535));
+            assertRefused("0 to 4096", () -> socket.setOption(RdmaSocketOptions.RDMA_INLINE, -1));
+        }
+    }
+
+    private static void assertRefused(String range, Executable setting) {
+        IllegalArgumentException e = assertThrows(IllegalArgumentException.class, setting);
+        assertTrue(e.getMessage().contains(range), e::getMessage);
+    }
+
+    @Test
+    void rdmaOptionsAreNamedAsInRsocket() {
+        assertEquals(List.of("RDMA_SQSIZE", "RDMA_RQSIZE", "RDMA_INLINE"),
+                rdmaOptions().stream().map(SocketOption::name).toList());
+    }
+
+    private static List<SocketOption<Integer>> rdmaOptions() {
+        return List.of(RdmaSocketOptions.RDMA_SQSIZE, RdmaSocketOptions.RDMA_RQSIZE, RdmaSocketOptions.RDMA_INLINE);
+    }
+
+    @Test
+    void keepAliveOptionsBecomeOneProbe() throws IOException {
+        OptionValues values = new OptionValues();
+        SupportedOption.of(jdk.net.ExtendedSocketOptions.TCP_KEEPINTERVAL, false).set(values, 5);
+        SupportedOption.of(jdk.net.ExtendedSocketOptions.TCP_KEEPCOUNT, false).set(values, 3);
+        assertEquals(15, values.forTransport().keepAliveProbeSeconds());
+    }
+
+    @Test
+    void unknownHostsAreUnknown() {
+        assertThrows(UnknownHostException.class, () -> new RdmaSocket("no.such.host.invalid", 7471));
+    }
+
+    @Test
+    void urgentDataIsRefused() throws IOException {
+        try (RdmaSocket socket = new RdmaSocket()) {
+            assertFalse(socket.getOOBInline());
+            socket.setOOBInline(false);
+            assertThrows(SocketException.class, () -> socket.setOOBInline(true));
+            assertThrows(SocketException.class, () -> socket.sendUrgentData(1));
+        }
+    }
+
+    @Test
+    void tcpServerSocketsCannotAcceptForUs() throws IOException {
+        ServerSocket tcp = new ServerSocket() {
+            @Override
+            public Socket accept() throws IOException {
+                RdmaSocket socket = new RdmaSocket();
+                implAccept(socket);
+                return socket;
+            }
+        };
+        try (tcp) {
+            tcp.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (Socket client = new Socket(tcp.getInetAddress(), tcp.getLocalPort())) {
+                IOException e = assertThrows(IOException.class, tcp::accept);
+                assertTrue(e.getMessage().contains("cannot accept a connection"), e::getMessage);
+                assertTrue(client.isConnected());
+            }
+        }
+    }
+
+    @Test
+    void devicesOrAReasonAreTold() {
+        assertEquals(RdmaDevices.list().isEmpty(), RdmaDevices.unavailability().isPresent());
+        RdmaDevices.unavailability().ifPresent(reason -> assertFalse(reason.isBlank()));
+    }
+
+    @Test
+    void withoutRdmaEveryAttemptTellsTheReason() throws IOException {
+        String reason = RdmaDevices.unavailability().orElse(null);
+        Assumptions.assumeTrue(reason != null, "this machine has RDMA");
+        assertTellsWhy(reason, () -> new RdmaSocket().connect(ANYWHERE));
+        assertTellsWhy(reason, () -> new RdmaSocket().connect(ANYWHERE, 1000));
+        assertTellsWhy(reason, () -> new RdmaSocket().bind(null));
+        assertTellsWhy(reason, () -> new RdmaSocket(ANYWHERE.getAddress(), ANYWHERE.getPort()));
+        assertTellsWhy(reason, () -> new RdmaServerSocket(0));
+        try (RdmaServerSocket server = new RdmaServerSocket()) {
+            assertTellsWhy(reason, () -> server.bind(null));
+            assertFalse(server.isBound());
+        }
+    }
+
+    private static void assertTellsWhy(String reason, Executable attempt) {
+        SocketException e = assertThrows(SocketException.class, attempt);
+        assertTrue(e.getMessage().contains(reason), e::getMessage);
+    }
+}
