@@ -22,8 +22,6 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer {
-    private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
@@ -71,7 +69,7 @@ final class Dialer {
         try {
             resolve();
             onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options));
-            onPool(this::request);
+            onPool(() -> engine.setupPool().callPeer(this::request));
             ConnectData peer = answer();
             onPool(() -> {
                 transport.start(peer);
@@ -172,7 +170,8 @@ final class Dialer {
                 throw NetErrors.closed();
             }
         }
-        if (Patience.await(nanos -> completed(outcome, Math.min(nanos, STUCK_NANOS)), deadlineNanos) == null) {
+        long first = SetupPool.STUCK_NANOS;
+        if (Patience.await(nanos -> completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
             engine.setupPool().relieve();
             if (Patience.await(nanos -> completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();

@@ -1,6 +1,8 @@
 package org.rdmasockets.transport;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -10,16 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The few platform threads for calls that may block in the kernel. Two serve everything as long as calls are quick;
- * only when all of them have been stuck in one call for a while (soft-iWARP connecting to a silent host takes minutes)
- * is another one added, up to a bound, so that one dead peer does not hold up every other connection. Threads are
- * daemons and leave after a time without work.
+ * The few platform threads for calls that may block in the kernel. Two serve everything; a busy machine makes them
+ * slower, not more. Only a thread that is stuck in a call to a peer (soft-iWARP connecting to a silent host takes
+ * minutes) is replaced while it is, up to a bound, so that dead peers do not hold up every other connection. Threads
+ * are daemons and leave after a time without work.
  */
 final class SetupPool {
     private static final Logger LOG = LoggerFactory.getLogger(SetupPool.class);
     private static final int USUAL_THREADS = 2;
     private static final int MAX_THREADS = 16;
-    private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** A call to a peer that takes longer is taken for stuck. */
+    static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -31,8 +34,8 @@ final class SetupPool {
     private int threads;
     /** Threads that wait for work; protected by lock. */
     private int idle;
-    /** When a thread last took up work, by {@code System.nanoTime}; protected by lock. */
-    private long lastStartNanos;
+    /** When each call to a peer that is in progress began, by {@code System.nanoTime}; protected by lock. */
+    private final List<Long> peerCalls = new ArrayList<>();
     /** Numbers the threads' names; protected by lock. */
     private int named;
 
@@ -74,7 +77,34 @@ final class SetupPool {
         return outcome;
     }
 
-    /** Adds a thread if there is work that nobody takes up because all threads are stuck; called now and then. */
+    /**
+     * Makes a call that waits for a peer, in a thread of this pool.
+     *
+     * @param <T> what it gives
+     * @param call may take minutes
+     * @return what the call gave
+     * @throws Exception what the call threw
+     */
+    <T> T callPeer(Callable<T> call) throws Exception {
+        Long start = System.nanoTime();
+        note(() -> peerCalls.add(start));
+        try {
+            return call.call();
+        } finally {
+            note(() -> peerCalls.remove(start));
+        }
+    }
+
+    private void note(Runnable change) {
+        lock.lock();
+        try {
+            change.run();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Replaces threads that are stuck, if there is work that nobody takes up; called now and then. */
     void relieve() {
         lock.lock();
         try {
@@ -87,10 +117,10 @@ final class SetupPool {
     }
 
     private void addThreadIfNeeded() {
-        boolean allStuck = System.nanoTime() - lastStartNanos > STUCK_NANOS;
-        if (threads < USUAL_THREADS || threads < MAX_THREADS && allStuck) {
+        long now = System.nanoTime();
+        long stuck = peerCalls.stream().filter(start -> now - start > STUCK_NANOS).count();
+        if (threads - stuck < USUAL_THREADS && threads < MAX_THREADS) {
             threads++;
-            lastStartNanos = System.nanoTime();
             Thread.ofPlatform().daemon().name("rdma-setup-" + ++named).start(this::serve);
         }
     }
@@ -124,7 +154,6 @@ final class SetupPool {
             } finally {
                 idle--;
             }
-            lastStartNanos = System.nanoTime();
             return queue.remove();
         } finally {
             lock.unlock();

@@ -34,17 +34,33 @@ class SetupPoolTest {
     }
 
     @Test
-    void stuckTasksDoNotHoldUpOthers() throws Exception {
+    void callsStuckWithAPeerDoNotHoldUpOthers() throws Exception {
         CountDownLatch release = new CountDownLatch(1);
         CompletableFuture<?>[] stuck = new CompletableFuture<?>[3];
         for (int i = 0; i < stuck.length; i++) {
-            stuck[i] = pool.submit(() -> release.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
+            stuck[i] = pool.submit(() -> pool.callPeer(() -> release.await(PATIENCE_SECONDS, TimeUnit.SECONDS)));
         }
         CompletableFuture<String> quick = pool.submit(() -> "done");
         assertEquals("done", afterRelief(quick));
         assertFalse(stuck[0].isDone(), "the stuck tasks should still be stuck");
         release.countDown();
         CompletableFuture.allOf(stuck).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void slowTasksOfOurOwnGetNoMoreThreads() throws Exception {
+        CountDownLatch release = new CountDownLatch(1);
+        CompletableFuture<?>[] slow = new CompletableFuture<?>[2];
+        for (int i = 0; i < slow.length; i++) {
+            slow[i] = pool.submit(() -> release.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        }
+        CompletableFuture<String> next = pool.submit(() -> "done");
+        assertThrows(TimeoutException.class, () -> next.get(2 * SetupPool.STUCK_NANOS, TimeUnit.NANOSECONDS));
+        pool.relieve();
+        assertThrows(TimeoutException.class, () -> next.get(SetupPool.STUCK_NANOS, TimeUnit.NANOSECONDS));
+        release.countDown();
+        assertEquals("done", next.get(PATIENCE_SECONDS, TimeUnit.SECONDS));
+        CompletableFuture.allOf(slow).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
     /** What the tick of the engine does: asks for relief until the task got a thread. */
