@@ -3,32 +3,29 @@ package org.rdmasockets;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the process and the device hold at one moment.
+ * What this process holds at one moment.
  *
- * @param descriptors open file descriptors of this process
+ * @param descriptors open file descriptors
  * @param libraryThreads platform threads of the library
- * @param kernelObjects what {@code rdma res} counts for the device: qp, mr, pd, cq, cm_id and so on
+ * @param ofConnections objects in the kernel that connections have, by the name that {@code rdma resource} gives them
  */
-record ResourceCount(long descriptors, long libraryThreads, Map<String, Integer> kernelObjects) {
-    private static final Pattern COUNT = Pattern.compile("(\\w+) (\\d+)");
+record ResourceCount(long descriptors, long libraryThreads, Map<String, Long> ofConnections) {
+    /** Completion queues are not among them: they are shared and stay. */
+    private static final List<String> KINDS = List.of("qp", "mr", "pd", "cm_id");
 
     static ResourceCount now(String device) throws IOException {
-        return new ResourceCount(openDescriptors(), countLibraryThreads(), kernelObjectsOf(device));
-    }
-
-    /** Those of connections: completion queues are shared and stay. */
-    Map<String, Integer> ofConnections() {
-        Map<String, Integer> rest = new TreeMap<>(kernelObjects);
-        rest.keySet().retainAll(Set.of("qp", "mr", "pd", "cm_id"));
-        return rest;
+        Map<String, Long> ofConnections = new TreeMap<>();
+        for (String kind : KINDS) {
+            ofConnections.put(kind, countObjects(kind, device));
+        }
+        return new ResourceCount(openDescriptors(), countLibraryThreads(), ofConnections);
     }
 
     private static long openDescriptors() throws IOException {
@@ -41,18 +38,13 @@ record ResourceCount(long descriptors, long libraryThreads, Map<String, Integer>
         return Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().startsWith("rdma-")).count();
     }
 
-    /** Asks {@code rdma res show}: {@code 0: rxe0: qp 1 cq 1 cm_id 0 mr 0 ctx 1 pd 1}. */
-    private static Map<String, Integer> kernelObjectsOf(String device) throws IOException {
-        Process rdma = new ProcessBuilder("rdma", "resource", "show", device).redirectErrorStream(true).start();
-        String text = new String(rdma.getInputStream().readAllBytes());
-        Map<String, Integer> counts = new TreeMap<>();
-        Matcher matcher = COUNT.matcher(text.substring(text.indexOf(device) + device.length()));
-        while (matcher.find()) {
-            counts.put(matcher.group(1), Integer.valueOf(matcher.group(2)));
+    /** Counts lines such as {@code link rxe0/1 lqpn 17 type RC state RTS pdn 4 pid 812 comm java}. */
+    private static long countObjects(String kind, String device) throws IOException {
+        Process rdma = new ProcessBuilder("rdma", "resource", "show", kind).redirectErrorStream(true).start();
+        Pattern ours = Pattern.compile(
+                "(link|dev) " + Pattern.quote(device) + "[/ ].* pid " + ProcessHandle.current().pid() + " .*");
+        try (Stream<String> lines = rdma.inputReader().lines()) {
+            return lines.filter(line -> ours.matcher(line.strip()).matches()).count();
         }
-        if (!counts.containsKey("qp")) {
-            throw new IOException("rdma resource show " + device + ": " + text);
-        }
-        return counts;
     }
 }

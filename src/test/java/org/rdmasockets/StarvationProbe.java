@@ -4,6 +4,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
@@ -92,6 +93,7 @@ final class StarvationProbe implements AutoCloseable {
             connectOnce();
         }
         stop = true;
+        listener.close(); // ends accept
         for (Call<Void> call : calls) {
             call.result();
         }
@@ -162,11 +164,17 @@ final class StarvationProbe implements AutoCloseable {
 
     private void startAccepts() {
         start("accept", () -> {
-            while (!stop) {
-                Socket accepted = listener.accept();
-                acceptedAt = System.nanoTime();
-                accepted.getOutputStream().write(1); // the next connect comes after this
-                accepted.close();
+            try {
+                while (true) {
+                    Socket accepted = listener.accept();
+                    acceptedAt = System.nanoTime();
+                    accepted.getOutputStream().write(1); // the next connect comes after this
+                    accepted.close();
+                }
+            } catch (SocketException e) {
+                if (!stop) {
+                    throw e;
+                }
             }
         });
     }
