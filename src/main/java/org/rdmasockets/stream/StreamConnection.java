@@ -168,11 +168,12 @@ public final class StreamConnection {
     public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
             boolean hasImmediate, int immediate) {
         boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
+        boolean over = isOver();
         if (!receive) {
             sendBuffer.release(sendQueue.complete(WorkRequestId.index(workRequestId)));
         }
         if (status != 0) {
-            if (!isOver()) {
+            if (!over) {
                 fail(StreamFailure.completion(workRequestId, status));
             }
         } else if (receive && !aborted) {

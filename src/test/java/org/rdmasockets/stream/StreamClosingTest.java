@@ -123,6 +123,16 @@ class StreamClosingTest {
     }
 
     @Test
+    void lastMessageThatFailsIsAFailure() throws SocketException {
+        c.connection.shutdownOutput();
+        c.arrive(ScriptedConnection.SHUTDOWN, 0);
+        c.posted();
+        c.complete(WorkCompletionStatus.RETRY_EXCEEDED.ordinal());
+        assertTrue(c.connection.failure().detail().contains("control message"), c.connection.failure().detail());
+        assertEnd();
+    }
+
+    @Test
     void shutInputTellsNothingUnlessTheOutputIsShut() {
         c.connection.shutdownInput();
         assertTrue(c.posted().isEmpty());
