@@ -64,6 +64,9 @@ final class CPeer implements StreamPeer {
     private boolean closePosted;
     private boolean closeAfter;
     private boolean gone;
+    /** For some time a program may write without reading: then nothing is polled as long as it can send. */
+    private boolean onlyWrites;
+    private int phase;
     private boolean cutOff;
     private long written;
     private long read;
@@ -286,7 +289,11 @@ final class CPeer implements StreamPeer {
         if (closing >= 0) {
             return waitForClose();
         }
-        boolean changed = random.nextBoolean() ? tryWrite() : tryRead();
+        if (--phase < 0) {
+            phase = random.nextInt(40);
+            onlyWrites = !onlyWrites && random.nextBoolean();
+        }
+        boolean changed = onlyWrites || random.nextBoolean() ? tryWrite() : tryRead();
         return changed | close();
     }
 

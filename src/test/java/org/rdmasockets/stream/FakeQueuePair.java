@@ -98,7 +98,6 @@ final class FakeQueuePair implements QueuePair {
     private int outstandingSends;
     private int outstandingReceives;
     private int refuseWith;
-    private int mostReceives;
 
     FakeQueuePair(StreamSettings settings, int maxInline, SimulatedRegion... regions) {
         this.maxSends = settings.maxSends();
@@ -122,12 +121,8 @@ final class FakeQueuePair implements QueuePair {
         }
     }
 
-    int outstandingSends() {
-        return outstandingSends;
-    }
-
-    int mostReceives() {
-        return mostReceives;
+    boolean hasAllReceives() {
+        return outstandingReceives == maxReceives;
     }
 
     SimulatedRegion byRemoteKey(int key) {
@@ -173,7 +168,6 @@ final class FakeQueuePair implements QueuePair {
             throw new AssertionError("receive queue of " + maxReceives + " overrun");
         }
         outstandingReceives++;
-        mostReceives = Math.max(mostReceives, outstandingReceives);
         if (request.elements().count() == 0) {
             if (!emptyReceive) {
                 throw new AssertionError("this device needs memory for a receive");

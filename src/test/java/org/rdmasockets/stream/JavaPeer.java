@@ -61,6 +61,8 @@ final class JavaPeer implements StreamPeer {
         if (completion != null) {
             connection.onCompletion(completion.workRequestId(), completion.status().ordinal(), completion.opcode(),
                     completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
+            require(connection.failure() != null || connection.peerDisconnected() || end.isDead()
+                    || queuePair.hasAllReceives(), "a receive was not posted again");
             return true;
         }
         if (end.takePeerLeft()) {
