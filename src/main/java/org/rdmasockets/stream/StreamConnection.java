@@ -37,6 +37,9 @@ public final class StreamConnection {
     private final Closing closing = new Closing();
     /** Null until {@link #start}. */
     private PeerTable peerTable;
+    /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
+    private boolean listening;
+    private boolean heard;
     /** The credit update that came before {@link #start}, or {@link #NONE}. */
     private int earlyLimit = NONE;
     private int earlyLengthBytes;
@@ -156,6 +159,35 @@ public final class StreamConnection {
     }
 
     /**
+     * Begins to talk as the end that accepted. Over iWARP it sends nothing before the first message of the other end
+     * has come (RFC 5044, section 7.1: the initiator sends first), because soft-iWARP takes data behind the answer to
+     * its connection request for an error. A peer that has nothing to say would be waited for in vain: see
+     * {@link #speak}.
+     *
+     * @param peer what the peer sent
+     * @throws SocketException if this end cannot talk to it
+     */
+    public void startAccepted(ConnectData peer) throws SocketException {
+        listening = !settings.immediateData();
+        start(peer);
+    }
+
+    /**
+     * Tells whether this end holds back what it has to say, until the peer speaks or {@link #speak} is called.
+     *
+     * @return true if so
+     */
+    public boolean isListening() {
+        return listening && !heard;
+    }
+
+    /** Speaks although the peer has said nothing; when it has had time to take notice of the connection. */
+    public void speak() {
+        listening = false;
+        sendControls();
+    }
+
+    /**
      * Takes a completion of a request that was posted here. Never throws because of what a peer sent.
      *
      * @param workRequestId the request
@@ -189,6 +221,7 @@ public final class StreamConnection {
 
     /** One message, and its receive, which is free again. Order matters: post it first, then give credits. */
     private void messageArrived(int message, int lengthBytes, boolean complete, int slot) {
+        heard = true;
         if (failure == null && !closing.isPeerDisconnected()) {
             int error = receiveQueue.post(slot);
             if (error != QueuePair.POSTED) {
@@ -299,7 +332,7 @@ public final class StreamConnection {
     }
 
     private boolean isSilent() {
-        return peerTable == null || failure != null || aborted;
+        return peerTable == null || failure != null || aborted || isListening();
     }
 
     /** Posts what is due to the peer, as far as slots allow. */

@@ -75,7 +75,7 @@ final class Arrival {
     /** Set-up pool: the peer is connected. */
     private void start() {
         try {
-            transport.start(peer);
+            transport.start(peer, true);
             if (ended.compareAndSet(false, true)) {
                 outcome.accept(transport);
             }

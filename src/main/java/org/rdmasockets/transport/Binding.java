@@ -1,13 +1,17 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.ConnectException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.DatagramChannel;
+import java.util.ArrayList;
+import java.util.List;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -190,7 +194,55 @@ public final class Binding implements AutoCloseable {
             identifier = null;
             closed = true;
         }
-        return Listener.start(engine, listening, local, backlog, options);
+        List<ConnectionIdentifier> identifiers = List.of(listening);
+        if (local.getAddress().isAnyLocalAddress() && engine.hasIwarp()) {
+            listening.close(); // never connected, so this is quick
+            identifiers = bindEachAddress(engine, local.getPort());
+        }
+        return Listener.start(engine, identifiers, local, backlog, options);
+    }
+
+    /**
+     * The wildcard where there is an iWARP device: the kernel refuses peers of the other address family there, so each
+     * address that an RDMA device has now is bound by itself.
+     */
+    private static List<ConnectionIdentifier> bindEachAddress(Engine engine, int port) throws IOException {
+        List<ConnectionIdentifier> bound = new ArrayList<>();
+        boolean done = false;
+        try {
+            for (InetAddress address : localAddresses()) {
+                ConnectionIdentifier identifier = tryBind(engine, new InetSocketAddress(address, port));
+                if (identifier != null) {
+                    bound.add(identifier);
+                }
+            }
+            if (bound.isEmpty()) {
+                throw new BindException("Cannot assign requested address: no RDMA device has an address");
+            }
+            done = true;
+            return bound;
+        } finally {
+            if (!done) {
+                bound.forEach(engine::release);
+            }
+        }
+    }
+
+    private static List<InetAddress> localAddresses() throws SocketException {
+        return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+                .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress()).toList();
+    }
+
+    /** Null if no RDMA device has the address. */
+    private static ConnectionIdentifier tryBind(Engine engine, InetSocketAddress address) throws IOException {
+        try {
+            return bind(engine, new ConnectionEvents(), address);
+        } catch (BindException e) {
+            if (e.getCause() instanceof VerbsException cause && cause.errno() != Errno.EADDRINUSE) {
+                return null;
+            }
+            throw e;
+        }
     }
 
     /**

@@ -72,7 +72,7 @@ final class Dialer {
             onPool(() -> engine.setupPool().callPeer(this::request));
             ConnectData peer = answer();
             onPool(() -> {
-                transport.start(peer);
+                transport.start(peer, false);
                 return null;
             });
             done = finish();

@@ -18,6 +18,7 @@ import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.slf4j.Logger;
@@ -41,6 +42,7 @@ final class Engine {
     /** The engine, once it could be made; protected by the class. */
     private static Engine instance;
 
+    private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
     private final SetupPool setupPool = new SetupPool();
@@ -51,6 +53,7 @@ final class Engine {
     private volatile long coarseNanos = System.nanoTime();
 
     private Engine(VerbsProvider provider) throws VerbsException {
+        this.provider = provider;
         connectionManager = provider.createConnectionManager();
         EventPoller events = provider.createEventPoller();
         poller = new CompletionPoller(events, CompletionPoller.Settings.defaults()
@@ -80,6 +83,20 @@ final class Engine {
             }
         }
         return instance;
+    }
+
+    /**
+     * Tells whether this machine has an iWARP device, which listens like TCP does.
+     *
+     * @return true if there is one now
+     * @throws SocketException if the devices cannot be listed
+     */
+    boolean hasIwarp() throws SocketException {
+        try {
+            return provider.devices().stream().anyMatch(d -> d.transport() == TransportType.IWARP);
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
+        }
     }
 
     /** Makes identifiers. */

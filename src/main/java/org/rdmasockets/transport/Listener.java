@@ -3,6 +3,7 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
+import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,7 +24,8 @@ public final class Listener implements AutoCloseable {
     private static final int MAX_KERNEL_BACKLOG = 1024;
 
     private final Engine engine;
-    private final ConnectionIdentifier identifier;
+    /** One for each address that is listened on. */
+    private final List<ConnectionIdentifier> identifiers;
     private final InetSocketAddress local;
     private final int backlog;
     /** Finished connections, and {@link #CLOSED} at the end. */
@@ -35,31 +37,33 @@ public final class Listener implements AutoCloseable {
 
     private static final Object CLOSED = new Object();
 
-    private Listener(Engine engine, ConnectionIdentifier identifier, InetSocketAddress local, int backlog,
+    private Listener(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local, int backlog,
             StreamOptions options) {
         this.engine = engine;
-        this.identifier = identifier;
+        this.identifiers = identifiers;
         this.local = local;
         this.backlog = backlog;
         this.options = options;
     }
 
-    /** Begins to listen; the identifier is the listener's from here, whatever the outcome. */
-    static Listener start(Engine engine, ConnectionIdentifier identifier, InetSocketAddress local, int backlog,
-            StreamOptions options) throws IOException {
+    /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
+    static Listener start(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local,
+            int backlog, StreamOptions options) throws IOException {
         int size = backlog < 1 ? DEFAULT_BACKLOG : backlog;
-        Listener listener = new Listener(engine, identifier, local, size, options);
+        Listener listener = new Listener(engine, identifiers, local, size, options);
         boolean listening = false;
         try {
-            identifier.handler(listener::onEvent);
-            identifier.listen(Math.min(size, MAX_KERNEL_BACKLOG));
+            for (ConnectionIdentifier identifier : identifiers) {
+                identifier.handler(listener::onEvent);
+                identifier.listen(Math.min(size, MAX_KERNEL_BACKLOG));
+            }
             listening = true;
             return listener;
         } catch (VerbsException e) {
             throw NetErrors.bindFailed(local, e);
         } finally {
             if (!listening) {
-                engine.setupPool().execute(identifier::close);
+                listener.close();
             }
         }
     }
@@ -79,7 +83,7 @@ public final class Listener implements AutoCloseable {
             case ConnectionEvent.DeviceRemoved removed -> {
                 LOG.warn("[{}] the RDMA device was removed; the listener ends", local);
                 if (stop()) {
-                    engine.setupPool().execute(identifier::close);
+                    identifiers.forEach(identifier -> engine.setupPool().execute(identifier::close));
                 }
             }
             default -> LOG.debug("[{}] {}", local, event);
@@ -154,7 +158,7 @@ public final class Listener implements AutoCloseable {
     @Override
     public void close() {
         if (stop()) {
-            engine.release(identifier);
+            identifiers.forEach(engine::release);
         }
     }
 

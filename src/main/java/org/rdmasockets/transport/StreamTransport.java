@@ -41,6 +41,9 @@ public final class StreamTransport implements AutoCloseable {
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
+    /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
+    private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
@@ -55,6 +58,8 @@ public final class StreamTransport implements AutoCloseable {
     private volatile long unacknowledgedSince;
     /** Time of the last completion that was applied; coarse. */
     private volatile long lastActivity;
+    /** When this end speaks without having heard the peer, by {@code System.nanoTime}; 0 for never. */
+    private volatile long listenUntil;
     private volatile long keepAliveIdleNanos;
     private volatile long keepAliveProbeNanos;
     private volatile boolean keepAlive;
@@ -95,8 +100,14 @@ public final class StreamTransport implements AutoCloseable {
         return new StreamTransport(engine, identifier, events, options);
     }
 
-    /** Set-up pool: the connection is up; the peer told what it has. */
-    void start(ConnectData peer) throws IOException {
+    /**
+     * Set-up pool: the connection is up.
+     *
+     * @param peer what the peer told
+     * @param accepted whether this is the end that accepted
+     * @throws IOException if the connection is of no use; the caller aborts it
+     */
+    void start(ConnectData peer, boolean accepted) throws IOException {
         if (device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
             resources.queuePair().modify(new QueuePairAttributes().set(
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
@@ -104,7 +115,12 @@ public final class StreamTransport implements AutoCloseable {
         engine.register(this, device);
         inbox.enter();
         try {
-            stream.start(peer);
+            if (accepted) {
+                stream.startAccepted(peer);
+            } else {
+                stream.start(peer);
+            }
+            listenUntil = stream.isListening() ? System.nanoTime() + LISTEN_NANOS : 0;
         } finally {
             inbox.exit();
         }
@@ -395,6 +411,11 @@ public final class StreamTransport implements AutoCloseable {
 
     /** Poller thread, now and then: looks for deadlines that have passed, and hands the work on. */
     void tick(long now) {
+        long listening = listenUntil;
+        if (listening != 0 && now - listening >= 0) {
+            listenUntil = 0;
+            engine.setupPool().execute(this::speak);
+        }
         if (closed) {
             if (now - lingerDeadline >= 0) {
                 engine.setupPool().execute(this::linger);
@@ -406,6 +427,16 @@ public final class StreamTransport implements AutoCloseable {
             engine.setupPool().execute(this::checkUnacknowledged);
         } else if (keepAlive && since == 0 && now - lastActivity > keepAliveIdleNanos) {
             engine.setupPool().execute(this::probe);
+        }
+    }
+
+    private void speak() {
+        inbox.enter();
+        try {
+            stream.speak();
+            noteSend();
+        } finally {
+            inbox.exit();
         }
     }
 

@@ -354,4 +354,37 @@ class StreamConnectionTest {
                 () -> new StreamConnection(queuePair, send, remote, settings.withBuffers(131072, 262144), 0));
         assertThrows(IllegalArgumentException.class, () -> new StreamConnection(queuePair, send, remote, settings, 1));
     }
+
+    @Test
+    void theAcceptingEndOverIwarpSpeaksOnlyAfterItHasHeardThePeer() throws SocketException {
+        ScriptedConnection c = new ScriptedConnection(arena, ScriptedConnection.iwarp(), 4);
+        c.connection.startAccepted(ScriptedConnection.peer(384, 2, false));
+        assertEquals(0, c.connection.write(new byte[10], 0, 10), "written before the peer was heard");
+        assertEquals(List.of(), c.posted());
+        assertTrue(c.connection.isListening());
+        c.arrive(ImmediateData.update(384), 0);
+        assertFalse(c.connection.isListening());
+        assertFalse(c.posted().isEmpty(), "the second chunk is announced once the peer was heard");
+        assertEquals(10, c.connection.write(new byte[10], 0, 10));
+    }
+
+    @Test
+    void theAcceptingEndOverIwarpSpeaksWhenItIsToldTo() throws SocketException {
+        ScriptedConnection c = new ScriptedConnection(arena, ScriptedConnection.iwarp(), 4);
+        c.connection.startAccepted(ScriptedConnection.peer(384, 2, false));
+        c.connection.disconnect();
+        assertFalse(c.connection.drained(), "DISCONNECT is still to be sent");
+        c.connection.speak();
+        assertFalse(c.posted().isEmpty());
+        c.complete();
+        assertTrue(c.connection.drained());
+    }
+
+    @Test
+    void theAcceptingEndOverInfiniBandSpeaksAtOnce() throws SocketException {
+        ScriptedConnection c = new ScriptedConnection(arena, ScriptedConnection.infiniBand(), 0);
+        c.connection.startAccepted(ScriptedConnection.peer(384, 2, false));
+        assertFalse(c.connection.isListening());
+        assertFalse(c.posted().isEmpty());
+    }
 }
