@@ -7,6 +7,7 @@ import org.rdmasockets.RdmaSocket;
 static final int OPEN = 1, CLOSE = 2, WRITE = 3, RESPONSE = 0x80;
 
 void main(String[] args) throws IOException {
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
     int port = args.length == 4 && args[2].equals("-p") ? Integer.parseInt(args[3]) : 7427;
     if (args.length != 2 && args.length != 4) {
         IO.println("usage: FileCopy FILE HOST:DESTINATION [-p PORT], or FileCopy server DIRECTORY [-p PORT]");
@@ -74,6 +75,5 @@ ByteBuffer read(Socket socket, int command) throws IOException {
     if (header.get(1) != (byte) command || command > RESPONSE && header.getInt(4) != 0) {
         throw new IOException("the peer answered with error number " + header.getInt(4));
     }
-    byte[] body = socket.getInputStream().readNBytes(Short.toUnsignedInt(header.getShort(2)) - 16);
-    return ByteBuffer.wrap(body).order(ByteOrder.LITTLE_ENDIAN);
+    return ByteBuffer.wrap(socket.getInputStream().readNBytes(header.getChar(2) - 16)).order(header.order());
 }
