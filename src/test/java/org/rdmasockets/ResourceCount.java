@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What this process holds at one moment.
+ * What this process, and the device for it, hold at one moment.
  *
  * @param descriptors open file descriptors
  * @param libraryThreads platform threads of the library
@@ -38,13 +38,16 @@ record ResourceCount(long descriptors, long libraryThreads, Map<String, Long> of
         return Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().startsWith("rdma-")).count();
     }
 
-    /** Counts lines such as {@code link rxe0/1 lqpn 17 type RC state RTS pdn 4 pid 812 comm java}. */
+    /**
+     * Counts lines such as {@code link rxe0/1 lqpn 17 type RC state RTS pdn 4 pid 812 comm rdma-setup-1}. The number is
+     * that of the thread that made the object, which may have ended: so all objects of programs count, and the test is
+     * the only one that uses the device.
+     */
     private static long countObjects(String kind, String device) throws IOException {
         Process rdma = new ProcessBuilder("rdma", "resource", "show", kind).redirectErrorStream(true).start();
-        Pattern ours = Pattern.compile(
-                "(link|dev) " + Pattern.quote(device) + "[/ ].* pid " + ProcessHandle.current().pid() + " .*");
+        Pattern ofPrograms = Pattern.compile("(link|dev) " + Pattern.quote(device) + "[/ ].* pid .*");
         try (Stream<String> lines = rdma.inputReader().lines()) {
-            return lines.filter(line -> ours.matcher(line.strip()).matches()).count();
+            return lines.filter(line -> ofPrograms.matcher(line.strip()).matches()).count();
         }
     }
 }
