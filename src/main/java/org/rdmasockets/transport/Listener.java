@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -34,6 +35,8 @@ public final class Listener implements AutoCloseable {
     private final AtomicInteger waiting = new AtomicInteger();
     private volatile StreamOptions options;
     private volatile boolean closed;
+    /** What {@link #accept} says once closed; set before closed. */
+    private volatile String reason = "Socket closed";
 
     private static final Object CLOSED = new Object();
 
@@ -81,7 +84,9 @@ public final class Listener implements AutoCloseable {
                 }
             }
             case ConnectionEvent.DeviceRemoved removed -> {
-                LOG.warn("[{}] the RDMA device was removed; the listener ends", local);
+                String device = listening.device() == null ? "" : " " + listening.device().info().name();
+                LOG.warn("[{}] RDMA device{} was removed; the listener ends", local, device);
+                reason = "RDMA device" + device + " was removed";
                 if (stop()) {
                     identifiers.forEach(identifier -> engine.setupPool().execute(identifier::close));
                 }
@@ -139,7 +144,7 @@ public final class Listener implements AutoCloseable {
             throw new SocketTimeoutException("Accept timed out");
         }
         accepted.add(CLOSED); // for the next one who waits
-        throw NetErrors.closed();
+        throw new SocketException(reason);
     }
 
     private void discardAll() {
