@@ -71,6 +71,9 @@ final class IbverbsDevice implements Device, Pollable {
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
             attributes = attributes(attr);
             capabilities = capabilities(attr);
+            if (ibv_device_attr.vendor_id(attr) == VENDOR_SIW) {
+                SiwMapping.takeReservedKey(context, "device=" + info.name());
+            }
         }
         Descriptors.makeNonBlocking(descriptor());
     }

@@ -17,7 +17,7 @@
  * something is destroyed, because that can block for long (soft-iWARP, while {@code rdma_connect} waits for a silent
  * host). No thread is started here.
  *
- * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice} and
- * {@code QueuePairFactory}. The package knows nothing of sockets.
+ * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
+ * {@code QueuePairFactory} and {@code SiwMapping}. The package knows nothing of sockets.
  */
 package org.rdmasockets.provider.ibverbs;
