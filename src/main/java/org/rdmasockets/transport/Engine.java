@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What all connections of this process share: the connection manager, the poller, the set-up pool, memory, and the
+ * What all connections of this process share: the connection manager, the poller, the set-up pool, and the
  * registry of connections. Made at first use, lives as long as the process.
  */
 final class Engine {
@@ -46,7 +46,6 @@ final class Engine {
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
     private final SetupPool setupPool = new SetupPool();
-    private final MemoryBlocks memory = new MemoryBlocks();
     private final Set<StreamTransport> connections = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
@@ -112,11 +111,6 @@ final class Engine {
     /** Runs what may block. */
     SetupPool setupPool() {
         return setupPool;
-    }
-
-    /** Memory for rings. */
-    MemoryBlocks memory() {
-        return memory;
     }
 
     /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */

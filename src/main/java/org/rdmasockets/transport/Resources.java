@@ -1,7 +1,6 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
@@ -25,9 +24,6 @@ final class Resources {
     private static final Set<AccessFlag> LOCAL = EnumSet.of(AccessFlag.LOCAL_WRITE);
     private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
-    private final Engine engine;
-    private final MemorySegment sendBlock;
-    private final MemorySegment remoteBlock;
     private ProtectionDomain domain;
     private MemoryRegion sendRegion;
     private MemoryRegion remoteRegion;
@@ -35,10 +31,7 @@ final class Resources {
     private QueuePair queuePair;
     private StreamConnection stream;
 
-    private Resources(Engine engine, StreamSettings settings) {
-        this.engine = engine;
-        sendBlock = engine.memory().take(StreamConnection.sendRegionBytes(settings));
-        remoteBlock = engine.memory().take(StreamConnection.remoteRegionBytes(settings));
+    private Resources() {
     }
 
     /**
@@ -54,12 +47,12 @@ final class Resources {
     static Resources create(Engine engine, ConnectionIdentifier identifier, StreamOptions options,
             CompletionClient client) throws IOException {
         StreamSettings settings = settings(identifier, options);
-        Resources made = new Resources(engine, settings);
+        Resources made = new Resources();
         boolean done = false;
         try {
             made.domain = identifier.device().allocateProtectionDomain();
-            made.sendRegion = made.domain.register(made.sendBlock, LOCAL);
-            made.remoteRegion = made.domain.register(made.remoteBlock, REMOTE);
+            made.sendRegion = made.domain.allocate(StreamConnection.sendRegionBytes(settings), LOCAL);
+            made.remoteRegion = made.domain.allocate(StreamConnection.remoteRegionBytes(settings), REMOTE);
             made.inbox = engine.poller().openInbox(identifier.device(), client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, QueuePairConfig.signalled(
@@ -101,7 +94,7 @@ final class Resources {
         return stream;
     }
 
-    /** Set-up pool: destroys everything but the identifier. Memory is used again only after its deregistration. */
+    /** Set-up pool: destroys everything but the identifier. */
     void close() {
         if (queuePair != null) {
             queuePair.close();
@@ -109,17 +102,16 @@ final class Resources {
         if (inbox != null) {
             inbox.retire();
         }
-        closeRegion(sendRegion, sendBlock);
-        closeRegion(remoteRegion, remoteBlock);
+        closeIfMade(sendRegion);
+        closeIfMade(remoteRegion);
         if (domain != null) {
             domain.close();
         }
     }
 
-    private void closeRegion(MemoryRegion region, MemorySegment block) {
+    private static void closeIfMade(MemoryRegion region) {
         if (region != null) {
             region.close();
         }
-        engine.memory().giveBack(block);
     }
 }

@@ -14,7 +14,7 @@
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
  * application does with its socket; teardown always runs on the set-up pool, in one order: queue pair, memory regions,
- * protection domain, identifier, then the memory goes back to be used again.
+ * protection domain, identifier.
  *
  * <p>This package turns verbs errors into the exceptions of {@code java.net}. It knows nothing of
  * {@code java.net.Socket} and of no provider in particular.

@@ -21,6 +21,11 @@ public enum Capability {
     COMPLETION_IS_DELIVERY,
     /** Queue pairs can be connected by {@link QueuePair#modify} alone, without a connection manager. */
     MANUAL_CONNECT,
+    /**
+     * A peer may be given access to any registered memory. Without it, a peer's process reaches only memory that came
+     * from {@link ProtectionDomain#allocate}: its requests for other memory end as remote access errors.
+     */
+    REMOTE_ACCESS_TO_ANY_MEMORY,
     /** The device copies the data when a request is posted, so that the caller may reuse its memory at once. */
     COPIES_AT_POST,
     /** A post of a large request does the transfer inside the call; requests should stay at or below 64 KiB. */

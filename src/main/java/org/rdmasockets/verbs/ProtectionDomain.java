@@ -26,6 +26,21 @@ public interface ProtectionDomain extends AutoCloseable {
     MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException;
 
     /**
+     * Allocates native memory where this device can reach it best and registers it. Every device can give a peer
+     * access to such memory; to other memory only a device with {@link Capability#REMOTE_ACCESS_TO_ANY_MEMORY}.
+     * <em>May block</em>.
+     *
+     * @param bytes how much is needed, at least 1
+     * @param access what may be done to it
+     * @return a new region of at least as many bytes, all zero, aligned to 4,096 bytes; its memory is gone, or
+     *         another's, as soon as the region is closed
+     * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when there is not enough memory, or the
+     *         memlock limit is too small
+     * @throws IllegalArgumentException if bytes is less than 1
+     */
+    MemoryRegion allocate(long bytes, Set<AccessFlag> access) throws VerbsException;
+
+    /**
      * Makes a reliable connected queue pair ({@code ibv_create_qp}) that is connected by hand, with
      * {@link QueuePair#modify}. For one that the connection manager connects see
      * {@link ConnectionIdentifier#createQueuePair}. <em>May block</em>.

@@ -3,7 +3,6 @@ package org.rdmasockets.contract;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -63,8 +62,8 @@ final class End implements AutoCloseable {
         ownQueue = shared == null;
         queue = shared != null ? shared : device.createCompletionQueue(SENDS + RECEIVES, null);
         queuePair = identifier.createQueuePair(domain, config(queue));
-        memory = Arena.ofAuto().allocate(BYTES, 4096);
-        region = domain.register(memory, remoteAccess());
+        region = domain.allocate(BYTES, remoteAccess());
+        memory = region.segment();
         batch = queue.newBatch(8);
     }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -58,6 +59,27 @@ abstract class MemoryContract extends ContractTest {
     }
 
     @Test
+    void allocatedMemoryIsAlignedZeroAndRegistered() throws VerbsException {
+        ProtectionDomain domain = domain();
+        for (long bytes : new long[] {1, 4096, 100_000}) {
+            MemoryRegion first = domain.allocate(bytes, WRITABLE);
+            assertTrue(first.lengthBytes() >= bytes, () -> bytes + " bytes asked, " + first.lengthBytes() + " given");
+            assertEquals(0, first.address() % 4096);
+            first.segment().fill((byte) 7);
+            first.close();
+            MemoryRegion second = closing(domain.allocate(bytes, WRITABLE));
+            assertEquals(-1, second.segment().mismatch(memory(second.lengthBytes())), "used memory comes back zeroed");
+        }
+    }
+
+    @Test
+    void noMemoryCannotBeAllocated() throws VerbsException {
+        ProtectionDomain domain = domain();
+        assertThrows(IllegalArgumentException.class, () -> domain.allocate(0, WRITABLE));
+        assertThrows(IllegalArgumentException.class, () -> domain.allocate(-1, WRITABLE));
+    }
+
+    @Test
     void heapAndEmptyMemoryIsRefused() throws VerbsException {
         ProtectionDomain domain = domain();
         assertThrows(IllegalArgumentException.class, () -> domain.register(MemorySegment.ofArray(new byte[10]),
@@ -91,6 +113,7 @@ abstract class MemoryContract extends ContractTest {
         ProtectionDomain domain = domain();
         domain.close();
         refusedAsClosed(() -> domain.register(memory(100), WRITABLE));
+        refusedAsClosed(() -> domain.allocate(100, WRITABLE));
     }
 
     @Test

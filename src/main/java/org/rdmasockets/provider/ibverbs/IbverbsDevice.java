@@ -94,6 +94,7 @@ final class IbverbsDevice implements Device, Pollable {
     private Set<Capability> capabilities(MemorySegment attr) {
         Set<Capability> can = EnumSet.noneOf(Capability.class);
         int vendor = ibv_device_attr.vendor_id(attr);
+        can.add(Capability.REMOTE_ACCESS_TO_ANY_MEMORY);
         if (info.transport() != TransportType.IWARP) {
             can.addAll(EnumSet.of(Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
                     Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.MANUAL_CONNECT,

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 import org.rdmasockets.provider.ibverbs.generated.ibv_mr;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.AccessFlag;
@@ -16,6 +17,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private static final Queue<MemorySegment> LOST = new ConcurrentLinkedQueue<>();
 
     private final IbverbsProtectionDomain domain;
+    private final Consumer<MemorySegment> afterwards;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
     private final MemorySegment region;
@@ -28,11 +30,13 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
      * @param domain the parent
      * @param memory native memory, held strongly until it is deregistered
      * @param access what may be done to it
+     * @param afterwards gets the memory once the device no longer touches it
      * @throws VerbsException if the device refuses
      */
-    IbverbsMemoryRegion(IbverbsProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access)
-            throws VerbsException {
+    IbverbsMemoryRegion(IbverbsProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
+            Consumer<MemorySegment> afterwards) throws VerbsException {
         this.domain = domain;
+        this.afterwards = afterwards;
         this.memory = memory;
         this.access = access;
         region = ControlCalls.IBV_REG_MR.pointer("lengthBytes=" + memory.byteSize() + ", access=" + access,
@@ -92,7 +96,9 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     void destroy() {
-        if (!Destruction.check(ControlCalls.IBV_DEREG_MR, region)) {
+        if (Destruction.check(ControlCalls.IBV_DEREG_MR, region)) {
+            afterwards.accept(memory);
+        } else {
             LOST.add(memory);
         }
         domain.release();

@@ -3,8 +3,10 @@ package org.rdmasockets.provider.ibverbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
@@ -13,6 +15,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A protection domain over {@code ibv_pd}. */
 final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDomain {
+    /** Of the whole process: a block that one device no longer touches may serve another. */
+    private static final MemoryBlocks BLOCKS = new MemoryBlocks();
+
     private final IbverbsDevice device;
     private final MemorySegment domain;
 
@@ -44,10 +49,39 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
             throw new IllegalArgumentException("only native memory of at least one byte can be registered, not "
                     + memory);
         }
+        return register(memory, access, ownersMemory -> { });
+    }
+
+    @Override
+    public MemoryRegion allocate(long bytes, Set<AccessFlag> access) throws VerbsException {
+        Objects.requireNonNull(access);
+        if (bytes < 1) {
+            throw new IllegalArgumentException("at least one byte can be allocated, not " + bytes);
+        }
+        MemorySegment block;
+        try {
+            block = BLOCKS.take(bytes);
+        } catch (OutOfMemoryError e) {
+            throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + bytes, e.getMessage());
+        }
+        boolean registered = false;
+        try {
+            MemoryRegion region = register(block, access, BLOCKS::giveBack);
+            registered = true;
+            return region;
+        } finally {
+            if (!registered) {
+                BLOCKS.giveBack(block);
+            }
+        }
+    }
+
+    private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access, Consumer<MemorySegment> afterwards)
+            throws VerbsException {
         retain(ControlCalls.IBV_REG_MR);
         boolean registered = false;
         try {
-            MemoryRegion region = new IbverbsMemoryRegion(this, memory, Set.copyOf(access));
+            MemoryRegion region = new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
             registered = true;
             return region;
         } finally {

@@ -1,4 +1,4 @@
-package org.rdmasockets.transport;
+package org.rdmasockets.provider.ibverbs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;

@@ -1,4 +1,4 @@
-package org.rdmasockets.transport;
+package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -7,9 +7,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Page-aligned native memory for rings, cut from slabs and used again. Slabs belong to the process and are never freed:
- * closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device might
- * still do with it. A block may be given back only after its memory region is deregistered.
+ * Page-aligned native memory to be registered, cut from slabs and used again. Slabs belong to the process and are never
+ * freed: closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device
+ * might still do with it. A block may be given back only after its memory region is deregistered.
  */
 final class MemoryBlocks {
     private static final long PAGE_BYTES = 4096;
