@@ -1,6 +1,7 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.rdmasockets.stream.ConnectData;
@@ -18,6 +19,8 @@ final class Arrival {
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionParameters request;
+    /** Runs what follows the handshake. */
+    private final Executor established;
     /** Told of the connection, or of null when there will be none; called once. */
     private final Consumer<StreamTransport> outcome;
     private final AtomicBoolean ended = new AtomicBoolean();
@@ -28,10 +31,12 @@ final class Arrival {
     private StreamTransport transport;
 
     /** A request that was just received. */
-    Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Consumer<StreamTransport> outcome) {
+    Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
+            Consumer<StreamTransport> outcome) {
         this.engine = engine;
         this.identifier = request.identifier();
         this.request = request.parameters();
+        this.established = established;
         this.outcome = outcome;
     }
 
@@ -59,9 +64,9 @@ final class Arrival {
     /** Poller thread: events until the connection is established. */
     private void onEvent(ConnectionEvent event) {
         switch (event) {
-            case ConnectionEvent.Established established -> {
+            case ConnectionEvent.Established news -> {
                 identifier.handler(events);
-                engine.setupPool().execute(this::start);
+                established.execute(this::start);
             }
             case ConnectionEvent.TimewaitExited exited -> {
             }

@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.List;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,6 +34,8 @@ public final class Listener implements AutoCloseable {
     private final LinkedBlockingQueue<Object> accepted = new LinkedBlockingQueue<>();
     /** Connections being set up or waiting in the queue. */
     private final AtomicInteger waiting = new AtomicInteger();
+    /** Established connections reach the queue in the order of their handshakes, as with TCP. */
+    private final Executor inOrder;
     private volatile StreamOptions options;
     private volatile boolean closed;
     /** What {@link #accept} says once closed; set before closed. */
@@ -47,6 +50,7 @@ public final class Listener implements AutoCloseable {
         this.local = local;
         this.backlog = backlog;
         this.options = options;
+        inOrder = new InOrder(engine.setupPool()::execute);
     }
 
     /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
@@ -75,7 +79,7 @@ public final class Listener implements AutoCloseable {
     private void onEvent(ConnectionIdentifier listening, ConnectionEvent event) {
         switch (event) {
             case ConnectionEvent.ConnectRequest request -> {
-                Arrival arrival = new Arrival(engine, request, this::onOutcome);
+                Arrival arrival = new Arrival(engine, request, inOrder, this::onOutcome);
                 if (waiting.incrementAndGet() <= backlog && !closed) {
                     engine.setupPool().execute(() -> arrival.accept(options));
                 } else {

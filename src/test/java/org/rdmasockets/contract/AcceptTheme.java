@@ -46,6 +46,20 @@ abstract class AcceptTheme extends SocketTheme {
         assertEquals(0, server.getSoTimeout(), "the listener's timeout is not the connection's");
     }
 
+    @Test
+    void connectionsAreAcceptedInTheOrderTheyWereMade() throws Exception {
+        ServerSocket listener = listening();
+        List<Integer> connected = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            connected.add(connectedTo(listener).getLocalPort());
+        }
+        List<Integer> accepted = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            accepted.add(acceptFrom(listener).getPort());
+        }
+        assertEquals(connected, accepted);
+    }
+
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void aTimeoutCountsTheWaitForAnotherAcceptor(ThreadKind kind) throws Exception {

@@ -10,6 +10,7 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.function.Predicate;
+import jdk.net.ExtendedSocketOptions;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.interop.TestBed;
 
@@ -54,6 +55,9 @@ final class LinkDown {
 
     private void takeLinkAway() throws IOException, InterruptedException {
         read.setSoTimeout(READ_TIMEOUT_MILLIS);
+        // Who only reads hears nothing of a writer that died on the other side of a link that is down, as with TCP:
+        writtenPeer.setKeepAlive(true);
+        writtenPeer.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 2);
         Attempt sink = Attempt.start("sink", () -> (int) writtenPeer.getInputStream()
                 .transferTo(OutputStream.nullOutputStream()));
         Attempt writer = Attempt.start("writer", this::writeForEver);
@@ -68,7 +72,7 @@ final class LinkDown {
                     outcome -> outcome.failure() instanceof SocketTimeoutException);
         }
         promises.ends("a busy writer", writer, down, WRITE_MILLIS, o -> o.failure() instanceof SocketException);
-        promises.ends("its peer", sink, down, 2 * WRITE_MILLIS, Promises::isGone);
+        promises.ends("its peer, which only reads, with keepalive", sink, down, 2 * WRITE_MILLIS, Promises::isGone);
         promises.works("a connection over the other device, meanwhile", others::assertServes);
         connect("a connect with a timeout of 3 s", outcome -> outcome.failure() != null);
     }
