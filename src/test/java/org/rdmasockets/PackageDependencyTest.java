@@ -1,5 +1,6 @@
 package org.rdmasockets;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -28,24 +29,28 @@ class PackageDependencyTest {
     private static final String ROOT = "org.rdmasockets";
     private static final String SLF4J = "org.slf4j";
     private static final String IBVERBS = ROOT + ".provider.ibverbs";
+    private static final String SHARED_MEMORY = ROOT + ".provider.sharedmemory";
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
-    private static final Map<String, Set<String>> ALLOWED = Map.of(
-            ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net"),
-            ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", ROOT + ".provider",
-                    SLF4J),
-            ROOT + ".stream", Set.of(ROOT + ".verbs"),
-            ROOT + ".completion", Set.of(ROOT + ".verbs", "org.jctools.queues", "org.jctools.queues.varhandle",
-                    "org.jctools.queues.varhandle.unpadded", SLF4J, "java.lang.management", "jdk.management"),
-            ROOT + ".verbs", Set.of(),
-            ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS),
-            IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", SLF4J),
-            IBVERBS + ".generated", Set.of());
+    private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
+            entry(ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
+            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs",
+                    ROOT + ".provider", SLF4J)),
+            entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
+            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", "org.jctools.queues", "org.jctools.queues.varhandle",
+                    "org.jctools.queues.varhandle.unpadded", SLF4J, "java.lang.management", "jdk.management")),
+            entry(ROOT + ".verbs", Set.of()),
+            entry(ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS, SHARED_MEMORY)),
+            entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", SLF4J)),
+            entry(IBVERBS + ".generated", Set.of()),
+            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", SHARED_MEMORY + ".link", SLF4J)),
+            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", SHARED_MEMORY + ".os", SLF4J)),
+            entry(SHARED_MEMORY + ".os", Set.of(ROOT + ".verbs")));
 
     /** Calls into native code, as prefixes, and the packages that alone may make them: no lint watches them. */
     private static final Pattern NATIVE = Pattern.compile("java/lang/("
             + "foreign/(Linker|SymbolLookup|MemorySegment.reinterpret)|(System|Runtime).load)");
-    private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated");
+    private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated", SHARED_MEMORY + ".os");
 
     /** What the protocol state machine must not know, as prefixes: threads, waiting, the clock. */
     private static final Pattern NOT_IN_STREAM = Pattern.compile("java/(time/|util/(Timer|concurrent/(locks/|[A-Z]))"

@@ -1,0 +1,36 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+/**
+ * Gets what comes over one {@link Link}. Nothing here may throw. Calls of one link do not overlap, except that
+ * {@link #onDoorbell} and {@link #onClosed} may come while another thread drains.
+ */
+public interface LinkHandler {
+    /**
+     * An entry of the peer, in the thread that called {@link Link#drain} or {@link Link#tryDrain}. The link's consumer
+     * lock is held, so a handler may publish and open or close slots, but must neither drain this link nor wait.
+     *
+     * @param link where it came from
+     * @param entry what came; valid during the call only. The header is a private copy, the payload is still in memory
+     *         that a hostile peer may change at any time: copy it once, and judge the copy
+     */
+    void onEntry(Link link, RingEntry entry);
+
+    /**
+     * The peer rang, in the thread that calls {@link LinkHub#drain}: there are entries and this side was armed, or
+     * there is room in the ring again, or a receive was posted for which a slot was starving. Expected of the handler:
+     * drain, arm if somebody sleeps, drain again, and try again whatever waits for room or for a receive.
+     *
+     * @param link whose peer rang
+     */
+    void onDoorbell(Link link);
+
+    /**
+     * The link is dead, once, in the thread that calls {@link LinkHub#drain}: the peer's process ended, or either side
+     * failed the link. Entries that the peer published before can still be drained, until {@link Link#close}, which the
+     * handler's owner must call in the end.
+     *
+     * @param link which one
+     * @param reason why, as a sentence for a person
+     */
+    void onClosed(Link link, String reason);
+}

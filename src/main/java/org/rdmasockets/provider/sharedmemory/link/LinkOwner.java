@@ -1,0 +1,14 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+/** Gives each new link its handler. */
+@FunctionalInterface
+public interface LinkOwner {
+    /**
+     * A link to another process is about to carry entries, in the thread that calls {@link LinkHub#drain}, before any
+     * other call about the link. Which side dialled does not matter to a link. Must not throw.
+     *
+     * @param link the new link
+     * @return who gets what comes over it
+     */
+    LinkHandler onLink(Link link);
+}
