@@ -319,9 +319,8 @@ public final class StreamConnection {
         fail(Objects.requireNonNull(cause));
     }
 
-    /** The first failure is the one that counts, but after a violation nothing may be read. */
     private void fail(StreamFailure cause) {
-        if (!aborted && (failure == null || cause.violation() && !failure.violation())) {
+        if (!aborted && (failure == null || cause.outranks(failure))) {
             failure = cause;
         }
     }

@@ -84,6 +84,18 @@ public record StreamFailure(String message, String detail, boolean violation) {
     }
 
     /**
+     * Tells which of two failures counts: the first, but a reset that turns out to have a reason of its own, such as a
+     * removed device, gets that, and after a violation nothing may be read.
+     *
+     * @param earlier what was known before
+     * @return whether this is to replace it
+     */
+    boolean outranks(StreamFailure earlier) {
+        return !earlier.violation && (violation || earlier.message.equals(CONNECTION_RESET)
+                && !message.equals(CONNECTION_RESET));
+    }
+
+    /**
      * The exception for the application, a new one each time.
      *
      * @return an exception with {@link #message()}, caused by {@link #detail()}

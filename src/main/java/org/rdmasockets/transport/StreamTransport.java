@@ -215,12 +215,21 @@ public final class StreamTransport implements AutoCloseable {
     /** Set-up pool: data that arrived before the end comes first, so the token waits for an empty queue. */
     private void lose(ConnectionEvent event) {
         peerGone = true;
+        if (event instanceof ConnectionEvent.DeviceRemoved) {
+            inbox.drainThenOffer(event); // before the flushed requests, which would read as a reset
+            failQueuePair();
+        } else {
+            failQueuePair();
+            inbox.drainThenOffer(event);
+        }
+    }
+
+    private void failQueuePair() {
         try {
             resources.queuePair().fail();
         } catch (VerbsException e) {
             LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
         }
-        inbox.drainThenOffer(event);
     }
 
     /** Any thread: this connection cannot go on. */

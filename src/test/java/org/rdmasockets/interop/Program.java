@@ -172,7 +172,19 @@ public final class Program implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public String awaitLine(String start) throws InterruptedException {
-        long deadline = deadline();
+        return awaitLine(start, TestBed.PATIENCE_MILLIS);
+    }
+
+    /**
+     * Waits for a line.
+     *
+     * @param start how the line begins
+     * @param limitMillis longest wait, in milliseconds
+     * @return the rest of the line
+     * @throws InterruptedException if interrupted
+     */
+    public String awaitLine(String start, long limitMillis) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
         synchronized (lines) {
             while (true) {
                 for (String line : lines) {

@@ -24,6 +24,8 @@ final class Ratios {
     private static final int LARGE_MESSAGES = 100;
 
     private static final int RUNS = 4;
+    /** Longest wait for a measurement, on an emulated machine. */
+    private static final long RUN_MILLIS = 400_000;
     private static final String C_PORT = "7471";
     private static final Pattern RSTREAM_RESULT = Pattern.compile("custom .* ([\\d.]+)s +\\S+ +([\\d.]+)\\s*$",
             Pattern.MULTILINE);
@@ -133,7 +135,7 @@ final class Ratios {
         try (Program server = Program.java(options, Ratios.class.getName(), "server", threads, "" + bytes);
                 Program client = Program.java(options, Ratios.class.getName(), "client", threads, "" + bytes,
                         server.awaitLine("listening"))) {
-            double nanos = Double.parseDouble(client.awaitLine("nanos"));
+            double nanos = Double.parseDouble(client.awaitLine("nanos", RUN_MILLIS));
             client.awaitSuccess();
             server.awaitSuccess();
             return nanos;

@@ -288,6 +288,16 @@ class StreamClosingTest {
     }
 
     @Test
+    void aReasonOfItsOwnReplacesAReset() throws SocketException {
+        c.receiveFails(WorkCompletionStatus.FLUSHED.ordinal());
+        assertReadFails("Connection reset");
+        c.connection.onFailure(StreamFailure.of("RDMA device rxe0 was removed", "removed"));
+        assertReadFails("RDMA device rxe0 was removed");
+        c.connection.onFailure(StreamFailure.of("Connection timed out", "no answer for 30 s"));
+        assertReadFails("RDMA device rxe0 was removed");
+    }
+
+    @Test
     void refusedPostIsAResetThatNamesTheError() {
         c.queuePair.refuse(Errno.ENOMEM);
         assertEquals("Connection reset", assertThrows(SocketException.class, () -> c.write(1)).getMessage());
