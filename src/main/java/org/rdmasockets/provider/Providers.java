@@ -2,11 +2,13 @@ package org.rdmasockets.provider;
 
 import java.util.List;
 import org.rdmasockets.provider.ibverbs.IbverbsProvider;
+import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /** The providers of verbs, each one object for the whole process. */
 public final class Providers {
     private static final VerbsProvider IBVERBS = new IbverbsProvider();
+    private static final VerbsProvider SHARED_MEMORY = new SharedMemoryProvider();
 
     private Providers() {
     }
@@ -22,12 +24,22 @@ public final class Providers {
     }
 
     /**
+     * Verbs over memory that processes of this host share. The provider is there even where that cannot be had: ask it
+     * for its {@link VerbsProvider#unavailability()}.
+     *
+     * @return the provider of the process
+     */
+    public static VerbsProvider sharedMemory() {
+        return SHARED_MEMORY;
+    }
+
+    /**
      * All providers.
      *
      * @return all of them, available or not
      */
     public static List<VerbsProvider> all() {
-        return List.of(IBVERBS);
+        return List.of(IBVERBS, SHARED_MEMORY);
     }
 
     /**

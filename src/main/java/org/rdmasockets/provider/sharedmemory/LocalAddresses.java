@@ -1,0 +1,60 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The addresses of this host, which are those of the device. */
+final class LocalAddresses {
+    private LocalAddresses() {
+    }
+
+    /**
+     * Refuses an address that is none of this host's.
+     *
+     * @param call the C function that was asked for
+     * @param address an address, which may be the wildcard
+     * @throws VerbsException {@link Errno#ENODEV} if the address is another host's
+     * @throws IllegalArgumentException if the address is not resolved
+     */
+    static void require(String call, InetSocketAddress address) throws VerbsException {
+        InetAddress host = address.getAddress();
+        if (host == null) {
+            throw new IllegalArgumentException("the address is not resolved: " + address);
+        }
+        if (!host.isAnyLocalAddress() && !isLocal(host)) {
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + Refusals.text(address),
+                    "no RDMA device for this address: shared memory reaches addresses of this host only");
+        }
+    }
+
+    private static boolean isLocal(InetAddress host) {
+        if (host.isLoopbackAddress()) {
+            return true;
+        }
+        try {
+            return NetworkInterface.getByInetAddress(host) != null;
+        } catch (SocketException e) {
+            return false;
+        }
+    }
+
+    /** Where a connection to an address goes: connecting to the wildcard means this host. */
+    static InetSocketAddress destination(InetSocketAddress address) {
+        if (!address.getAddress().isAnyLocalAddress()) {
+            return address;
+        }
+        byte[] loopback = address.getAddress() instanceof Inet6Address
+                ? new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1} : new byte[] {127, 0, 0, 1};
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(loopback), address.getPort());
+        } catch (UnknownHostException e) {
+            throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+}

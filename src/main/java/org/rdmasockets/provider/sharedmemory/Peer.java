@@ -1,0 +1,41 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import org.rdmasockets.verbs.AccessFlag;
+
+/**
+ * The other end of a connection, as the send queue of this end sees it: memory to copy to and from, and a receive queue
+ * to tell. Called by one thread at a time unless it says otherwise, under the lock of the send queue.
+ */
+interface Peer {
+    /** Whether the other end still takes requests; any thread. */
+    boolean isAlive();
+
+    /**
+     * Finds memory of the other end that a request may touch.
+     *
+     * @param key the key that the request names
+     * @param address the first address that it names
+     * @param length how many bytes, at least 1
+     * @param needed what it wants to do
+     * @return the memory, entered, or null if the other end does not allow this
+     */
+    ReachableMemory memory(int key, long address, long length, AccessFlag needed);
+
+    /**
+     * Tells the other end of a request, which takes its next receive.
+     *
+     * @param notice what to tell
+     * @return {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if it cannot be told now: it will call
+     *         for {@link SendQueue#resume} when that may have changed; else how the request failed
+     */
+    int tell(Notice notice);
+
+    /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */
+    void fail();
+
+    /** Says that there are receives again for the other end, which asked to know; any thread, no lock held. */
+    void receivesPosted();
+
+    /** How long the other end wants to be waited for when it has no receive, per retry, in nanoseconds. */
+    long receiverNotReadyNanos();
+}

@@ -1,0 +1,117 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Who holds which address and port in this process. Listeners and whoever asked for a port hold it alone; a connection
+ * whose port was chosen for it only keeps others from being given the same.
+ */
+final class PortTable {
+    private static final int FIRST = 32768;
+    private static final int COUNT = 60999 - FIRST + 1;
+
+    /** An address and port that somebody holds. */
+    static final class Claim {
+        private final InetSocketAddress address;
+        /** Whether only one may hold it; guarded by the table. */
+        private boolean exclusive = true;
+        /** Who listens there, or null; guarded by the table. */
+        private SharedMemoryIdentifier listener;
+
+        private Claim(InetSocketAddress address) {
+            this.address = address;
+        }
+
+        /** What is held. */
+        InetSocketAddress address() {
+            return address;
+        }
+
+        private boolean conflicts(InetAddress other) {
+            return exclusive && (address.getAddress().equals(other) || address.getAddress().isAnyLocalAddress()
+                    || other.isAnyLocalAddress());
+        }
+    }
+
+    /** Guarded by this. */
+    private final Map<Integer, List<Claim>> claims = new HashMap<>();
+    /** Where the search for a free port goes on; guarded by this. */
+    private int next = ThreadLocalRandom.current().nextInt(COUNT);
+
+    /** A table without claims. */
+    PortTable() {
+    }
+
+    /**
+     * Takes an address and port alone.
+     *
+     * @param wanted address or wildcard, and port, 0 for a free one
+     * @return the claim, or null if it is taken, or no port is free
+     */
+    synchronized Claim claim(InetSocketAddress wanted) {
+        int port = wanted.getPort() == 0 ? freePort() : wanted.getPort();
+        boolean taken = claims.getOrDefault(port, List.of()).stream().anyMatch(c -> c.conflicts(wanted.getAddress()));
+        if (port == 0 || taken) {
+            return null;
+        }
+        Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
+        claims.computeIfAbsent(port, p -> new ArrayList<>(1)).add(claim);
+        return claim;
+    }
+
+    /** A port that nobody holds, or 0. */
+    private int freePort() {
+        for (int i = 0; i < COUNT; i++) {
+            int port = FIRST + next;
+            next = (next + 1) % COUNT;
+            if (!claims.containsKey(port)) {
+                return port;
+            }
+        }
+        return 0;
+    }
+
+    /** Lets others hold the same address and port: it was chosen for a connection, which does not mind. */
+    synchronized void share(Claim claim) {
+        claim.exclusive = false;
+    }
+
+    /** Says who listens at a claim. */
+    synchronized void listen(Claim claim, SharedMemoryIdentifier listener) {
+        claim.listener = listener;
+    }
+
+    /** Gives a claim back. */
+    synchronized void release(Claim claim) {
+        List<Claim> others = claims.get(claim.address.getPort());
+        others.remove(claim);
+        if (others.isEmpty()) {
+            claims.remove(claim.address.getPort());
+        }
+    }
+
+    /**
+     * Finds who listens at an address: at exactly that one, else at the wildcard.
+     *
+     * @param destination an address and port
+     * @return the listener, or null
+     */
+    synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
+        SharedMemoryIdentifier found = null;
+        for (Claim claim : claims.getOrDefault(destination.getPort(), List.of())) {
+            if (claim.listener != null && claim.address.getAddress().equals(destination.getAddress())) {
+                return claim.listener;
+            }
+            if (claim.listener != null && claim.address.getAddress().isAnyLocalAddress()) {
+                found = claim.listener;
+            }
+        }
+        return found;
+    }
+}

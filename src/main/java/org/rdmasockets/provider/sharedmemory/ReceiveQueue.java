@@ -1,0 +1,269 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ScatterGatherList;
+
+/**
+ * The posted receives of a queue pair. A message takes the oldest: {@link #begin}, {@link #put} for each part of the
+ * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue, and inside it only that of the
+ * completion queue.
+ */
+final class ReceiveQueue {
+    /** The wait that code 0 of {@code min_rnr_timer} means, the default of the connection manager. */
+    private static final long DEFAULT_NOT_READY_NANOS = 655_360_000;
+
+    private final SharedMemoryQueuePair owner;
+    private final SharedMemoryCompletionQueue completions;
+    private final QueueRoom room;
+    private final int maxElements;
+    /** A ring of receives from {@link #head}; guarded by this. */
+    private final long[] ids;
+    private final int[] counts;
+    /** The elements of receive i begin at i * maxElements; guarded by this. */
+    private final SharedMemoryRegion[] regions;
+    private final long[] offsets;
+    private final int[] lengths;
+    private int head;
+    private int posted;
+    /** How many receives were ever posted, wrapping around; guarded by this. */
+    private int postedEver;
+    /** Whether the oldest receive is being filled; guarded by this. */
+    private boolean filling;
+    /** How many bytes of it were filled; guarded by this. */
+    private long filled;
+    /** Whether the peer found no receive and wants to know when there is one; guarded by this. */
+    private boolean starving;
+    /** Whether receives complete as flushed; guarded by this. */
+    private boolean flushing;
+    /** Guarded by this. */
+    private boolean closed;
+    private volatile long notReadyNanos = DEFAULT_NOT_READY_NANOS;
+
+    /**
+     * An empty queue.
+     *
+     * @param owner the queue pair
+     * @param completions where receives complete
+     * @param maxReceives most receives
+     * @param maxElements most elements of one
+     */
+    ReceiveQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions, int maxReceives,
+            int maxElements) {
+        this.owner = owner;
+        this.completions = completions;
+        this.maxElements = maxElements;
+        room = new QueueRoom(owner.number(), maxReceives);
+        ids = new long[maxReceives];
+        counts = new int[maxReceives];
+        regions = new SharedMemoryRegion[maxReceives * maxElements];
+        offsets = new long[maxReceives * maxElements];
+        lengths = new int[maxReceives * maxElements];
+    }
+
+    /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
+    long notReadyNanos() {
+        return notReadyNanos;
+    }
+
+    /** Sets how long a peer shall wait per retry, in nanoseconds. */
+    void notReadyNanos(long nanos) {
+        notReadyNanos = nanos;
+    }
+
+    /**
+     * Posts a receive. The caller wakes the peer afterwards if {@link #takeStarving} says so.
+     *
+     * @param request where to put the data
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    synchronized int post(ReceiveRequest request) {
+        if (closed) {
+            return Errno.ESHUTDOWN.number();
+        }
+        if (request.elements().count() > maxElements) {
+            return Errno.EINVAL.number();
+        }
+        if (!room.take()) {
+            return Errno.ENOMEM.number();
+        }
+        if (flushing) {
+            completions.complete(room, request.workRequestId(), Status.FLUSHED, CompletionOpcode.RECEIVE);
+        } else {
+            append(request);
+            postedEver++;
+            owner.receivesPosted(postedEver);
+        }
+        return QueuePair.POSTED;
+    }
+
+    private void append(ReceiveRequest request) {
+        int index = (head + posted) % ids.length;
+        ScatterGatherList elements = request.elements();
+        ids[index] = request.workRequestId();
+        counts[index] = elements.count();
+        for (int i = 0; i < elements.count(); i++) {
+            int at = index * maxElements + i;
+            regions[at] = elements.region(i) instanceof SharedMemoryRegion own ? own : null;
+            offsets[at] = regions[at] == null ? 0 : elements.address(i) - regions[at].address();
+            lengths[at] = elements.lengthBytes(i);
+        }
+        posted++;
+    }
+
+    /** Whether the peer wanted to know of receives; it is told once. */
+    synchronized boolean takeStarving() {
+        boolean starved = starving;
+        starving = false;
+        return starved;
+    }
+
+    /** Takes a message of a peer in this process; what {@link Peer#tell} returns. */
+    synchronized int take(Notice notice) {
+        int length = notice.isSend() ? notice.lengthBytes() : 0;
+        int status = begin(length);
+        if (status != Status.SUCCESS) {
+            return status;
+        }
+        if (length > 0 && !fill(notice, null, 0, length)) {
+            return Status.REMOTE_OPERATION;
+        }
+        finish(notice.isSend(), notice.lengthBytes(), notice.hasImmediate(), notice.immediate());
+        return Status.SUCCESS;
+    }
+
+    /**
+     * Begins to fill the oldest receive.
+     *
+     * @param length how many bytes will come
+     * @return {@link Status#SUCCESS}; {@link Status#NOT_READY} if there is none, and the peer will be told of the next;
+     *         else what is wrong, for the peer: then the receive has completed with an error, and the queue pair has to
+     *         be failed once no lock is held
+     */
+    synchronized int begin(long length) {
+        if (flushing || closed) {
+            return Status.RETRY_EXCEEDED;
+        }
+        if (posted == 0) {
+            starving = true;
+            return Status.NOT_READY;
+        }
+        if (length > capacity()) {
+            drop(Status.LOCAL_LENGTH);
+            return Status.REMOTE_INVALID_REQUEST;
+        }
+        filling = true;
+        filled = 0;
+        return Status.SUCCESS;
+    }
+
+    private long capacity() {
+        long capacity = 0;
+        for (int i = 0; i < counts[head]; i++) {
+            capacity += lengths[head * maxElements + i];
+        }
+        return capacity;
+    }
+
+    /**
+     * Puts data into the receive that was begun, behind what is there.
+     *
+     * @param source where the data is
+     * @param offset where it begins
+     * @param length how many bytes, within what was announced
+     * @return false if the receive's memory is not valid or too short, or nothing was begun: then the queue pair has to
+     *         be failed once no lock is held
+     */
+    synchronized boolean put(MemorySegment source, long offset, long length) {
+        return filling && fill(null, source, offset, length);
+    }
+
+    /** Fills from a notice or, if that is null, from memory. */
+    private boolean fill(Notice notice, MemorySegment source, long offset, long length) {
+        long skip = filled;
+        long done = 0;
+        for (int i = head * maxElements; i < head * maxElements + counts[head] && done < length; i++) {
+            long here = Math.min(lengths[i] - skip, length - done);
+            if (here <= 0) {
+                skip -= lengths[i];
+                continue;
+            }
+            if (!copy(i, skip, notice, source, offset + done, here)) {
+                drop(Status.LOCAL_PROTECTION);
+                return false;
+            }
+            done += here;
+            skip = 0;
+        }
+        filled += done;
+        if (done < length) {
+            drop(Status.LOCAL_LENGTH);
+        }
+        return done == length;
+    }
+
+    private boolean copy(int element, long skip, Notice notice, MemorySegment source, long offset, long length) {
+        SharedMemoryRegion region = regions[element];
+        if (region == null || region.domain() != owner.domain() || !region.access().contains(AccessFlag.LOCAL_WRITE)
+                || !region.tryEnter()) {
+            return false;
+        }
+        try {
+            if (notice != null) {
+                notice.copyPayload(offset, region.segment(), offsets[element] + skip, length);
+            } else {
+                MemorySegment.copy(source, offset, region.segment(), offsets[element] + skip, length);
+            }
+            return true;
+        } finally {
+            region.leave();
+        }
+    }
+
+    /** Completes the receive that was begun. */
+    synchronized void finish(boolean send, int length, boolean hasImmediate, int immediate) {
+        if (filling) {
+            long id = remove();
+            completions.received(room, id, send ? CompletionOpcode.RECEIVE
+                    : CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, length, hasImmediate, immediate);
+        }
+    }
+
+    /** Completes the oldest receive with an error. */
+    private void drop(int status) {
+        long id = remove();
+        completions.complete(room, id, status, CompletionOpcode.RECEIVE);
+    }
+
+    private long remove() {
+        long id = ids[head];
+        Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
+        head = head + 1 == ids.length ? 0 : head + 1;
+        posted--;
+        filling = false;
+        return id;
+    }
+
+    /** Completes all receives as flushed, and those to come. */
+    synchronized void flush() {
+        if (!closed && !flushing) {
+            flushing = true;
+            while (posted > 0) {
+                drop(Status.FLUSHED);
+            }
+        }
+    }
+
+    /** Forgets all receives without completing them. */
+    synchronized void close() {
+        closed = true;
+        while (posted > 0) {
+            remove();
+        }
+    }
+}

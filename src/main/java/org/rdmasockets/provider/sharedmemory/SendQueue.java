@@ -1,0 +1,334 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * The send queue of a queue pair. What touches memory, here or at the peer, is done inside the post, in the caller's
+ * thread. Then the peer is told, where it must know, and the request completes; what cannot be told yet waits in order
+ * behind what cannot be told either, with its bytes copied: so memory may be reused as soon as a post returns.
+ *
+ * <p>That a write is seen by the peer before an earlier send is told is allowed: a device may retry the send while the
+ * bytes of the write are on their way, and the peer may only rely on what it was told.
+ *
+ * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
+ * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
+ */
+final class SendQueue {
+    private static final VarHandle LONG = JAVA_LONG.varHandle();
+    private static final int RETRY_FOR_EVER = 7;
+    private static final long NO_DEADLINE = Long.MAX_VALUE;
+
+    private final SharedMemoryQueuePair owner;
+    private final SharedMemoryCompletionQueue completions;
+    private final QueueRoom room;
+    private final int maxElements;
+    private final int maxInlineBytes;
+    private final boolean signalAll;
+    private final Gather gather;
+    private final Notice current = new Notice();
+    /** A ring of requests that wait, from {@link #head}; its elements are made when first needed; guarded by this. */
+    private final Notice[] waiting;
+    private int head;
+    private int waits;
+    /** Whether a waiting request failed, so that later ones must not touch memory; guarded by this. */
+    private boolean broken;
+    /** Null until connected; guarded by this. */
+    private Peer peer;
+    /** Guarded by this. */
+    private boolean flushing;
+    private boolean closed;
+    /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
+    private int notReadyRetries = RETRY_FOR_EVER;
+    /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
+    private long deadline = NO_DEADLINE;
+    /** Whether {@link #settle} has to fail the receive queue; guarded by this. */
+    private boolean failed;
+    /** Whether {@link #settle} has to fail the peer; guarded by this. */
+    private boolean peerAtFault;
+
+    /**
+     * An empty queue that is not connected.
+     *
+     * @param owner the queue pair
+     * @param completions where requests complete
+     * @param maxInlineBytes what was granted
+     */
+    SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions, int maxInlineBytes) {
+        this.owner = owner;
+        this.completions = completions;
+        this.maxInlineBytes = maxInlineBytes;
+        int maxSends = owner.config().maxSends();
+        maxElements = owner.config().maxSendElements();
+        signalAll = owner.config().signalAll();
+        room = new QueueRoom(owner.number(), maxSends);
+        gather = new Gather(maxElements);
+        waiting = new Notice[maxSends];
+    }
+
+    /**
+     * Connects.
+     *
+     * @param newPeer the other end
+     * @param retries how often it may be found without a receive, 0 to 6, or 7 for ever
+     */
+    synchronized void connect(Peer newPeer, int retries) {
+        peer = newPeer;
+        notReadyRetries = retries;
+    }
+
+    /** The other end; null until connected. */
+    synchronized Peer peer() {
+        return peer;
+    }
+
+    /**
+     * Posts a request.
+     *
+     * @param request what to do
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int post(SendRequest request) {
+        int result;
+        boolean unsettled;
+        synchronized (this) {
+            result = postLocked(request);
+            unsettled = failed || peerAtFault;
+        }
+        if (unsettled) {
+            settle();
+        }
+        return result;
+    }
+
+    private int postLocked(SendRequest request) {
+        int refusal = refusal(request);
+        if (refusal != QueuePair.POSTED) {
+            return refusal;
+        }
+        boolean changes = switch (request.opcode()) {
+            case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
+            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> false;
+        };
+        boolean entered = gather.enter(request.elements(), owner.domain(), changes);
+        if (!entered && request.isInline()) {
+            return Errno.EINVAL.number();
+        }
+        try {
+            if (!room.take()) {
+                return Errno.ENOMEM.number();
+            }
+            int status = entered ? move(request) : Status.LOCAL_PROTECTION;
+            current.fill(request, flushing || broken ? Status.FLUSHED : status, gather,
+                    signalAll || request.isSignalled());
+            finishOrWait();
+        } finally {
+            gather.leave();
+            current.release();
+        }
+        return QueuePair.POSTED;
+    }
+
+    /** Why the request is not taken at all, or {@link QueuePair#POSTED}. */
+    private int refusal(SendRequest request) {
+        if (closed) {
+            return Errno.ESHUTDOWN.number();
+        }
+        boolean tooLong = request.elements().totalBytes() > (request.isInline() ? maxInlineBytes
+                : SharedMemoryDevice.MAX_MESSAGE_BYTES);
+        boolean unfit = tooLong || request.elements().count() > maxElements || peer == null && !flushing;
+        return unfit ? Errno.EINVAL.number() : QueuePair.POSTED;
+    }
+
+    /** Does the memory part of a request. */
+    private int move(SendRequest request) {
+        if (flushing || broken) {
+            return Status.FLUSHED;
+        }
+        if (!peer.isAlive()) {
+            return Status.RETRY_EXCEEDED;
+        }
+        return switch (request.opcode()) {
+            case SEND, SEND_WITH_IMMEDIATE -> Status.SUCCESS;
+            case WRITE, WRITE_WITH_IMMEDIATE -> transfer(request, AccessFlag.REMOTE_WRITE);
+            case READ -> transfer(request, AccessFlag.REMOTE_READ);
+            case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request);
+        };
+    }
+
+    private int transfer(SendRequest request, AccessFlag needed) {
+        long length = gather.totalBytes();
+        if (length == 0) {
+            return Status.SUCCESS;
+        }
+        ReachableMemory remote = peer.memory(request.remoteKey(), request.remoteAddress(), length, needed);
+        if (remote == null) {
+            return refused();
+        }
+        try {
+            long offset = request.remoteAddress() - remote.address();
+            if (needed == AccessFlag.REMOTE_READ) {
+                gather.copyFrom(0, remote.segment(), offset, length);
+            } else {
+                gather.copyTo(0, remote.segment(), offset, length);
+            }
+            return Status.SUCCESS;
+        } finally {
+            remote.leave();
+        }
+    }
+
+    /** A compare-and-swap or fetch-and-add; what was there before goes to the caller's 8 bytes. */
+    private int atomic(SendRequest request) {
+        long address = request.remoteAddress();
+        if (gather.totalBytes() != Long.BYTES || (address & Long.BYTES - 1) != 0) {
+            return gather.totalBytes() != Long.BYTES ? Status.LOCAL_LENGTH : Status.REMOTE_INVALID_REQUEST;
+        }
+        ReachableMemory remote = peer.memory(request.remoteKey(), address, Long.BYTES, AccessFlag.REMOTE_ATOMIC);
+        if (remote == null) {
+            return refused();
+        }
+        try {
+            MemorySegment memory = remote.segment();
+            long offset = address - remote.address();
+            long before = request.opcode() == SendRequest.Opcode.COMPARE_AND_SWAP
+                    ? (long) LONG.compareAndExchange(memory, offset, request.compareOrAdd(), request.swap())
+                    : (long) LONG.getAndAdd(memory, offset, request.compareOrAdd());
+            gather.setLong(before);
+            return Status.SUCCESS;
+        } finally {
+            remote.leave();
+        }
+    }
+
+    /** Memory of a peer that has just died is refused as well, and that is not the request's fault. */
+    private int refused() {
+        return peer.isAlive() ? Status.REMOTE_ACCESS : Status.RETRY_EXCEEDED;
+    }
+
+    private void finishOrWait() {
+        if (waits == 0 && tell(current)) {
+            complete(current);
+            return;
+        }
+        int index = (head + waits) % waiting.length;
+        if (waiting[index] == null) {
+            waiting[index] = new Notice();
+        }
+        current.keep();
+        waiting[index].takeOver(current);
+        broken |= current.status() != Status.SUCCESS;
+        waits++;
+    }
+
+    /** Tells the peer of a request if need be; false if it has to wait. */
+    private boolean tell(Notice notice) {
+        if (notice.status() != Status.SUCCESS || !notice.concernsPeer()) {
+            return true;
+        }
+        int told = peer.tell(notice);
+        if (told == Status.NOT_READY && notReadyRetries < RETRY_FOR_EVER && isTooLate()) {
+            told = Status.RECEIVER_NOT_READY_RETRY_EXCEEDED;
+        }
+        if (told == Status.NOT_READY) {
+            return false;
+        }
+        deadline = NO_DEADLINE;
+        notice.status(told);
+        return true;
+    }
+
+    /** Whether the peer has had no receive for all retries; begins to count at the first call. */
+    private boolean isTooLate() {
+        if (deadline == NO_DEADLINE) {
+            deadline = System.nanoTime() + notReadyRetries * peer.receiverNotReadyNanos();
+            owner.device().fabric().deadlines().add(this);
+        }
+        return System.nanoTime() - deadline >= 0;
+    }
+
+    private void complete(Notice notice) {
+        int status = notice.status();
+        if (status == Status.SUCCESS && !notice.isSignalled()) {
+            room.giveBack();
+        } else {
+            completions.complete(room, notice.id(), status, notice.completionOpcode());
+        }
+        if (status != Status.SUCCESS && !flushing) {
+            failed = true;
+            peerAtFault = Status.breaksPeer(status);
+            flushLocked();
+        }
+    }
+
+    /** Goes on with what waits: the peer may have receives or room again, or the wait may be over. No lock is held. */
+    void resume() {
+        boolean unsettled;
+        synchronized (this) {
+            while (waits > 0 && tell(waiting[head])) {
+                Notice notice = waiting[head];
+                head = head + 1 == waiting.length ? 0 : head + 1;
+                waits--;
+                complete(notice);
+            }
+            unsettled = failed || peerAtFault;
+        }
+        if (unsettled) {
+            settle();
+        }
+    }
+
+    /** Whether a request waits for the peer; for whoever looks after deadlines. */
+    synchronized boolean hasDeadline() {
+        return deadline != NO_DEADLINE;
+    }
+
+    /** Does what a failure means for others, which must not happen under the lock. */
+    private void settle() {
+        boolean own;
+        Peer other;
+        synchronized (this) {
+            own = failed;
+            other = peerAtFault ? peer : null;
+            failed = false;
+            peerAtFault = false;
+        }
+        if (own) {
+            owner.fail();
+        }
+        if (other != null) {
+            other.fail();
+        }
+    }
+
+    /** Completes everything that waits as flushed, and everything to come. */
+    synchronized void flush() {
+        if (!closed && !flushing) {
+            flushLocked();
+        }
+    }
+
+    private void flushLocked() {
+        flushing = true;
+        deadline = NO_DEADLINE;
+        while (waits > 0) {
+            Notice notice = waiting[head];
+            head = head + 1 == waiting.length ? 0 : head + 1;
+            waits--;
+            completions.complete(room, notice.id(), Status.FLUSHED, notice.completionOpcode());
+        }
+    }
+
+    /** Forgets everything that waits without completing it. */
+    synchronized void close() {
+        closed = true;
+        waits = 0;
+        deadline = NO_DEADLINE;
+    }
+}

@@ -1,0 +1,214 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.Arrays;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletions;
+
+/**
+ * A completion queue in the private memory of this process: nothing of it is shared, so no peer can forge a completion.
+ * Its arrays begin small and grow to the number of entries. The monitor is held for a few instructions and is the last
+ * lock that is taken: a holder takes no other.
+ */
+final class SharedMemoryCompletionQueue implements CompletionQueue {
+    private static final int FIRST_CAPACITY = 64;
+
+    private final SharedMemoryDevice device;
+    private final SharedMemoryCompletionChannel channel;
+    /** Most completions; guarded by this. */
+    private int entries;
+    /** Entries promised to queue pairs, the retired ones included; guarded by this. */
+    private int reserved;
+    /** Entries of closed queue pairs that completions may still occupy; written under the monitor. */
+    private volatile int retired;
+    /** A ring of completions from {@link #head}; guarded by this. */
+    private SharedMemoryWorkCompletions completions;
+    /** Whose room each completion occupies; guarded by this. */
+    private QueueRoom[] rooms;
+    private int head;
+    private boolean armed;
+    /** How many completions there are; written under the monitor, read without it to find an empty queue cheaply. */
+    private volatile int count;
+    private volatile boolean closed;
+
+    /**
+     * An empty queue.
+     *
+     * @param device the parent
+     * @param entries most completions, at least 1
+     * @param channel where its events go, or null
+     */
+    SharedMemoryCompletionQueue(SharedMemoryDevice device, int entries, SharedMemoryCompletionChannel channel) {
+        this.device = device;
+        this.entries = entries;
+        this.channel = channel;
+        completions = new SharedMemoryWorkCompletions(Math.min(entries, FIRST_CAPACITY));
+        rooms = new QueueRoom[completions.capacity()];
+    }
+
+    /** Whether close was called. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    /**
+     * Promises entries to a queue pair.
+     *
+     * @param wanted how many
+     * @return false if there are not as many
+     */
+    synchronized boolean tryReserve(int wanted) {
+        boolean fits = wanted <= entries - reserved;
+        if (fits) {
+            reserved += wanted;
+        }
+        return fits;
+    }
+
+    /** Takes a promise back that no queue pair ever used. */
+    synchronized void unreserve(int promised) {
+        reserved -= promised;
+    }
+
+    /** Takes a promise back after the queue pair was closed: as soon as the queue was seen empty. */
+    synchronized void retire(int promised) {
+        retired += promised;
+    }
+
+    /** Adds the completion of a request; its room is given back when it is polled. */
+    void complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
+        boolean report;
+        synchronized (this) {
+            int index = append(room);
+            completions.set(index, room.queuePairNumber(), id, status, opcode);
+            report = added();
+        }
+        if (report) {
+            channel.add(this);
+        }
+    }
+
+    /** Adds the completion of a receive that was filled. */
+    void received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate, int immediate) {
+        boolean report;
+        synchronized (this) {
+            int index = append(room);
+            completions.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
+            completions.setReceived(index, length, hasImmediate, immediate);
+            report = added();
+        }
+        if (report) {
+            channel.add(this);
+        }
+    }
+
+    /** Counts a completion; whether it has to be reported to the channel. */
+    private boolean added() {
+        count++;
+        boolean report = armed && channel != null;
+        armed = false;
+        return report;
+    }
+
+    /** The place of the next completion; makes room if need be. */
+    private int append(QueueRoom room) {
+        if (count == rooms.length) {
+            grow();
+        }
+        int index = (head + count) % rooms.length;
+        rooms[index] = room;
+        return index;
+    }
+
+    private void grow() {
+        int capacity = Math.max(count + 1, Math.min(entries, 2 * rooms.length));
+        SharedMemoryWorkCompletions more = new SharedMemoryWorkCompletions(capacity);
+        QueueRoom[] moreRooms = new QueueRoom[capacity];
+        for (int i = 0; i < count; i++) {
+            int from = (head + i) % rooms.length;
+            more.copy(i, completions, from);
+            moreRooms[i] = rooms[from];
+        }
+        completions = more;
+        rooms = moreRooms;
+        head = 0;
+    }
+
+    @Override
+    public Device device() {
+        return device;
+    }
+
+    @Override
+    public synchronized int entries() {
+        return entries;
+    }
+
+    @Override
+    public synchronized int unreservedEntries() {
+        return entries - reserved;
+    }
+
+    @Override
+    public WorkCompletions newBatch(int capacity) {
+        return new SharedMemoryWorkCompletions(capacity);
+    }
+
+    @Override
+    public int poll(WorkCompletions batch) {
+        SharedMemoryWorkCompletions target = (SharedMemoryWorkCompletions) batch;
+        if (closed) {
+            return 0;
+        }
+        if (device.fabric().deadlines().any()) {
+            device.fabric().deadlines().expire();
+        }
+        return count == 0 && retired == 0 ? 0 : take(target);
+    }
+
+    private synchronized int take(SharedMemoryWorkCompletions target) {
+        int taken = Math.min(count, target.capacity());
+        for (int i = 0; i < taken; i++) {
+            target.copy(i, completions, head);
+            rooms[head].giveBack();
+            rooms[head] = null;
+            head = head + 1 == rooms.length ? 0 : head + 1;
+        }
+        count -= taken;
+        if (count == 0 && retired > 0) {
+            reserved -= retired;
+            retired = 0;
+        }
+        return taken;
+    }
+
+    @Override
+    public synchronized void requestNotification() {
+        armed = !closed;
+    }
+
+    @Override
+    public void resize(int newEntries) throws VerbsException {
+        String text = "device=" + device + ", entries=" + newEntries;
+        synchronized (this) {
+            if (closed) {
+                throw Refusals.closed("ibv_resize_cq", "completion queue");
+            }
+            if (newEntries < Math.max(1, reserved) || newEntries > SharedMemoryDevice.MAX_COMPLETIONS) {
+                throw Refusals.invalid("ibv_resize_cq", text, reserved + " entries are reserved by queue pairs, and "
+                        + SharedMemoryDevice.MAX_COMPLETIONS + " are the most");
+            }
+            entries = newEntries;
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        armed = false;
+        Arrays.fill(rooms, null);
+        count = 0;
+    }
+}

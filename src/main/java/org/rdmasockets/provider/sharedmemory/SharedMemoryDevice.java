@@ -1,0 +1,178 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.ArrayDeque;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionChannel;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceAttributes;
+import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.DeviceInfo;
+import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.PortAttributes;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.TransportType;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The one device: the memory of this host. It has one port, which is always active. */
+final class SharedMemoryDevice extends ReadySource implements Device {
+    /** The device's name. */
+    static final String NAME = "sharedmemory";
+    /** Most entries of a completion queue. */
+    static final int MAX_COMPLETIONS = 1 << 20;
+    /** Most memory regions of a process. */
+    static final int MAX_REGIONS = 1 << 20;
+    /** Largest memory region. */
+    static final long MAX_REGION_BYTES = 1L << 40;
+    /** Largest message. */
+    static final int MAX_MESSAGE_BYTES = 1 << 30;
+    /** Most bytes that are granted inline; every post copies, so that this is a number for those who ask. */
+    static final int MAX_INLINE_BYTES = 1024;
+
+    private static final int MAX_REQUESTS = 1 << 16;
+    private static final int MAX_ELEMENTS = 32;
+    private static final int MTU_BYTES = 4096;
+    private static final DeviceInfo INFO = new DeviceInfo(NAME, 0, TransportType.SHARED_MEMORY);
+    private static final DeviceAttributes ATTRIBUTES = new DeviceAttributes("", 1, MAX_REGION_BYTES, 1 << 20,
+            MAX_REQUESTS, MAX_ELEMENTS, 1 << 20, MAX_COMPLETIONS, MAX_REGIONS, 1 << 20, 255, 255);
+    private static final PortAttributes PORT = new PortAttributes(PortAttributes.State.ACTIVE,
+            PortAttributes.LinkLayer.UNSPECIFIED, MTU_BYTES, MTU_BYTES, MAX_MESSAGE_BYTES, 0, 1);
+    /** The loopback address 127.0.0.1, mapped into IPv6. */
+    private static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
+    private static final Set<Capability> CAPABILITIES = EnumSet.of(Capability.IMMEDIATE_DATA, Capability.ATOMICS,
+            Capability.RESIZE_COMPLETION_QUEUE, Capability.EMPTY_RECEIVE, Capability.QUERY_STATE,
+            Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST);
+
+    private final SharedMemoryFabric fabric;
+    /** Guarded by itself. */
+    private final ArrayDeque<DeviceEvent> events = new ArrayDeque<>();
+
+    /** The device of a fabric. */
+    SharedMemoryDevice(SharedMemoryFabric fabric) {
+        this.fabric = fabric;
+    }
+
+    /** What all objects of the provider share. */
+    SharedMemoryFabric fabric() {
+        return fabric;
+    }
+
+    /** Refuses sizes that this device does not have. */
+    static void checkSizes(QueuePairConfig config) throws VerbsException {
+        check("maxSends", config.maxSends(), MAX_REQUESTS);
+        check("maxReceives", config.maxReceives(), MAX_REQUESTS);
+        check("maxSendElements", config.maxSendElements(), MAX_ELEMENTS);
+        check("maxReceiveElements", config.maxReceiveElements(), MAX_ELEMENTS);
+    }
+
+    private static void check(String name, int value, int most) throws VerbsException {
+        if (value > most) {
+            throw Refusals.invalid("rdma_create_qp", name + "=" + value, "this device has at most " + most);
+        }
+    }
+
+    @Override
+    public DeviceInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return ATTRIBUTES;
+    }
+
+    @Override
+    public boolean supports(Capability capability) {
+        return CAPABILITIES.contains(capability);
+    }
+
+    @Override
+    public PortAttributes port(int portNumber) throws VerbsException {
+        checkPort("ibv_query_port", portNumber);
+        return PORT;
+    }
+
+    @Override
+    public Gid gid(int portNumber, int index) throws VerbsException {
+        checkPort("ibv_query_gid", portNumber);
+        if (index != 0) {
+            throw Refusals.invalid("ibv_query_gid", "device=" + this + ", index=" + index, "there is one entry, 0");
+        }
+        return GID;
+    }
+
+    private void checkPort(String call, int portNumber) throws VerbsException {
+        if (portNumber != 1) {
+            throw Refusals.invalid(call, "device=" + this + ", port=" + portNumber, "the device has one port, 1");
+        }
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() {
+        return new SharedMemoryProtectionDomain(this);
+    }
+
+    @Override
+    public CompletionChannel createCompletionChannel() {
+        return new SharedMemoryCompletionChannel(this);
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) throws VerbsException {
+        if (entries < 1 || entries > MAX_COMPLETIONS) {
+            throw Refusals.invalid("ibv_create_cq", "device=" + this + ", entries=" + entries,
+                    "this device's completion queues have 1 to " + MAX_COMPLETIONS + " entries");
+        }
+        if (channel == null) {
+            return new SharedMemoryCompletionQueue(this, entries, null);
+        }
+        if (!(channel instanceof SharedMemoryCompletionChannel own) || own.device() != this) {
+            throw new IllegalArgumentException("the completion channel belongs to another device");
+        }
+        if (own.isClosed()) {
+            throw Refusals.closed("ibv_create_cq", "completion channel");
+        }
+        return new SharedMemoryCompletionQueue(this, entries, own);
+    }
+
+    @Override
+    public void drainEvents(Consumer<? super DeviceEvent> handler) {
+        DeviceEvent event = next();
+        while (event != null) {
+            handler.accept(event);
+            event = next();
+        }
+    }
+
+    private DeviceEvent next() {
+        synchronized (events) {
+            return events.poll();
+        }
+    }
+
+    @Override
+    boolean isReady() {
+        synchronized (events) {
+            return !events.isEmpty();
+        }
+    }
+
+    @Override
+    boolean isClosed() {
+        return false;
+    }
+
+    @Override
+    public void close() {
+        // The process keeps it.
+    }
+
+    @Override
+    public String toString() {
+        return NAME;
+    }
+}

@@ -1,0 +1,447 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
+ * {@link Partner} is called under it.
+ */
+final class SharedMemoryIdentifier implements ConnectionIdentifier {
+    /** Reason codes of the InfiniBand connection manager. */
+    static final int NOBODY_LISTENS = 8;
+    static final int CONSUMER_REJECTED = 28;
+
+    private static final Logger LOG = LoggerFactory.getLogger(SharedMemoryIdentifier.class);
+    private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
+    private static final byte[] NO_DATA = {};
+    private static final int MAX_REQUEST_BYTES = 56;
+    private static final int MAX_ANSWER_BYTES = 196;
+    private static final int MAX_REJECTION_BYTES = 148;
+    /** The least number of requests that may wait for the event thread, whatever the backlog: it takes them soon. */
+    private static final int LEAST_BACKLOG = 128;
+
+    /** How far the connection has come. */
+    private enum State {
+        IDLE, BOUND, ADDRESS_RESOLVED, ROUTE_RESOLVED, LISTENING, CONNECTING, REQUESTED, ACCEPTING, CONNECTED, ENDED
+    }
+
+    private final SharedMemoryConnectionManager manager;
+    private final SharedMemoryFabric fabric;
+    /** Guarded by this, as are all fields below. */
+    private ConnectionHandler handler;
+    /** The thread in the handler, or null. */
+    private Thread dispatcher;
+    private State state = State.IDLE;
+    private boolean closed;
+    private InetSocketAddress local = UNBOUND;
+    private InetSocketAddress remote;
+    /** The port that is held, or null. */
+    private PortTable.Claim claim;
+    private boolean chosenPort;
+    private SharedMemoryQueuePair queuePair;
+    /** The other end, from the request on. */
+    private Partner partner;
+    /** Of a request: what the partner asked for. */
+    private ConnectionParameters asked;
+    /** Whether the partner went while its request was being accepted. */
+    private boolean partnerGone;
+    /** Of a listener: requests that no handler has got. */
+    private final List<SharedMemoryIdentifier> requests = new ArrayList<>(0);
+    private int backlog;
+
+    /** An identifier without address and handler. */
+    SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
+        this.manager = manager;
+        this.fabric = manager.fabric();
+    }
+
+    @Override
+    public synchronized void handler(ConnectionHandler newHandler) {
+        handler = Objects.requireNonNull(newHandler);
+    }
+
+    /** Gives an event to the handler; drops it if this is closed. */
+    void deliver(ConnectionEvent event) {
+        ConnectionHandler current;
+        synchronized (this) {
+            if (closed || handler == null) {
+                return;
+            }
+            if (event instanceof ConnectionEvent.ConnectRequest request) {
+                requests.remove((SharedMemoryIdentifier) request.identifier());
+            }
+            current = handler;
+            dispatcher = Thread.currentThread();
+        }
+        try {
+            current.onEvent(this, event);
+        } catch (RuntimeException | Error e) {
+            LOG.error("the handler of a connection must not throw: event {}", event, e);
+        } finally {
+            synchronized (this) {
+                dispatcher = null;
+                notifyAll();
+            }
+        }
+    }
+
+    private void add(ConnectionEvent event) {
+        manager.add(this, event);
+    }
+
+    /** Refuses a call if this is closed or in another state; the monitor is held. */
+    private void require(String call, State... allowed) throws VerbsException {
+        if (closed) {
+            throw Refusals.closed(call, "connection identifier");
+        }
+        if (!List.of(allowed).contains(state)) {
+            throw Refusals.invalid(call, peerText(), "the identifier is not in the right state: " + state);
+        }
+    }
+
+    private String peerText() {
+        return "local=" + Refusals.text(local) + ", remote=" + Refusals.text(remote);
+    }
+
+    @Override
+    public synchronized void bind(InetSocketAddress wanted) throws VerbsException {
+        require("rdma_bind_addr", State.IDLE);
+        LocalAddresses.require("rdma_bind_addr", wanted);
+        claim = fabric.ports().claim(wanted);
+        if (claim == null) {
+            throw new VerbsException("rdma_bind_addr", Errno.EADDRINUSE.number(), "address=" + Refusals.text(wanted),
+                    "the port is taken by another listener over shared memory; take another port");
+        }
+        chosenPort = wanted.getPort() == 0;
+        local = claim.address();
+        state = State.BOUND;
+    }
+
+    @Override
+    public synchronized void listen(int mostWaiting) throws VerbsException {
+        if (state == State.IDLE) {
+            bind(UNBOUND);
+        }
+        require("rdma_listen", State.BOUND);
+        backlog = Math.max(mostWaiting, LEAST_BACKLOG);
+        state = State.LISTENING;
+        fabric.ports().listen(claim, this);
+    }
+
+    @Override
+    public synchronized void resolveAddress(InetSocketAddress wanted, int timeoutMillis) throws VerbsException {
+        require("rdma_resolve_addr", State.IDLE, State.BOUND);
+        LocalAddresses.require("rdma_resolve_addr", wanted);
+        InetSocketAddress destination = LocalAddresses.destination(wanted);
+        if (state == State.IDLE) {
+            bind(new InetSocketAddress(destination.getAddress(), 0));
+        }
+        if (chosenPort) {
+            fabric.ports().share(claim);
+        }
+        if (local.getAddress().isAnyLocalAddress()) {
+            local = new InetSocketAddress(destination.getAddress(), local.getPort());
+        }
+        remote = destination;
+        state = State.ADDRESS_RESOLVED;
+        add(new ConnectionEvent.AddressResolved());
+    }
+
+    @Override
+    public synchronized void resolveRoute(int timeoutMillis) throws VerbsException {
+        require("rdma_resolve_route", State.ADDRESS_RESOLVED);
+        state = State.ROUTE_RESOLVED;
+        add(new ConnectionEvent.RouteResolved());
+    }
+
+    @Override
+    public synchronized Device device() {
+        return local.getAddress().isAnyLocalAddress() ? null : fabric.device();
+    }
+
+    @Override
+    public int portNumber() {
+        return device() == null ? 0 : 1;
+    }
+
+    @Override
+    public synchronized QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config)
+            throws VerbsException {
+        if (closed) {
+            throw Refusals.closed("rdma_create_qp", "connection identifier");
+        }
+        if (!(domain instanceof SharedMemoryProtectionDomain own) || own.device() != device()) {
+            throw Refusals.invalid("rdma_create_qp", peerText(), device() == null
+                    ? "resolve or bind the address first: no device is known yet"
+                    : "the protection domain belongs to another device");
+        }
+        if (queuePair != null && !queuePair.isClosed()) {
+            throw Refusals.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");
+        }
+        queuePair = SharedMemoryQueuePair.create(own, config);
+        return queuePair;
+    }
+
+    /** The queue pair; null if there is none. */
+    synchronized SharedMemoryQueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** The queue pair that a call needs, with private data that fits; the monitor is held. */
+    private SharedMemoryQueuePair checkedQueuePair(String call, ConnectionParameters parameters, int mostBytes)
+            throws VerbsException {
+        checkPrivateData(call, parameters.privateData(), mostBytes);
+        if (queuePair == null) {
+            throw Refusals.invalid(call, peerText(), "make a queue pair for this identifier first");
+        }
+        return queuePair;
+    }
+
+    private static void checkPrivateData(String call, byte[] data, int mostBytes) throws VerbsException {
+        if (data.length > mostBytes) {
+            throw Refusals.invalid(call, "privateDataBytes=" + data.length,
+                    "private data has at most " + mostBytes + " bytes here");
+        }
+    }
+
+    @Override
+    public void connect(ConnectionParameters parameters) throws VerbsException {
+        synchronized (this) {
+            require("rdma_connect", State.ROUTE_RESOLVED);
+            checkedQueuePair("rdma_connect", parameters, MAX_REQUEST_BYTES);
+            state = State.CONNECTING;
+        }
+        SharedMemoryIdentifier listener = fabric.ports().listener(remoteAddress());
+        if (listener == null || !connectInProcess(listener, parameters)) {
+            rejected(NOBODY_LISTENS, NO_DATA);
+        }
+    }
+
+    private boolean connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
+        SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(),
+                new LocalPartner(fabric.regions(), this), parameters);
+        synchronized (this) {
+            partner = new LocalPartner(fabric.regions(), request);
+        }
+        return listener.offer(request);
+    }
+
+    /**
+     * Makes the identifier of a request to this listener, which nobody knows of yet.
+     *
+     * @param itsLocal the address that was asked for
+     * @param itsRemote the address of the connecting end
+     * @param itsPartner the connecting end
+     * @param parameters what it asks for
+     * @return the new identifier, for {@link #offer}
+     */
+    SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote, Partner itsPartner,
+            ConnectionParameters parameters) {
+        SharedMemoryIdentifier request = new SharedMemoryIdentifier(manager);
+        synchronized (request) {
+            request.local = itsLocal;
+            request.remote = itsRemote;
+            request.partner = itsPartner;
+            request.asked = parameters;
+            request.state = State.REQUESTED;
+        }
+        return request;
+    }
+
+    /**
+     * Takes a request into care until a handler gets it.
+     *
+     * @param request from {@link #newRequest}
+     * @return false if this listens no more, or too many wait
+     */
+    synchronized boolean offer(SharedMemoryIdentifier request) {
+        if (closed || requests.size() >= backlog) {
+            return false;
+        }
+        requests.add(request);
+        add(new ConnectionEvent.ConnectRequest(request, request.asked));
+        return true;
+    }
+
+    @Override
+    public void accept(ConnectionParameters parameters) throws VerbsException {
+        SharedMemoryQueuePair own;
+        synchronized (this) {
+            require("rdma_accept", State.REQUESTED, State.ENDED);
+            own = checkedQueuePair("rdma_accept", parameters, MAX_ANSWER_BYTES);
+            if (state == State.ENDED) {
+                throw partnerHasGone();
+            }
+            state = State.ACCEPTING;
+        }
+        boolean accepted = partner.accept(own, parameters, asked);
+        synchronized (this) {
+            state = accepted && !partnerGone ? State.CONNECTED : State.ENDED;
+            if (!accepted) {
+                throw partnerHasGone();
+            }
+            add(new ConnectionEvent.Established(asked));
+            if (partnerGone) {
+                add(new ConnectionEvent.Disconnected());
+            }
+        }
+    }
+
+    private VerbsException partnerHasGone() {
+        return new VerbsException("rdma_accept", Errno.ECONNRESET, peerText());
+    }
+
+    /**
+     * The other end accepted the request of this one.
+     *
+     * @param peer its queue pair
+     * @param answer what it says
+     * @return false if this is closed, or does not wait for an answer
+     */
+    synchronized boolean accepted(Peer peer, ConnectionParameters answer) {
+        if (closed || state != State.CONNECTING) {
+            return false;
+        }
+        queuePair.connect(peer, answer.receiverNotReadyRetryCount());
+        state = State.CONNECTED;
+        add(new ConnectionEvent.Established(answer));
+        return true;
+    }
+
+    /** The other end, or nobody, refused the request of this one. */
+    synchronized void rejected(int status, byte[] privateData) {
+        if (state == State.CONNECTING) {
+            state = State.ENDED;
+            add(new ConnectionEvent.Rejected(status, privateData));
+        }
+    }
+
+    /** The other end has gone. */
+    synchronized void disconnected() {
+        switch (state) {
+            case CONNECTED -> {
+                state = State.ENDED;
+                add(new ConnectionEvent.Disconnected());
+            }
+            case ACCEPTING -> partnerGone = true;
+            case REQUESTED -> state = State.ENDED;
+            default -> {
+            }
+        }
+    }
+
+    @Override
+    public void reject(byte[] privateData) throws VerbsException {
+        synchronized (this) {
+            require("rdma_reject", State.REQUESTED, State.ENDED);
+            checkPrivateData("rdma_reject", privateData, MAX_REJECTION_BYTES);
+            state = State.ENDED;
+        }
+        partner.reject(privateData.clone());
+    }
+
+    @Override
+    public void disconnect() throws VerbsException {
+        boolean first;
+        synchronized (this) {
+            require("rdma_disconnect", State.CONNECTED, State.ENDED);
+            first = state == State.CONNECTED;
+            state = State.ENDED;
+        }
+        SharedMemoryQueuePair own = queuePair();
+        if (own != null) {
+            own.fail();
+        }
+        if (first) {
+            partner.disconnect();
+            add(new ConnectionEvent.Disconnected());
+        }
+    }
+
+    @Override
+    public synchronized InetSocketAddress localAddress() {
+        return local;
+    }
+
+    @Override
+    public synchronized InetSocketAddress remoteAddress() {
+        return remote;
+    }
+
+    @Override
+    public void close() {
+        State last;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            last = state;
+        }
+        SharedMemoryQueuePair own = queuePair();
+        if (own != null) {
+            own.close();
+        }
+        leavePartner(last);
+        awaitHandler();
+        leaveTable();
+    }
+
+    /** Tells the other end, if there is one, that this one is closed. */
+    private void leavePartner(State last) {
+        switch (last) {
+            case REQUESTED -> partner.reject(NO_DATA);
+            case CONNECTING, ACCEPTING, CONNECTED -> {
+                if (partner != null) {
+                    partner.disconnect();
+                }
+            }
+            default -> {
+            }
+        }
+    }
+
+    /** Gives the port back, and closes the requests that no handler got. */
+    private void leaveTable() {
+        List<SharedMemoryIdentifier> unclaimed;
+        synchronized (this) {
+            if (claim != null) {
+                fabric.ports().release(claim);
+                claim = null;
+            }
+            unclaimed = List.copyOf(requests);
+            requests.clear();
+        }
+        unclaimed.forEach(SharedMemoryIdentifier::close);
+    }
+
+    /** Waits until no handler is called; a handler that closes its own identifier is not waited for. */
+    private synchronized void awaitHandler() {
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.List;
+import java.util.Optional;
+import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceInfo;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** Verbs over memory that processes of one host share. One object serves the process. */
+public final class SharedMemoryProvider implements VerbsProvider {
+    /** The name as settings spell it. */
+    public static final String NAME = "sharedmemory";
+
+    private final SharedMemoryFabric fabric = new SharedMemoryFabric();
+
+    /** A provider with a device of its own: what is made by one cannot be used with another. */
+    public SharedMemoryProvider() {
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Optional<String> unavailability() {
+        return Optional.empty();
+    }
+
+    @Override
+    public List<DeviceInfo> devices() {
+        return List.of(fabric.device().info());
+    }
+
+    @Override
+    public Device open(String name) throws VerbsException {
+        if (!name.equals(SharedMemoryDevice.NAME)) {
+            throw new VerbsException("ibv_open_device", Errno.ENODEV.number(), "name=" + name,
+                    "the only device is " + SharedMemoryDevice.NAME);
+        }
+        return fabric.device();
+    }
+
+    @Override
+    public EventPoller createEventPoller() {
+        return new SharedMemoryEventPoller(fabric);
+    }
+
+    @Override
+    public ConnectionManager createConnectionManager() {
+        return new SharedMemoryConnectionManager(fabric);
+    }
+}

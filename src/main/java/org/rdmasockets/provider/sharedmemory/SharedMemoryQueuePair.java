@@ -1,0 +1,231 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.Arrays;
+import java.util.OptionalInt;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairAttributes.Field;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A queue pair: a send queue, a receive queue and a state. The state is advice for readers without a lock; what is
+ * posted to a queue is decided under that queue's lock.
+ */
+final class SharedMemoryQueuePair implements QueuePair {
+    private final SharedMemoryDevice device;
+    private final SharedMemoryProtectionDomain domain;
+    private final QueuePairConfig config;
+    private final int number;
+    private final int maxInlineBytes;
+    private final SendQueue sendQueue;
+    private final ReceiveQueue receiveQueue;
+    /** Written under this monitor. */
+    private volatile QueuePairState state = QueuePairState.INIT;
+    private volatile boolean closed;
+
+    private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config) {
+        this.device = (SharedMemoryDevice) domain.device();
+        this.domain = domain;
+        this.config = config;
+        number = device.fabric().nextQueuePairNumber();
+        maxInlineBytes = Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
+        sendQueue = new SendQueue(this, (SharedMemoryCompletionQueue) config.sendQueue(), maxInlineBytes);
+        receiveQueue = new ReceiveQueue(this, (SharedMemoryCompletionQueue) config.receiveQueue(),
+                config.maxReceives(), config.maxReceiveElements());
+    }
+
+    /**
+     * Makes a queue pair that takes receives.
+     *
+     * @param domain the protection domain
+     * @param config sizes and completion queues
+     * @return a new queue pair
+     * @throws VerbsException if something is closed, a size is too large or a completion queue has no room
+     */
+    static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config)
+            throws VerbsException {
+        SharedMemoryCompletionQueue sends = own(domain, config.sendQueue());
+        SharedMemoryCompletionQueue receives = own(domain, config.receiveQueue());
+        if (domain.isClosed()) {
+            throw Refusals.closed("rdma_create_qp", "protection domain");
+        }
+        if (sends.isClosed() || receives.isClosed()) {
+            throw Refusals.closed("rdma_create_qp", "completion queue");
+        }
+        SharedMemoryDevice.checkSizes(config);
+        reserve(sends, config.maxSends(), "maxSends");
+        boolean done = false;
+        try {
+            reserve(receives, config.maxReceives(), "maxReceives");
+            done = true;
+            return new SharedMemoryQueuePair(domain, config);
+        } finally {
+            if (!done) {
+                sends.unreserve(config.maxSends());
+            }
+        }
+    }
+
+    private static SharedMemoryCompletionQueue own(SharedMemoryProtectionDomain domain, Object queue) {
+        if (!(queue instanceof SharedMemoryCompletionQueue own) || own.device() != domain.device()) {
+            throw new IllegalArgumentException("the completion queue belongs to another device");
+        }
+        return own;
+    }
+
+    private static void reserve(SharedMemoryCompletionQueue queue, int count, String what) throws VerbsException {
+        if (!queue.tryReserve(count)) {
+            throw Refusals.noRoom(what + "=" + count + ", unreserved=" + queue.unreservedEntries() + ", entries="
+                    + queue.entries());
+        }
+    }
+
+    /** The device. */
+    SharedMemoryDevice device() {
+        return device;
+    }
+
+    /** The protection domain. */
+    SharedMemoryProtectionDomain domain() {
+        return domain;
+    }
+
+    /** The send queue. */
+    SendQueue sendQueue() {
+        return sendQueue;
+    }
+
+    /** The receive queue. */
+    ReceiveQueue receiveQueue() {
+        return receiveQueue;
+    }
+
+    /** Whether close was called. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Whether requests of the peer are served. */
+    boolean isReady() {
+        return state == QueuePairState.READY_TO_SEND;
+    }
+
+    /**
+     * Connects; posts are executed from now on. Nothing happens if this was failed or closed meanwhile.
+     *
+     * @param peer the other end
+     * @param notReadyRetries how often it may be found without a receive, 0 to 6, or 7 for ever
+     */
+    void connect(Peer peer, int notReadyRetries) {
+        synchronized (this) {
+            if (closed || state != QueuePairState.INIT) {
+                return;
+            }
+            sendQueue.connect(peer, notReadyRetries);
+            state = QueuePairState.READY_TO_SEND;
+        }
+    }
+
+    /** Publishes how many receives were ever posted, wrapping around; under the receive queue's lock. */
+    void receivesPosted(int count) {
+        assert Thread.holdsLock(receiveQueue) : count;
+    }
+
+    @Override
+    public int number() {
+        return number;
+    }
+
+    @Override
+    public QueuePairConfig config() {
+        return config;
+    }
+
+    @Override
+    public int maxInlineBytes() {
+        return maxInlineBytes;
+    }
+
+    @Override
+    public int postSend(SendRequest request) {
+        return sendQueue.post(request);
+    }
+
+    @Override
+    public int postReceive(ReceiveRequest request) {
+        int result = receiveQueue.post(request);
+        if (result == POSTED) {
+            feedPeer();
+        }
+        return result;
+    }
+
+    /** Lets a peer go on that found no receive, without any lock. */
+    private void feedPeer() {
+        if (receiveQueue.takeStarving()) {
+            Peer peer = sendQueue.peer();
+            if (peer != null) {
+                peer.receivesPosted();
+            }
+        }
+    }
+
+    @Override
+    public QueuePairState queryState() throws VerbsException {
+        if (closed) {
+            throw Refusals.closed("ibv_query_qp", "queue pair");
+        }
+        return state;
+    }
+
+    @Override
+    public void modify(QueuePairAttributes attributes) throws VerbsException {
+        if (closed) {
+            throw Refusals.closed("ibv_modify_qp", "queue pair");
+        }
+        OptionalInt timer = attributes.get(Field.RECEIVER_NOT_READY_TIMER);
+        boolean onlyTimer = timer.isPresent() && attributes.path() == null && attributes.access() == null
+                && Arrays.stream(Field.values()).filter(f -> attributes.get(f).isPresent()).count() == 1;
+        if (attributes.state() == QueuePairState.ERROR) {
+            fail();
+        } else if (attributes.state() == null && onlyTimer && timer.getAsInt() >= 0 && timer.getAsInt() < 32) {
+            receiveQueue.notReadyNanos(NotReadyTimer.nanos(timer.getAsInt()));
+        } else {
+            throw Refusals.invalid("ibv_modify_qp", "qp=" + number + ", " + attributes,
+                    "this device changes RECEIVER_NOT_READY_TIMER (0 to 31), or the state to ERROR");
+        }
+    }
+
+    @Override
+    public void fail() {
+        synchronized (this) {
+            if (closed || state == QueuePairState.ERROR) {
+                return;
+            }
+            state = QueuePairState.ERROR;
+        }
+        sendQueue.flush();
+        receiveQueue.flush();
+        feedPeer();
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            state = QueuePairState.ERROR;
+        }
+        sendQueue.close();
+        receiveQueue.close();
+        feedPeer();
+        ((SharedMemoryCompletionQueue) config.sendQueue()).retire(config.maxSends());
+        ((SharedMemoryCompletionQueue) config.receiveQueue()).retire(config.maxReceives());
+    }
+}

@@ -1,0 +1,154 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Set;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * A memory region. Copies of this process enter it first, so that {@link #close} can wait for them: after that nothing
+ * here touches the memory.
+ */
+final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
+    /** Set in {@link #users} once the region is closed. */
+    private static final int CLOSED = Integer.MIN_VALUE;
+    private static final VarHandle USERS = users();
+
+    private final SharedMemoryProtectionDomain domain;
+    private final MemorySegment memory;
+    private final long address;
+    private final long lengthBytes;
+    private final Set<AccessFlag> access;
+    /** Gives the memory back; run once, by close. */
+    private final Runnable afterwards;
+    /** The key, local and remote; set before publication. */
+    private int key;
+    /** Number of accesses in progress, and {@link #CLOSED}. */
+    private volatile int users;
+
+    /**
+     * A region without a key.
+     *
+     * @param domain the parent
+     * @param memory native memory
+     * @param access what may be done to it
+     * @param afterwards gives the memory back
+     */
+    SharedMemoryRegion(SharedMemoryProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
+            Runnable afterwards) {
+        this.domain = domain;
+        this.memory = memory;
+        this.address = memory.address();
+        this.lengthBytes = memory.byteSize();
+        this.access = access;
+        this.afterwards = afterwards;
+    }
+
+    private static VarHandle users() {
+        try {
+            return MethodHandles.lookup().findVarHandle(SharedMemoryRegion.class, "users", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Sets the key, before anybody else sees this. */
+    void key(int newKey) {
+        key = newKey;
+    }
+
+    /** The parent. */
+    SharedMemoryProtectionDomain domain() {
+        return domain;
+    }
+
+    /** Whether all of these addresses are inside, without overflow whatever they are. */
+    boolean contains(long first, long length) {
+        long offset = first - address;
+        return offset >= 0 && length >= 0 && offset <= lengthBytes - length;
+    }
+
+    /**
+     * Begins an access.
+     *
+     * @return false if this is closed; then {@link #leave} must not be called
+     */
+    boolean tryEnter() {
+        while (true) {
+            int now = users;
+            if (now < 0) {
+                return false;
+            }
+            if (USERS.compareAndSet(this, now, now + 1)) {
+                return true;
+            }
+        }
+    }
+
+    @Override
+    public void leave() {
+        int before = (int) USERS.getAndAdd(this, -1);
+        if (before == CLOSED + 1) {
+            synchronized (this) {
+                notifyAll();
+            }
+        }
+    }
+
+    @Override
+    public MemorySegment segment() {
+        return memory;
+    }
+
+    @Override
+    public long address() {
+        return address;
+    }
+
+    @Override
+    public long lengthBytes() {
+        return lengthBytes;
+    }
+
+    @Override
+    public int localKey() {
+        return key;
+    }
+
+    @Override
+    public int remoteKey() {
+        return key;
+    }
+
+    @Override
+    public Set<AccessFlag> access() {
+        return access;
+    }
+
+    @Override
+    public void close() {
+        if ((int) USERS.getAndBitwiseOr(this, CLOSED) < 0) {
+            return;
+        }
+        domain.forget(this);
+        awaitUsers();
+        afterwards.run();
+    }
+
+    /** Waits for copies in progress, which never wait for anything; an interrupt is kept for the caller. */
+    private synchronized void awaitUsers() {
+        boolean interrupted = false;
+        while (users != CLOSED) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
