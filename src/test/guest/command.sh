@@ -21,6 +21,7 @@ in_guest() {
     address=$(address_of "$device")
     jdk=$(find_jdk)
     GUEST_TIMEOUT=$limit src/test/guest/run "$jdk/bin/java" -ea --enable-native-access=ALL-UNNAMED \
-        "${jvm_options[@]}" -Dorg.rdmasockets.test.device="$device" -Dorg.rdmasockets.test.address="$address" \
+        "${jvm_options[@]}" -Dorg.rdmasockets.transport=ibverbs \
+        -Dorg.rdmasockets.test.device="$device" -Dorg.rdmasockets.test.address="$address" \
         -cp 'target/classes:target/test-classes:target/lib/*' "$@"
 }

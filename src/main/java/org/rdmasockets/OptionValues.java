@@ -1,9 +1,15 @@
 package org.rdmasockets;
 
+import java.net.SocketOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamOptions;
 
 /** The values of one socket's options. Not for several threads at once: RdmaSocketImpl's stateLock guards it. */
 final class OptionValues {
+    /** The transport asked for, null for none; once it is chosen, what it is and why. */
+    Transport transport;
     /** Bytes the peer may send before they are read. */
     int receiveBufferBytes = StreamOptions.DEFAULT.receiveBufferBytes();
     /** Bytes that a write may leave on their way. */
@@ -30,9 +36,42 @@ final class OptionValues {
     boolean reuseAddress;
     /** Kept for programs that set it: the connection manager's rules give the traffic class. */
     int trafficClass;
+    /** What was set while the transport was unknown, in order; null for nothing. */
+    private Map<SocketOption<?>, Object> set;
 
     /**
-     * What the transport needs to know, as it is now.
+     * Keeps in mind that the application has set an option, for a transport that is not known yet.
+     *
+     * @param name the option
+     * @param value a value of its type
+     */
+    void noteSet(SocketOption<?> name, Object value) {
+        if (set == null) {
+            set = new LinkedHashMap<>();
+        }
+        set.put(name, value);
+    }
+
+    /**
+     * What the transport to be needs to know, as it is now.
+     *
+     * @return a snapshot
+     */
+    SocketWishes wishes() {
+        return new SocketWishes(forTransport(), set == null ? Map.of() : set);
+    }
+
+    /**
+     * The transport asked for.
+     *
+     * @return its name, or null if the settings decide
+     */
+    String wantedTransport() {
+        return transport == null ? null : transport.name();
+    }
+
+    /**
+     * What a connection over RDMA is made with, as it is now.
      *
      * @return a snapshot
      */
@@ -56,6 +95,7 @@ final class OptionValues {
      * @param made what the listener used
      */
     void takeSizes(StreamOptions made) {
+        set = null;
         receiveBufferBytes = made.receiveBufferBytes();
         sendBufferBytes = made.sendBufferBytes();
         sendQueueSize = made.sendQueueSize();

@@ -16,17 +16,19 @@ import java.net.UnknownHostException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.transport.Binding;
-import org.rdmasockets.transport.Listener;
+import org.rdmasockets.choice.Chosen;
+import org.rdmasockets.choice.ClientEnd;
+import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.transport.Connection;
+import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamOptions;
-import org.rdmasockets.transport.StreamTransport;
 
 /**
- * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over the RDMA transport: the life of one socket,
- * its options, and one reader and one writer at a time.
+ * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over any transport: the life of one socket, its
+ * options, and one reader and one writer at a time.
  *
  * <p>Any method may be called by any thread, virtual or platform. {@code close} never waits for the others (unless
- * SO_LINGER says so): it takes the transport away, which ends their waits with "Socket closed". A virtual thread that
+ * SO_LINGER says so): it takes the connection away, which ends their waits with "Socket closed". A virtual thread that
  * is interrupted while it waits gets an {@code InterruptedIOException} with its status set, which makes the callers in
  * {@code java.net} close the socket; an interrupt of a platform thread does nothing.
  */
@@ -42,11 +44,11 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Changed under stateLock. */
     private volatile State state = State.NEW;
     /** The connection while state is CONNECTED, else null; changed under stateLock. */
-    private volatile StreamTransport transport;
-    /** The listener while state is LISTENING, else null; changed under stateLock. */
-    private volatile Listener listener;
-    /** The local address held while there is neither connection nor listener, else null; protected by stateLock. */
-    private Binding binding;
+    private volatile Connection connection;
+    /** What listens while state is LISTENING, else null; changed under stateLock. */
+    private volatile ServerEnd serverEnd;
+    /** What holds the local address, or connects, until there is a connection; else null; protected by stateLock. */
+    private ClientEnd clientEnd;
     /** What the cleaner would have to release, null until there is something; protected by stateLock. */
     private HeldResource held;
     /** The local address for SO_BINDADDR, null while unbound; protected by stateLock. */
@@ -93,8 +95,8 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** The connection, or the reason why there is none. */
-    private StreamTransport connection() throws SocketException {
-        StreamTransport connected = transport;
+    private Connection connection() throws SocketException {
+        Connection connected = connection;
         if (connected == null) {
             ensureOpen();
             throw new SocketException("Not connected");
@@ -112,45 +114,49 @@ final class RdmaSocketImpl extends SocketImpl {
 
     // Binding and connecting.
 
+    /** A client takes the address now. A server's is taken by listen, which follows at once and knows the backlog. */
     @Override
     protected void bind(InetAddress host, int port) throws IOException {
+        String wish;
+        SocketWishes wishes;
         synchronized (stateLock) {
             ensureOpen();
-            ensureUnbound();
+            if (localport != 0) {
+                throw new SocketException("Already bound");
+            }
+            if (server) {
+                becomeBound(new InetSocketAddress(host, port));
+                return;
+            }
+            wish = options.wantedTransport();
+            wishes = options.wishes();
         }
-        Binding bound;
         try {
-            bound = Binding.open(new InetSocketAddress(host, port));
+            adoptClientEnd(ClientEnd.open(wish, new InetSocketAddress(host, port), wishes));
         } catch (IOException e) {
             throw asSocketException(e);
         }
-        adoptBinding(bound);
     }
 
-    private void ensureUnbound() throws SocketException {
-        if (localport != 0) {
-            throw new SocketException("Already bound");
-        }
+    /** Has a local address from now on; stateLock held. */
+    private void becomeBound(InetSocketAddress local) {
+        localport = local.getPort();
+        localAddress = local.getAddress();
+        address = localAddress; // where a server socket looks; connect overwrites it
     }
 
-    private void adoptBinding(Binding bound) throws SocketException {
-        boolean adopted = false;
-        try {
-            synchronized (stateLock) {
-                ensureOpen();
-                ensureUnbound();
-                binding = bound;
+    private void adoptClientEnd(ClientEnd bound) throws SocketException {
+        synchronized (stateLock) {
+            if (state != State.CLOSED && localport == 0) {
+                clientEnd = bound;
                 hold(bound::close);
-                localport = bound.localAddress().getPort();
-                localAddress = bound.localAddress().getAddress();
-                address = localAddress; // where a server socket looks; connect overwrites it
-                adopted = true;
-            }
-        } finally {
-            if (!adopted) {
-                bound.close();
+                becomeBound(bound.localAddress());
+                return;
             }
         }
+        bound.close();
+        ensureOpen();
+        throw new SocketException("Already bound");
     }
 
     @Override
@@ -198,7 +204,8 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Waits until connected. */
     private void implConnect(InetSocketAddress target, long deadlineNanos) throws IOException {
-        StreamOptions wishes;
+        ClientEnd end;
+        SocketWishes wishes;
         synchronized (stateLock) {
             ensureOpen();
             switch (state) {
@@ -208,46 +215,29 @@ final class RdmaSocketImpl extends SocketImpl {
             }
             address = target.getAddress();
             port = target.getPort();
-            wishes = options.forTransport();
+            wishes = options.wishes();
+            end = clientEnd != null ? clientEnd : ClientEnd.unbound(options.wantedTransport());
+            hold(end::close);
         }
-        StreamTransport connected = bindingToConnect().connect(target, deadlineNanos, wishes);
+        Chosen chosen = end.connect(target, deadlineNanos, wishes);
         synchronized (stateLock) {
             if (state == State.CONNECTING) {
-                adoptConnection(connected);
+                adoptConnection(chosen);
                 return;
             }
         }
-        connected.close();
-        throw closed();
-    }
-
-    /** The binding that bind has made, or one that leaves the choice to connect. */
-    private Binding bindingToConnect() throws IOException {
-        synchronized (stateLock) {
-            ensureOpen();
-            if (binding != null) {
-                return binding;
-            }
-        }
-        Binding unbound = Binding.unbound();
-        synchronized (stateLock) {
-            if (state != State.CLOSED) {
-                binding = unbound;
-                hold(unbound::close);
-                return unbound;
-            }
-        }
-        unbound.close();
+        chosen.connection().close();
         throw closed();
     }
 
     /** Becomes connected; stateLock held. */
-    private void adoptConnection(StreamTransport connected) {
-        transport = connected;
-        binding = null;
-        hold(connected::close);
-        localport = connected.localAddress().getPort();
-        localAddress = connected.localAddress().getAddress();
+    private void adoptConnection(Chosen chosen) {
+        connection = chosen.connection();
+        clientEnd = null;
+        hold(connection::close);
+        localport = connection.localAddress().getPort();
+        localAddress = connection.localAddress().getAddress();
+        options.transport = new Transport(connection.transport(), chosen.reason());
         state = State.CONNECTED;
     }
 
@@ -255,28 +245,33 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void listen(int backlog) throws IOException {
-        Binding bound;
-        StreamOptions wishes;
+        String wish;
+        InetSocketAddress local;
+        SocketWishes wishes;
         synchronized (stateLock) {
             ensureOpen();
-            if (binding == null) {
+            if (localAddress == null) {
                 throw new SocketException("Not bound");
             }
-            bound = binding;
-            wishes = options.forTransport();
+            wish = options.wantedTransport();
+            local = new InetSocketAddress(localAddress, localport);
+            wishes = options.wishes();
         }
-        Listener listening;
         try {
-            listening = bound.listen(backlog, wishes);
+            adoptServerEnd(ServerEnd.open(wish, local, backlog, wishes));
         } catch (IOException e) {
-            unbind(bound);
+            unbind();
             throw asSocketException(e);
         }
+    }
+
+    private void adoptServerEnd(ServerEnd listening) throws SocketException {
         synchronized (stateLock) {
             if (state != State.CLOSED) {
-                listener = listening;
-                binding = null;
+                serverEnd = listening;
                 hold(listening::close);
+                localport = listening.localAddress().getPort();
+                options.transport = new Transport(listening.transport(), listening.reason());
                 state = State.LISTENING;
                 return;
             }
@@ -285,17 +280,12 @@ final class RdmaSocketImpl extends SocketImpl {
         throw closed();
     }
 
-    /** After a failed listen, as on a port that iWARP shares with TCP: the socket may bind to another. */
-    private void unbind(Binding used) {
-        used.close();
+    /** After a failed listen: the socket may bind to another address. */
+    private void unbind() {
         synchronized (stateLock) {
-            if (binding == used) {
-                binding = null;
-                held.hold(null);
-                localport = 0;
-                localAddress = null;
-                address = null;
-            }
+            localport = 0;
+            localAddress = null;
+            address = null;
         }
     }
 
@@ -305,35 +295,35 @@ final class RdmaSocketImpl extends SocketImpl {
             throw new SocketException("An instance of " + getClass()
                     + " cannot accept a connection with an instance of " + to.getClass());
         }
-        Listener listening = listener;
+        ServerEnd listening = serverEnd;
         if (listening == null) {
             ensureOpen();
             throw new SocketException("Not listening");
         }
-        StreamTransport connected = listening.accept(deadline(timeoutMillis));
+        Chosen chosen = listening.accept(deadline(timeoutMillis));
         StreamOptions made;
         synchronized (stateLock) {
             made = options.forTransport();
         }
-        accepted.becomeAccepted(connected, made);
+        accepted.becomeAccepted(chosen, made);
     }
 
     /** The other side of accept: this socket gets the connection, instead of whatever it had before. */
-    private void becomeAccepted(StreamTransport connected, StreamOptions made) throws SocketException {
+    private void becomeAccepted(Chosen chosen, StreamOptions made) throws SocketException {
         synchronized (stateLock) {
             if (state == State.NEW || state == State.UNCONNECTED) {
-                if (binding != null) {
-                    binding.close();
+                if (clientEnd != null) {
+                    clientEnd.close();
                 }
                 options.takeSizes(made);
-                address = connected.remoteAddress().getAddress();
-                port = connected.remoteAddress().getPort();
-                adoptConnection(connected);
+                address = chosen.connection().remoteAddress().getAddress();
+                port = chosen.connection().remoteAddress().getPort();
+                adoptConnection(chosen);
                 applyKeepAlive();
                 return;
             }
         }
-        connected.close();
+        chosen.connection().close();
         throw closed();
     }
 
@@ -399,7 +389,7 @@ final class RdmaSocketImpl extends SocketImpl {
         long deadlineNanos = deadline(timeoutMillis);
         readLock.lock(deadlineNanos);
         try {
-            StreamTransport connected = connection();
+            Connection connected = connection();
             return inputShutdown ? -1 : connected.read(b, off, len, deadlineNanos);
         } finally {
             readLock.unlock();
@@ -424,13 +414,13 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected int available() throws IOException {
-        StreamTransport connected = connection();
+        Connection connected = connection();
         return inputShutdown ? 0 : connected.available();
     }
 
     @Override
     protected void shutdownInput() throws IOException {
-        StreamTransport connected = connection();
+        Connection connected = connection();
         inputShutdown = true;
         connected.shutdownInput();
     }
@@ -447,7 +437,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void close() {
-        StreamTransport connected;
+        Connection connected;
         HeldResource last;
         int lingerSeconds;
         synchronized (stateLock) {
@@ -455,10 +445,10 @@ final class RdmaSocketImpl extends SocketImpl {
                 return;
             }
             state = State.CLOSED;
-            connected = transport;
-            transport = null;
-            listener = null;
-            binding = null;
+            connected = connection;
+            connection = null;
+            serverEnd = null;
+            clientEnd = null;
             last = held;
             held = null;
             lingerSeconds = options.lingerSeconds;
@@ -487,34 +477,46 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected <T> T getOption(SocketOption<T> name) throws IOException {
-        SupportedOption<T> option = SupportedOption.of(Objects.requireNonNull(name), server);
+        return get(SupportedOption.of(Objects.requireNonNull(name), server));
+    }
+
+    private <T> T get(SupportedOption<T> option) throws SocketException {
         synchronized (stateLock) {
             ensureOpen();
-            return option.reader().apply(options);
+            T kept = option.reader().apply(options);
+            return connection == null ? kept : connection.option(option.name(), kept);
         }
     }
 
-    private void set(SupportedOption<?> option, Object value) throws SocketException {
+    private <T> void set(SupportedOption<T> option, Object value) throws SocketException {
         synchronized (stateLock) {
             ensureOpen();
             boolean made = state == State.CONNECTING || state == State.CONNECTED;
-            if (made && option.time() == SupportedOption.Time.BEFORE_CONNECT) {
-                throw new SocketException(option.name() + " can be set only before the socket is connected");
-            }
+            option.ensureInTime(made, made || localport != 0);
             option.set(made && option.time() == SupportedOption.Time.HINT ? new OptionValues() : options, value);
+            pass(option.name(), option.name().type().cast(value));
             if (option.time() == SupportedOption.Time.KEEP_ALIVE) {
                 applyKeepAlive();
             }
-            if (listener != null) {
-                listener.options(options.forTransport());
-            }
+        }
+    }
+
+    /** Tells whoever should know of an option that was set; stateLock held. */
+    private <T> void pass(SocketOption<T> name, T value) throws SocketException {
+        if (connection != null) {
+            connection.setOption(name, value);
+        } else if (serverEnd != null) {
+            serverEnd.setOption(name, value);
+            serverEnd.options(options.forTransport());
+        } else {
+            options.noteSet(name, value);
         }
     }
 
     /** Tells the connection, if there is one; stateLock held. */
     private void applyKeepAlive() {
-        if (transport != null) {
-            transport.keepAlive(options.keepAlive, options.keepAliveIdleSeconds, options.keepAliveProbeSeconds());
+        if (connection != null) {
+            connection.keepAlive(options.keepAlive, options.keepAliveIdleSeconds, options.keepAliveProbeSeconds());
         }
     }
 
@@ -545,10 +547,7 @@ final class RdmaSocketImpl extends SocketImpl {
             case SO_OOBINLINE -> false;
             case SO_BINDADDR -> boundAddress();
             default -> {
-                Object value;
-                synchronized (stateLock) {
-                    value = SupportedOption.byNumber(id, server).reader().apply(options);
-                }
+                Object value = get(SupportedOption.byNumber(id, server));
                 yield id == SO_LINGER && value.equals(-1) ? Boolean.FALSE : value;
             }
         };

@@ -29,6 +29,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         Writer<T> writer) {
     /** When an option can be set. */
     enum Time {
+        /** Until the socket is bound or connected; refused later. */
+        BEFORE_BIND,
         /** Until the socket is connected; refused later. */
         BEFORE_CONNECT,
         /** A hint: until the socket is connected; later without effect. */
@@ -122,6 +124,20 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     }
 
     /**
+     * Refuses to be set too late.
+     *
+     * @param connected whether the socket is connected or about to be
+     * @param bound whether it is bound, or connected
+     * @throws SocketException if it is too late
+     */
+    void ensureInTime(boolean connected, boolean bound) throws SocketException {
+        if (time == Time.BEFORE_CONNECT && connected || time == Time.BEFORE_BIND && bound) {
+            throw new SocketException(name + " can be set only before the socket is "
+                    + (time == Time.BEFORE_BIND ? "bound or " : "") + "connected");
+        }
+    }
+
+    /**
      * Sets the value.
      *
      * @param values where
@@ -139,7 +155,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     private static Collection<SupportedOption<?>> all() {
         List<SupportedOption<?>> all = new ArrayList<>();
         all.addAll(standard());
-        all.addAll(ofRsocket());
+        all.addAll(ours());
         try {
             all.addAll(extended());
         } catch (NoClassDefFoundError e) {
@@ -166,8 +182,10 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
                         (v, bits) -> v.trafficClass = trafficClass(bits)));
     }
 
-    private static List<SupportedOption<?>> ofRsocket() {
+    private static List<SupportedOption<?>> ours() {
         return List.of(
+                new SupportedOption<>(RdmaSocketOptions.TRANSPORT, Time.BEFORE_BIND, true,
+                        v -> v.transport == null ? Transport.AUTO : v.transport, (v, wish) -> v.transport = wish),
                 new SupportedOption<>(RdmaSocketOptions.RDMA_SQSIZE, Time.BEFORE_CONNECT, true, v -> v.sendQueueSize,
                         (v, size) -> v.sendQueueSize = inRange(RdmaSocketOptions.RDMA_SQSIZE, size,
                                 StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),

@@ -33,9 +33,9 @@ class PackageDependencyTest {
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
-            entry(ROOT, Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
-            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs",
-                    ROOT + ".provider", SLF4J)),
+            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
+            entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", SLF4J)),
+            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
             entry(ROOT + ".completion", Set.of(ROOT + ".verbs", "org.jctools.queues", "org.jctools.queues.varhandle",
                     "org.jctools.queues.varhandle.unpadded", SLF4J, "java.lang.management", "jdk.management")),

@@ -34,12 +34,12 @@ public final class Providers {
     }
 
     /**
-     * All providers.
+     * All providers, in the order in which the choice of a transport prefers them.
      *
      * @return all of them, available or not
      */
     public static List<VerbsProvider> all() {
-        return List.of(IBVERBS, SHARED_MEMORY);
+        return List.of(SHARED_MEMORY, IBVERBS);
     }
 
     /**

@@ -2,71 +2,93 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.BindException;
-import java.net.ConnectException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
+import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
-import java.nio.channels.DatagramChannel;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A local RDMA address and port, held for a connection or a listener to be. Port numbers of RoCE and InfiniBand are
- * independent of TCP's; iWARP shares TCP's.
+ * A local address and port of one engine, held for a connection or a listener to be. Port numbers of RoCE and
+ * InfiniBand are independent of TCP's. iWARP shares TCP's, and greets whatever TCP server has the port with bytes of
+ * its own; so iWARP devices are used only if that is said.
  */
 public final class Binding implements AutoCloseable {
     private final Engine engine;
+    /** Whether iWARP devices count. */
+    private final boolean iwarp;
     /** What holds the port; null while unbound, and once connect or listen has taken it; protected by this. */
     private ConnectionIdentifier identifier;
     /** Gets the events of identifier; protected by this. */
     private ConnectionEvents events;
-    /** What was bound; the wildcard with port 0 while unbound. */
+    /** What was bound, or will be. */
     private final InetSocketAddress local;
     /** A connect in progress; protected by this. */
     private Dialer dialer;
     /** Protected by this. */
     private boolean closed;
 
-    private Binding(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress local) {
+    private Binding(Engine engine, boolean iwarp, InetSocketAddress local) {
         this.engine = engine;
-        this.identifier = identifier;
-        this.events = events;
+        this.iwarp = iwarp;
         this.local = local;
     }
 
     /**
-     * Takes no address yet: connect will choose one.
+     * Takes no address yet: connect will.
      *
+     * @param engine whose devices are used
+     * @param iwarp whether that may be an iWARP device
+     * @param local address to connect from, the wildcard for the one that the routing table gives, and port, 0 for any
      * @return a binding for {@link #connect} only
-     * @throws IOException if RDMA is not available; the message says why and what to do
      */
-    public static Binding unbound() throws IOException {
-        return new Binding(Engine.get(), null, null, new InetSocketAddress(0));
+    public static Binding later(Engine engine, boolean iwarp, InetSocketAddress local) {
+        return new Binding(engine, iwarp, local);
     }
 
     /**
      * Takes a local address ({@code rdma_bind_addr}).
      *
+     * @param engine whose devices are used
+     * @param iwarp whether that may be an iWARP device
      * @param local address, may be the wildcard, and port; port 0 takes a free one
      * @return what holds it
      * @throws IOException {@code BindException} if the port is taken or the address is no RDMA device's;
      *         {@code SocketException} if RDMA is not available
      */
-    public static Binding open(InetSocketAddress local) throws IOException {
+    public static Binding open(Engine engine, boolean iwarp, InetSocketAddress local) throws IOException {
         if (local.isUnresolved()) {
             throw new UnknownHostException(local.getHostString());
         }
-        Engine engine = Engine.get();
         ConnectionEvents events = new ConnectionEvents();
         ConnectionIdentifier identifier = bind(engine, events, local);
-        return new Binding(engine, identifier, events,
+        Binding binding = new Binding(engine, iwarp,
                 new InetSocketAddress(local.getAddress(), identifier.localAddress().getPort()));
+        binding.identifier = identifier;
+        binding.events = events;
+        if (!binding.mayUse(identifier)) {
+            binding.close();
+            throw new BindException("Cannot assign requested address: " + whyNoIwarp(identifier.device()));
+        }
+        return binding;
+    }
+
+    private boolean mayUse(ConnectionIdentifier bound) {
+        return iwarp || bound.device() == null || bound.device().info().transport() != TransportType.IWARP;
+    }
+
+    private static String whyNoIwarp(Device device) {
+        return "device " + device.info().name() + " is iWARP, which shares the ports of TCP and is used only when "
+                + "ibverbs is forced";
     }
 
     private static ConnectionIdentifier bind(Engine engine, ConnectionEvents events, InetSocketAddress local)
@@ -96,6 +118,16 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
+     * Tells whose devices are used.
+     *
+     * @param other an engine
+     * @return whether it is this one's
+     */
+    public boolean isOf(Engine other) {
+        return engine == other;
+    }
+
+    /**
      * What is bound.
      *
      * @return address as it was asked for, and the port in use
@@ -121,9 +153,6 @@ public final class Binding implements AutoCloseable {
         if (remote.isUnresolved()) {
             throw new UnknownHostException(remote.getHostString());
         }
-        if (remote.getAddress().isLoopbackAddress()) {
-            throw NetErrors.noDevice(remote);
-        }
         try {
             return dialer(remote, options).dial(deadlineNanos);
         } finally {
@@ -134,21 +163,35 @@ public final class Binding implements AutoCloseable {
     private Dialer dialer(InetSocketAddress remote, StreamOptions options) throws IOException {
         InetAddress wanted = local.getAddress();
         InetSocketAddress source = wanted.isAnyLocalAddress()
-                ? new InetSocketAddress(sourceOf(remote), local.getPort()) : local;
+                ? new InetSocketAddress(Routes.sourceOf(remote), local.getPort()) : local;
         synchronized (this) {
             if (closed) {
                 throw NetErrors.closed();
             }
-            if (wanted.isAnyLocalAddress()) {
-                if (identifier != null) {
-                    identifier.close(); // never connected, so this is quick; the port is free for the next line
-                }
+            if (identifier != null && wanted.isAnyLocalAddress()) {
+                identifier.close(); // never connected, so this is quick; the port is free for the next line
+                identifier = null;
+            }
+            if (identifier == null) {
                 events = new ConnectionEvents();
                 identifier = bindSource(source, remote);
             }
+            ensureLeadsTo(remote);
             dialer = new Dialer(engine, identifier, events, remote, options);
             identifier = null;
             return dialer;
+        }
+    }
+
+    /** Refuses what the kernel would only find out by waiting; monitor held, identifier bound to an address. */
+    private void ensureLeadsTo(InetSocketAddress remote) throws IOException {
+        Device device = identifier.device();
+        boolean onThisHost = device != null && device.info().transport() == TransportType.SHARED_MEMORY;
+        if (device == null || remote.getAddress().isLoopbackAddress() && !onThisHost) {
+            throw NetErrors.noDevice(remote);
+        }
+        if (!mayUse(identifier)) {
+            throw new NoRouteToHostException(remote + " is not reached: " + whyNoIwarp(device));
         }
     }
 
@@ -164,27 +207,17 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    /** The local address that the routing table gives; a connected UDP socket knows it and sends nothing. */
-    private static InetAddress sourceOf(InetSocketAddress remote) throws IOException {
-        try (DatagramChannel probe = DatagramChannel.open()) {
-            int port = remote.getPort() == 0 ? 1 : remote.getPort();
-            probe.connect(new InetSocketAddress(remote.getAddress(), port));
-            return ((InetSocketAddress) probe.getLocalAddress()).getAddress();
-        } catch (SocketException e) {
-            throw (SocketException) new ConnectException("Network is unreachable: " + remote).initCause(e);
-        }
-    }
-
     /**
      * Listens, and uses this binding up.
      *
      * @param backlog most connections that wait to be accepted; below 1 means 50
      * @param options sizes of the connections to come
+     * @param accepted gets the connections
      * @return the listener
      * @throws IOException {@code BindException} if the port is taken (iWARP shares TCP's ports),
      *         {@code SocketException} if this binding is used up
      */
-    public Listener listen(int backlog, StreamOptions options) throws IOException {
+    public Listener listen(int backlog, StreamOptions options, AcceptQueue accepted) throws IOException {
         ConnectionIdentifier listening;
         synchronized (this) {
             if (closed || identifier == null) {
@@ -197,27 +230,28 @@ public final class Binding implements AutoCloseable {
         List<ConnectionIdentifier> identifiers = List.of(listening);
         if (local.getAddress().isAnyLocalAddress() && engine.hasIwarp()) {
             listening.close(); // never connected, so this is quick
-            identifiers = bindEachAddress(engine, local.getPort());
+            identifiers = bindEachAddress();
         }
-        return Listener.start(engine, identifiers, local, backlog, options);
+        return StreamListener.start(engine, identifiers, local, backlog, options, accepted);
     }
 
     /**
      * The wildcard where there is an iWARP device: the kernel refuses peers of the other address family there, so each
      * address that an RDMA device has now is bound by itself.
      */
-    private static List<ConnectionIdentifier> bindEachAddress(Engine engine, int port) throws IOException {
+    private List<ConnectionIdentifier> bindEachAddress() throws IOException {
         List<ConnectionIdentifier> bound = new ArrayList<>();
         boolean done = false;
         try {
             for (InetAddress address : localAddresses()) {
-                ConnectionIdentifier identifier = tryBind(engine, new InetSocketAddress(address, port));
-                if (identifier != null) {
-                    bound.add(identifier);
+                ConnectionIdentifier one = tryBind(new InetSocketAddress(address, local.getPort()));
+                if (one != null) {
+                    bound.add(one);
                 }
             }
             if (bound.isEmpty()) {
-                throw new BindException("Cannot assign requested address: no RDMA device has an address");
+                throw new BindException("Cannot assign requested address: no RDMA device has an address"
+                        + (iwarp ? "" : "; iWARP devices count only when ibverbs is forced"));
             }
             done = true;
             return bound;
@@ -233,16 +267,22 @@ public final class Binding implements AutoCloseable {
                 .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress()).toList();
     }
 
-    /** Null if no RDMA device has the address. */
-    private static ConnectionIdentifier tryBind(Engine engine, InetSocketAddress address) throws IOException {
+    /** Null if no RDMA device that may be used has the address. */
+    private ConnectionIdentifier tryBind(InetSocketAddress address) throws IOException {
+        ConnectionIdentifier bound;
         try {
-            return bind(engine, new ConnectionEvents(), address);
+            bound = bind(engine, new ConnectionEvents(), address);
         } catch (BindException e) {
             if (e.getCause() instanceof VerbsException cause && cause.errno() != Errno.EADDRINUSE) {
                 return null;
             }
             throw e;
         }
+        if (!mayUse(bound)) {
+            engine.release(bound);
+            return null;
+        }
+        return bound;
     }
 
     /**

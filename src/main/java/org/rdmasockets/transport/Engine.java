@@ -2,6 +2,8 @@ package org.rdmasockets.transport;
 
 import java.io.InterruptedIOException;
 import java.net.SocketException;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +14,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.completion.CompletionPoller;
-import org.rdmasockets.provider.Providers;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -25,10 +26,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What all connections of this process share: the connection manager, the poller, the set-up pool, and the
- * registry of connections. Made at first use, lives as long as the process.
+ * What all connections over one provider's devices share: the connection manager, the poller and the registry of
+ * connections. Made at first use, lives as long as the process. The set-up pool is the same for all engines.
  */
-final class Engine {
+public final class Engine {
     /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
     static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
@@ -39,13 +40,13 @@ final class Engine {
     /** Longest wait for a port to be free; only a set-up pool whose threads are all stuck needs that long. */
     private static final long RELEASE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** The engine, once it could be made; protected by the class. */
-    private static Engine instance;
+    /** The engines that could be made; protected by the class. */
+    private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
+    private static final SetupPool SETUP_POOL = new SetupPool();
 
     private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
-    private final SetupPool setupPool = new SetupPool();
     private final Set<StreamTransport> connections = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
@@ -63,25 +64,32 @@ final class Engine {
     }
 
     /**
-     * The engine of this process.
+     * The engine of a provider.
      *
+     * @param provider whose devices are used
      * @return the engine, made now if this is the first use
-     * @throws SocketException if there is no RDMA here; the message says why and what to do
+     * @throws SocketException if the provider is not available; the message says why and what to do
      */
-    static synchronized Engine get() throws SocketException {
-        if (instance == null) {
-            VerbsProvider provider = Providers.ibverbs();
+    public static synchronized Engine of(VerbsProvider provider) throws SocketException {
+        Engine engine = ENGINES.get(provider);
+        if (engine == null) {
             String reason = provider.unavailability().orElse(null);
             if (reason != null) {
-                throw new SocketException("RDMA is not available: " + reason);
+                throw new SocketException(provider.name() + " is not available: " + reason);
             }
             try {
-                instance = new Engine(provider);
+                engine = new Engine(provider);
             } catch (VerbsException e) {
                 throw NetErrors.other(e);
             }
+            ENGINES.put(provider, engine);
         }
-        return instance;
+        return engine;
+    }
+
+    /** The provider's name. */
+    String name() {
+        return provider.name();
     }
 
     /**
@@ -110,7 +118,7 @@ final class Engine {
 
     /** Runs what may block. */
     SetupPool setupPool() {
-        return setupPool;
+        return SETUP_POOL;
     }
 
     /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
@@ -123,7 +131,7 @@ final class Engine {
      * returns. Not for the poller thread.
      */
     void release(ConnectionIdentifier identifier) {
-        CompletableFuture<Void> released = setupPool.submit(() -> {
+        CompletableFuture<Void> released = SETUP_POOL.submit(() -> {
             identifier.close();
             return null;
         });
@@ -200,7 +208,7 @@ final class Engine {
     private void tick() {
         long now = System.nanoTime();
         coarseNanos = now;
-        setupPool.relieve();
+        SETUP_POOL.relieve();
         forEach(c -> c.tick(now));
     }
 

@@ -21,6 +21,14 @@ final class NetErrors {
         return new SocketException("Socket closed");
     }
 
+    /** An option that the system would not set or tell. */
+    static SocketException ofOption(IOException e, boolean closed) {
+        if (closed) {
+            return closed();
+        }
+        return e instanceof SocketException own ? own : with(new SocketException(e.getMessage()), e);
+    }
+
     /** An interrupted virtual thread; the interrupt status stays set, as {@code java.net.Socket} expects. */
     static InterruptedIOException interrupted() {
         return new InterruptedIOException("Closed by interrupt");

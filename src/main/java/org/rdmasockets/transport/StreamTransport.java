@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
+import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -29,14 +30,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One established byte stream over RDMA. One thread at a time may read and one may write; who has more serialises them.
- * Everything else may be called by any thread at any time.
+ * One established byte stream over RDMA.
  *
  * <p>The end of a connection: {@link #close} sends DISCONNECT behind the written data and returns; the set-up pool
  * waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is torn down
  * when it is closed.
  */
-public final class StreamTransport implements AutoCloseable {
+public final class StreamTransport implements Connection {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
@@ -257,36 +257,27 @@ public final class StreamTransport implements AutoCloseable {
         return identifier;
     }
 
-    /**
-     * The local address.
-     *
-     * @return address and port, also after close
-     */
+    @Override
+    public String transport() {
+        return engine.name();
+    }
+
+    @Override
+    public String carrier() {
+        return "device " + device.info().name();
+    }
+
+    @Override
     public InetSocketAddress localAddress() {
         return local;
     }
 
-    /**
-     * The peer's address.
-     *
-     * @return address and port, also after close
-     */
+    @Override
     public InetSocketAddress remoteAddress() {
         return remote;
     }
 
-    /**
-     * Reads what is there, waiting for the first byte.
-     *
-     * @param bytes where to put it
-     * @param offset first index
-     * @param length most bytes, at least 1
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return how many bytes, or -1 at the end of the stream
-     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
-     *         virtual thread was interrupted (status left set), {@code SocketException} if the connection is closed
-     *         or broken
-     */
+    @Override
     public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
         while (true) {
             inbox.enter();
@@ -308,15 +299,7 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Writes everything, waiting while the peer does not read. When it returns, the data was copied and is on its way.
-     *
-     * @param bytes what to write
-     * @param offset first index
-     * @param length how many bytes
-     * @throws IOException {@code InterruptedIOException} with the count of bytes written if this virtual thread was
-     *         interrupted (status left set), {@code SocketException} if the connection is closed or broken
-     */
+    @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
         int done = 0;
         while (done < length) {
@@ -355,12 +338,7 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * How many bytes can be read without waiting.
-     *
-     * @return a number of bytes, 0 at the end of the stream
-     * @throws IOException if the connection is closed
-     */
+    @Override
     public int available() throws IOException {
         inbox.enter();
         try {
@@ -371,11 +349,7 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Ends reading: what is unread and what still comes is thrown away, and reads return -1.
-     *
-     * @throws IOException if the connection is closed
-     */
+    @Override
     public void shutdownInput() throws IOException {
         inbox.enter();
         try {
@@ -388,11 +362,7 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Ends writing: the peer reads the end of the stream after what was written before.
-     *
-     * @throws IOException if the connection is closed
-     */
+    @Override
     public void shutdownOutput() throws IOException {
         inbox.enter();
         try {
@@ -405,17 +375,22 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Probes an idle connection from now on, or no longer.
-     *
-     * @param on whether to probe
-     * @param idleSeconds seconds of silence before a probe
-     * @param probeSeconds seconds until an unanswered probe breaks the connection
-     */
+    @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
         keepAliveIdleNanos = TimeUnit.SECONDS.toNanos(idleSeconds);
         keepAliveProbeNanos = TimeUnit.SECONDS.toNanos(probeSeconds);
         keepAlive = on;
+    }
+
+    /** Only keep-alive concerns a connection over RDMA, and {@link #keepAlive} says that. */
+    @Override
+    public <T> void setOption(SocketOption<T> name, T value) {
+    }
+
+    @Override
+    public <T> T option(SocketOption<T> name, T kept) throws SocketException {
+        ensureOpen();
+        return kept;
     }
 
     /** Poller thread, now and then: looks for deadlines that have passed, and hands the work on. */
@@ -481,10 +456,6 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Closes: wakes who reads or writes, sends the end of the stream behind the written data, and returns at once; the
-     * rest happens in the background within the linger time.
-     */
     @Override
     public void close() {
         if (closing.compareAndSet(false, true)) {
@@ -507,12 +478,7 @@ public final class StreamTransport implements AutoCloseable {
         }
     }
 
-    /**
-     * Closes and waits for the peer to have everything.
-     *
-     * @param lingerSeconds longest wait in seconds; 0 resets the connection: unsent data is dropped and the peer reads
-     *         "Connection reset"
-     */
+    @Override
     public void close(int lingerSeconds) {
         if (lingerSeconds == 0) {
             abort();

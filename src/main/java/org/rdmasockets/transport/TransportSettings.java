@@ -1,7 +1,6 @@
 package org.rdmasockets.transport;
 
 import java.util.concurrent.TimeUnit;
-import org.slf4j.LoggerFactory;
 
 /**
  * The settings of this floor, read once from system properties. A property that is not a number in its range is
@@ -15,7 +14,6 @@ import org.slf4j.LoggerFactory;
  */
 record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
         long exitNanos, int spinNanos) {
-    private static final String PREFIX = "org.rdmasockets.";
     private static final int SECOND_MILLIS = 1000;
     private static final int DEFAULT_BUFFER_BYTES = 128 << 10;
     private static final int MICROSECOND_NANOS = 1000;
@@ -29,7 +27,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 millis("unacknowledgedTimeout", 30 * SECOND_MILLIS),
                 millis("linger", 10 * SECOND_MILLIS),
                 millis("exitWait", 2 * SECOND_MILLIS),
-                MICROSECOND_NANOS * number("spinMicros", 30, 0, SECOND_MILLIS));
+                MICROSECOND_NANOS * Property.number("spinMicros", 30, 0, SECOND_MILLIS));
     }
 
     /**
@@ -39,37 +37,19 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
      */
     static StreamOptions streamOptions() {
         return new StreamOptions(
-                number("receiveBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
+                Property.number("receiveBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
                         StreamOptions.MAX_BUFFER_BYTES),
-                number("sendBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
+                Property.number("sendBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,
                         StreamOptions.MAX_BUFFER_BYTES),
-                number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
-                number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
-                number("inline", 64, 0, 4096), false,
-                number("keepAliveIdle", 7200, 1, DAY_SECONDS), number("keepAliveProbe", 30, 1, DAY_SECONDS));
+                Property.number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
+                Property.number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE,
+                        StreamOptions.MAX_QUEUE_SIZE),
+                Property.number("inline", 64, 0, 4096), false,
+                Property.number("keepAliveIdle", 7200, 1, DAY_SECONDS),
+                Property.number("keepAliveProbe", 30, 1, DAY_SECONDS));
     }
 
     private static long millis(String name, int otherwise) {
-        return TimeUnit.MILLISECONDS.toNanos(number(name, otherwise, 1, DAY_SECONDS * SECOND_MILLIS));
-    }
-
-    private static int number(String name, int otherwise, int least, int most) {
-        String property = PREFIX + name;
-        String text = System.getProperty(property);
-        if (text == null) {
-            return otherwise;
-        }
-        try {
-            int value = Integer.parseInt(text.strip());
-            if (value >= least && value <= most) {
-                return value;
-            }
-        } catch (NumberFormatException e) {
-            // reported below, together with numbers out of range
-        }
-        LoggerFactory.getLogger(TransportSettings.class).warn(
-                "-D{}={} is ignored: a whole number from {} to {} is wanted; {} is used", property, text, least, most,
-                otherwise);
-        return otherwise;
+        return TimeUnit.MILLISECONDS.toNanos(Property.number(name, otherwise, 1, DAY_SECONDS * SECOND_MILLIS));
     }
 }

@@ -1,0 +1,25 @@
+package org.rdmasockets;
+
+import org.rdmasockets.choice.Tally;
+
+/**
+ * What became of the connections over one transport since the process began; a snapshot.
+ *
+ * @param connected connections made by connecting
+ * @param accepted connections made by accepting
+ * @param failed attempts to connect that failed; in {@code auto} the next transport was tried then
+ * @param passedOver connects in {@code auto} for which this transport was not tried, because it could not have led to
+ *        the peer
+ */
+public record TransportCounters(long connected, long accepted, long failed, long passedOver) {
+    /**
+     * The counters of a transport.
+     *
+     * @param transport such as {@link Transport#TCP}
+     * @return its counters as they are now
+     */
+    public static TransportCounters of(Transport transport) {
+        Tally tally = Tally.of(transport.name());
+        return new TransportCounters(tally.connected(), tally.accepted(), tally.failed(), tally.passedOver());
+    }
+}

@@ -1,0 +1,281 @@
+package org.rdmasockets.choice;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.transport.Binding;
+import org.rdmasockets.transport.Connection;
+import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.Routes;
+import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.TcpBinding;
+import org.rdmasockets.verbs.VerbsProvider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connecting end of a connection to be: it may hold a local address, chooses the transport and connects, once.
+ * {@link #close} from another thread ends a connect in progress.
+ */
+public final class ClientEnd implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ClientEnd.class);
+    private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
+    private static final InetSocketAddress ANY = new InetSocketAddress(0);
+
+    private final Policy policy;
+    /** The transport that the socket asks for, null for none. */
+    private final String wish;
+    private final InetSocketAddress local;
+    /** What holds local, null for nothing; set before publication. */
+    private final AutoCloseable reserved;
+    /** The attempt in progress, null for none; protected by this. */
+    private AutoCloseable attempt;
+    /** Protected by this. */
+    private boolean closed;
+
+    private ClientEnd(Policy policy, String wish, InetSocketAddress local, AutoCloseable reserved) {
+        this.policy = policy;
+        this.wish = wish;
+        this.local = local;
+        this.reserved = reserved;
+    }
+
+    /**
+     * Takes no address yet: connect will choose one.
+     *
+     * @param wish the transport that the socket asks for, null for none
+     * @return the new end
+     */
+    public static ClientEnd unbound(String wish) {
+        return new ClientEnd(Policy.CURRENT, wish, ANY, null);
+    }
+
+    /**
+     * Takes a local address. As nobody knows yet whom to reach, the port is TCP's, unless another transport is asked
+     * for; if the connection goes over another one, it gets the same port number there.
+     *
+     * @param wish the transport that the socket asks for, null for none
+     * @param local address, may be the wildcard, and port; port 0 takes a free one
+     * @param wishes options that were set
+     * @return the new end
+     * @throws IOException {@code BindException} if the port is taken or the address cannot be had
+     */
+    public static ClientEnd open(String wish, InetSocketAddress local, SocketWishes wishes) throws IOException {
+        if (local.isUnresolved()) {
+            throw new UnknownHostException(local.getHostString());
+        }
+        Policy policy = Policy.CURRENT;
+        String transport = wish != null ? wish : policy.transport();
+        if (transport.equals(Policy.AUTO) || transport.equals(Policy.TCP)) {
+            TcpBinding binding = TcpBinding.open(local, wishes);
+            return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding);
+        }
+        Binding binding = Binding.open(Engine.of(Providers.named(transport)), true, local);
+        return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding);
+    }
+
+    private static InetSocketAddress at(InetSocketAddress wanted, InetSocketAddress got) {
+        return new InetSocketAddress(wanted.getAddress(), got.getPort());
+    }
+
+    /**
+     * The local address.
+     *
+     * @return as it was asked for, with the port in use; the wildcard and 0 while unbound
+     */
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    /**
+     * Connects, and uses this up whatever the outcome.
+     *
+     * @param remote whom to reach, resolved
+     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
+     * @param wishes options that were set
+     * @return the connection
+     * @throws IOException as the transport that was asked for throws it, in {@code auto} as TCP does;
+     *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
+     *         {@code SocketException} if this was closed meanwhile
+     */
+    public Chosen connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
+        try {
+            Policy.Decision decision = policy.decide(wish, remote);
+            Chosen chosen = decision.isAuto() ? connectAuto(remote, deadlineNanos, wishes)
+                    : new Chosen(connectOver(decision.transport(), remote, deadlineNanos, wishes), decision.reason());
+            Connection connection = chosen.connection();
+            Tally.of(connection.transport()).countConnected();
+            LOG.info("[{}->{}] connected over {}, {}: {}", connection.localAddress(), remote, connection.transport(),
+                    connection.carrier(), chosen.reason());
+            return chosen;
+        } finally {
+            close();
+        }
+    }
+
+    private Connection connectOver(String transport, InetSocketAddress remote, long deadlineNanos,
+            SocketWishes wishes) throws IOException {
+        try {
+            return transport.equals(Policy.TCP) ? connectTcp(remote, deadlineNanos, wishes)
+                    : connect(Providers.named(transport), true, remote, deadlineNanos, wishes);
+        } catch (IOException e) {
+            Tally.of(transport).countFailed();
+            throw e;
+        }
+    }
+
+    /** The first transport that leads there. */
+    private Chosen connectAuto(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
+        List<String> others = new ArrayList<>();
+        for (VerbsProvider provider : Providers.all()) {
+            String name = provider.name();
+            String vain = whyVain(provider, remote).orElse(null);
+            if (vain == null) {
+                try {
+                    return new Chosen(attempt(provider, remote, deadlineNanos, wishes), because(others));
+                } catch (IOException e) {
+                    rethrowIfEnded(e);
+                    vain = text(e);
+                    Tally.of(name).countFailed();
+                }
+            } else {
+                Tally.of(name).countPassedOver();
+            }
+            others.add(name + ": " + vain);
+        }
+        if (!policy.fallback()) {
+            throw nothingLeads(remote, deadlineNanos, others);
+        }
+        return new Chosen(connectOver(Policy.TCP, remote, deadlineNanos, wishes), because(others));
+    }
+
+    private static String because(List<String> others) {
+        return others.isEmpty() ? "the first choice leads there" : String.join("; ", others);
+    }
+
+    private static IOException nothingLeads(InetSocketAddress remote, long deadlineNanos, List<String> others) {
+        if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
+            return new SocketTimeoutException("Connect timed out");
+        }
+        return new ConnectException("Connection refused: only TCP might lead to " + remote + ", and -D"
+                + Policy.FALLBACK_PROPERTY + "=never forbids it; " + String.join("; ", others));
+    }
+
+    /** What can be known without trying. */
+    private static Optional<String> whyVain(VerbsProvider provider, InetSocketAddress remote) {
+        if (provider.name().equals(Policy.SHARED_MEMORY) && !Routes.endsHere(remote)) {
+            return Optional.of(remote.getAddress() + " is not this host");
+        }
+        try {
+            Engine.of(provider);
+        } catch (SocketException e) {
+            return Optional.of(e.getMessage());
+        }
+        return OUTCOMES.failure(provider.name(), remote);
+    }
+
+    /** One attempt, which leaves at least half of the time to those that come after it. */
+    private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
+            SocketWishes wishes) throws IOException {
+        long start = System.nanoTime();
+        long budget = deadlineNanos == Long.MAX_VALUE ? policy.attemptNanos()
+                : Math.min(policy.attemptNanos(), (deadlineNanos - start) / 2);
+        try {
+            Connection connection = connect(provider, false, remote,
+                    policy.fallback() ? start + budget : deadlineNanos, wishes);
+            OUTCOMES.succeeded(provider.name(), remote);
+            return connection;
+        } catch (IOException e) {
+            OUTCOMES.failed(provider.name(), remote, text(e), isRefusal(e), System.nanoTime() - start);
+            throw e;
+        }
+    }
+
+    private static String text(IOException e) {
+        return e instanceof SocketTimeoutException ? "no answer in time" : e.getMessage();
+    }
+
+    private static boolean isRefusal(IOException e) {
+        return e instanceof ConnectException && text(e).startsWith("Connection refused");
+    }
+
+    /** An attempt that the application has ended is not followed by another. */
+    private void rethrowIfEnded(IOException e) throws IOException {
+        boolean interrupted = e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException);
+        if (interrupted || isClosed()) {
+            throw e;
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    private Connection connect(VerbsProvider provider, boolean iwarp, InetSocketAddress remote, long deadlineNanos,
+            SocketWishes wishes) throws IOException {
+        Engine engine = Engine.of(provider);
+        Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
+                : Binding.later(engine, iwarp, local);
+        begin(binding);
+        return binding.connect(remote, deadlineNanos, wishes.sizes());
+    }
+
+    private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)
+            throws IOException {
+        TcpBinding binding = tcpBinding(wishes);
+        begin(binding);
+        return binding.connect(remote, deadlineNanos, wishes);
+    }
+
+    private TcpBinding tcpBinding(SocketWishes wishes) throws IOException {
+        if (reserved instanceof TcpBinding own) {
+            return own;
+        }
+        if (reserved instanceof Binding other) {
+            other.close(); // an iWARP device shares the port
+        }
+        return local == ANY ? new TcpBinding() : TcpBinding.open(local, wishes);
+    }
+
+    /** From here on, close ends this attempt. */
+    private void begin(AutoCloseable next) throws SocketException {
+        synchronized (this) {
+            if (!closed) {
+                attempt = next;
+                return;
+            }
+        }
+        closeQuietly(next);
+        throw new SocketException("Socket closed");
+    }
+
+    /** Gives the address back, at once. A connect in progress in another thread ends with "Socket closed". */
+    @Override
+    public void close() {
+        AutoCloseable ended;
+        synchronized (this) {
+            closed = true;
+            ended = attempt;
+            attempt = null;
+        }
+        closeQuietly(ended);
+        closeQuietly(reserved);
+    }
+
+    private static void closeQuietly(AutoCloseable binding) {
+        switch (binding) {
+            case Binding verbs -> verbs.close();
+            case TcpBinding tcp -> tcp.close();
+            case null, default -> {
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package org.rdmasockets.choice;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * Remembers attempts that failed, so that {@code auto} does not pay for each connection again: nothing is tried for
+ * thirty times as long as it took to fail, at most a minute. So attempts cost at most a thirtieth of the time, and a
+ * refusal, which is quick, is forgotten quickly. Any thread may call anything.
+ */
+final class Outcomes {
+    private static final int TIMES = 30;
+    private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final int MAX_ENTRIES = 1_024;
+
+    /** Who was tried over what; port 0 stands for all of the host. */
+    private record Target(String transport, InetAddress host, int port) {
+    }
+
+    /** What is known, until when. */
+    private record Failure(String reason, long startNanos, long endNanos) {
+    }
+
+    private final LongSupplier clock;
+    /** The oldest first; protected by this. */
+    private final Map<Target, Failure> failures = new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Target, Failure> eldest) {
+            return size() > MAX_ENTRIES;
+        }
+    };
+
+    /**
+     * Remembers nothing yet.
+     *
+     * @param clock gives nanoseconds as {@code System.nanoTime} does
+     */
+    Outcomes(LongSupplier clock) {
+        this.clock = clock;
+    }
+
+    /**
+     * Tells why an attempt would be in vain.
+     *
+     * @param transport the transport's name
+     * @param remote whom to reach
+     * @return what happened lately, empty if nothing is known
+     */
+    synchronized Optional<String> failure(String transport, InetSocketAddress remote) {
+        return find(new Target(transport, remote.getAddress(), remote.getPort()))
+                .or(() -> find(new Target(transport, remote.getAddress(), 0)));
+    }
+
+    private Optional<String> find(Target target) {
+        Failure failure = failures.get(target);
+        if (failure == null) {
+            return Optional.empty();
+        }
+        long now = clock.getAsLong();
+        if (now - failure.endNanos >= 0) {
+            failures.remove(target);
+            return Optional.empty();
+        }
+        return Optional.of("not tried again after %.1f s: %s".formatted((now - failure.startNanos) / 1e9,
+                failure.reason));
+    }
+
+    /**
+     * An attempt failed just now.
+     *
+     * @param transport the transport's name
+     * @param remote who was to be reached
+     * @param reason for people
+     * @param refused whether the host answered: then it concerns that port alone
+     * @param tookNanos how long it took, in nanoseconds
+     */
+    synchronized void failed(String transport, InetSocketAddress remote, String reason, boolean refused,
+            long tookNanos) {
+        long now = clock.getAsLong();
+        Target target = new Target(transport, remote.getAddress(), refused ? remote.getPort() : 0);
+        failures.remove(target); // so that it becomes the youngest
+        failures.put(target, new Failure(reason, now, now + Math.min(MAX_NANOS, TIMES * tookNanos)));
+    }
+
+    /**
+     * An attempt succeeded.
+     *
+     * @param transport the transport's name
+     * @param remote who was reached
+     */
+    synchronized void succeeded(String transport, InetSocketAddress remote) {
+        failures.remove(new Target(transport, remote.getAddress(), remote.getPort()));
+        failures.remove(new Target(transport, remote.getAddress(), 0));
+    }
+}

@@ -1,0 +1,152 @@
+package org.rdmasockets.choice;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.transport.Property;
+
+/**
+ * What the settings say of the choice. A mistake in them is no reason to guess: whoever wants to connect or listen is
+ * told.
+ *
+ * @param transport for sockets without a wish of their own, one of {@link #TRANSPORTS}
+ * @param rules come before that, the first that matches
+ * @param fallback whether {@code auto} may use TCP
+ * @param attemptNanos longest time for one attempt of {@code auto}, in nanoseconds
+ * @param mistake what is wrong with the settings, null if nothing is
+ */
+record Policy(String transport, List<Rule> rules, boolean fallback, long attemptNanos, String mistake) {
+    /** The first transport that leads to the peer. */
+    static final String AUTO = "auto";
+    /** The transport that is always there. */
+    static final String TCP = "tcp";
+    /** The transport within one host. */
+    static final String SHARED_MEMORY = "sharedmemory";
+    /** What can be asked for. */
+    static final List<String> TRANSPORTS = List.of(AUTO, SHARED_MEMORY, "ibverbs", TCP);
+
+    /** Names of system properties. */
+    static final String TRANSPORT_PROPERTY = Property.PREFIX + "transport";
+    static final String RULES_PROPERTY = TRANSPORT_PROPERTY + ".rules";
+    static final String FALLBACK_PROPERTY = TRANSPORT_PROPERTY + ".fallback";
+
+    private static final String NEVER = "never";
+    private static final String ALLOWED = "allowed";
+    private static final int DEFAULT_ATTEMPT_MILLIS = 2_000;
+    private static final int MAX_ATTEMPT_MILLIS = 60_000;
+
+    /** What this process was started with. */
+    static final Policy CURRENT = of(System.getProperties());
+
+    /**
+     * What shall be used, and why.
+     *
+     * @param transport one of {@link #TRANSPORTS}
+     * @param reason for people
+     */
+    record Decision(String transport, String reason) {
+        /** Whether the choice is left to the library. */
+        boolean isAuto() {
+            return transport.equals(AUTO);
+        }
+    }
+
+    /**
+     * Reads the settings.
+     *
+     * @param properties system properties
+     * @return what they say, mistakes included
+     */
+    static Policy of(Properties properties) {
+        long attemptNanos = TimeUnit.MILLISECONDS.toNanos(
+                Property.number("transport.attemptTimeout", DEFAULT_ATTEMPT_MILLIS, 1, MAX_ATTEMPT_MILLIS));
+        try {
+            String transport = checkedProperty(properties);
+            String rules = properties.getProperty(RULES_PROPERTY);
+            return new Policy(transport, rules == null ? List.of() : read(Path.of(rules)), fallback(properties),
+                    attemptNanos, null);
+        } catch (IllegalArgumentException e) {
+            return new Policy(AUTO, List.of(), true, attemptNanos, e.getMessage());
+        }
+    }
+
+    private static String checkedProperty(Properties properties) {
+        try {
+            return checkedTransport(properties.getProperty(TRANSPORT_PROPERTY, AUTO));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("-D" + TRANSPORT_PROPERTY + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static boolean fallback(Properties properties) {
+        String text = properties.getProperty(FALLBACK_PROPERTY, ALLOWED);
+        if (!text.equals(ALLOWED) && !text.equals(NEVER)) {
+            throw new IllegalArgumentException("-D" + FALLBACK_PROPERTY + "=" + text + ": " + ALLOWED + " or " + NEVER
+                    + " is wanted");
+        }
+        return text.equals(ALLOWED);
+    }
+
+    /**
+     * Checks a transport's name.
+     *
+     * @param name what somebody has written
+     * @return the name
+     * @throws IllegalArgumentException if there is none of that name
+     */
+    static String checkedTransport(String name) {
+        if (!TRANSPORTS.contains(name)) {
+            throw new IllegalArgumentException("'" + name + "' is no transport: one of " + String.join(", ", TRANSPORTS)
+                    + " is wanted");
+        }
+        return name;
+    }
+
+    /** Reads a file of rules, one a line; {@code #} begins a comment. */
+    static List<Rule> read(Path file) {
+        List<Rule> rules = new ArrayList<>();
+        try {
+            int number = 0;
+            for (String line : Files.readAllLines(file)) {
+                number++;
+                String rule = line.replaceFirst("#.*", "");
+                if (!rule.isBlank()) {
+                    rules.add(Rule.parse(rule, file + ":" + number));
+                }
+            }
+        } catch (IOException e) {
+            throw new IllegalArgumentException("-D" + RULES_PROPERTY + "=" + file + ": the file cannot be read: " + e,
+                    e);
+        }
+        return List.copyOf(rules);
+    }
+
+    /**
+     * Decides for one socket.
+     *
+     * @param wish the socket's own, one of {@link #TRANSPORTS}, or null for none
+     * @param address the peer's, or the one to listen on
+     * @return what shall be used
+     * @throws SocketException if there is a mistake in the settings
+     */
+    Decision decide(String wish, InetSocketAddress address) throws SocketException {
+        if (wish != null) {
+            return new Decision(wish, "the socket's option TRANSPORT says so");
+        }
+        if (mistake != null) {
+            throw new SocketException(mistake);
+        }
+        for (Rule rule : rules) {
+            if (rule.matches(address)) {
+                return new Decision(rule.transport(), "the rule in " + rule.origin() + " says so");
+            }
+        }
+        return new Decision(transport, transport.equals(AUTO) ? "" : "-D" + TRANSPORT_PROPERTY + " says so");
+    }
+}

@@ -1,0 +1,207 @@
+package org.rdmasockets.choice;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.transport.AcceptQueue;
+import org.rdmasockets.transport.Binding;
+import org.rdmasockets.transport.Connection;
+import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.Listener;
+import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.StreamOptions;
+import org.rdmasockets.transport.TcpListener;
+import org.rdmasockets.verbs.VerbsProvider;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The listening end of connections to be: in {@code auto} it listens over TCP and every provider on one port number,
+ * and says what it does not listen on. A port that another program has on one transport is in use for all.
+ */
+public final class ServerEnd implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerEnd.class);
+    /** How often a free port of the first transport may be taken on another one. */
+    private static final int MOST_TRIES = 16;
+
+    private final Policy.Decision decision;
+    private final InetSocketAddress local;
+    private final AcceptQueue accepted = new AcceptQueue();
+    private final List<Listener> listeners = new ArrayList<>();
+    /** Why the others do not listen. */
+    private final List<String> others = new ArrayList<>();
+
+    private ServerEnd(Policy.Decision decision, InetSocketAddress local) {
+        this.decision = decision;
+        this.local = local;
+    }
+
+    /**
+     * Begins to listen.
+     *
+     * @param wish the transport that the socket asks for, null for none
+     * @param local address, may be the wildcard, and port; port 0 takes one that is free on all transports
+     * @param backlog most connections that wait to be accepted; below 1 means 50
+     * @param wishes options that were set
+     * @return what listens
+     * @throws IOException {@code BindException} if the port is taken or the address cannot be had,
+     *         {@code SocketException} if nothing can listen; the message says why
+     */
+    public static ServerEnd open(String wish, InetSocketAddress local, int backlog, SocketWishes wishes)
+            throws IOException {
+        if (local.isUnresolved()) {
+            throw new UnknownHostException(local.getHostString());
+        }
+        Policy policy = Policy.CURRENT;
+        Policy.Decision decision = policy.decide(wish, local);
+        List<String> transports = decision.isAuto() ? all(policy) : List.of(decision.transport());
+        for (int tries = 1;; tries++) {
+            ServerEnd end = new ServerEnd(decision, local);
+            boolean listening = false;
+            try {
+                end.listen(transports, backlog, wishes);
+                listening = true;
+                LOG.info("[{}] {}", end.localAddress(), end.reason());
+                return end;
+            } catch (BindException e) {
+                if (local.getPort() != 0 || tries == MOST_TRIES || end.listeners.isEmpty()) {
+                    throw e;
+                }
+            } finally {
+                if (!listening) {
+                    end.close();
+                }
+            }
+        }
+    }
+
+    private static List<String> all(Policy policy) {
+        List<String> all = new ArrayList<>();
+        if (policy.fallback()) {
+            all.add(Policy.TCP); // first: its free ports are the scarcest
+        }
+        Providers.all().stream().map(VerbsProvider::name).forEach(all::add);
+        return all;
+    }
+
+    private void listen(List<String> transports, int backlog, SocketWishes wishes) throws IOException {
+        InetSocketAddress next = local;
+        for (String transport : transports) {
+            try {
+                listeners.add(listenOver(transport, next, backlog, wishes));
+                next = new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
+            } catch (IOException e) {
+                if (isFatal(transport, e)) {
+                    throw e;
+                }
+                others.add(transport + ": " + e.getMessage());
+            }
+        }
+        if (listeners.isEmpty()) {
+            throw new SocketException("Nothing can listen on " + local + ", and -D" + Policy.FALLBACK_PROPERTY
+                    + "=never forbids TCP; " + String.join("; ", others));
+        }
+    }
+
+    /** In auto, a transport that is not there is left out; one whose port is taken is not. */
+    private boolean isFatal(String transport, IOException e) {
+        return !decision.isAuto() || transport.equals(Policy.TCP)
+                || e instanceof BindException && e.getMessage().startsWith("Address already in use");
+    }
+
+    private Listener listenOver(String transport, InetSocketAddress address, int backlog, SocketWishes wishes)
+            throws IOException {
+        if (transport.equals(Policy.TCP)) {
+            return TcpListener.open(address, backlog, wishes, accepted);
+        }
+        Engine engine = Engine.of(Providers.named(transport));
+        return Binding.open(engine, !decision.isAuto(), address).listen(backlog, wishes.sizes(), accepted);
+    }
+
+    /**
+     * What is listened on.
+     *
+     * @return the address as it was asked for, with the port in use
+     */
+    public InetSocketAddress localAddress() {
+        return new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
+    }
+
+    /**
+     * What was asked for.
+     *
+     * @return a transport's name or {@code auto}
+     */
+    public String transport() {
+        return decision.transport();
+    }
+
+    /**
+     * What this listens on and what not, and why.
+     *
+     * @return for people
+     */
+    public String reason() {
+        String over = "listens over " + String.join(", ", listeners.stream().map(Listener::transport).toList());
+        if (!decision.isAuto()) {
+            return over + " alone: " + decision.reason();
+        }
+        return others.isEmpty() ? over : over + "; not over " + String.join("; not over ", others);
+    }
+
+    /**
+     * Takes the next connection, waiting for one if need be. Any number of threads may wait.
+     *
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return a connection
+     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
+     *         virtual thread was interrupted (status left set), {@code SocketException} when this is closed or cannot
+     *         listen any more
+     */
+    public Chosen accept(long deadlineNanos) throws IOException {
+        Connection connection = accepted.accept(deadlineNanos);
+        Tally.of(connection.transport()).countAccepted();
+        LOG.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
+                connection.transport(), connection.carrier());
+        return new Chosen(connection, "the peer connected over it");
+    }
+
+    /**
+     * Changes the sizes of connections that come from now on.
+     *
+     * @param options the sizes
+     */
+    public void options(StreamOptions options) {
+        listeners.forEach(listener -> listener.options(options));
+    }
+
+    /**
+     * Sets an option of {@code java.net} on every listener that knows it.
+     *
+     * @param <T> type of the value
+     * @param name the option
+     * @param value the new value, in its range
+     * @throws SocketException if it is refused
+     */
+    public <T> void setOption(SocketOption<T> name, T value) throws SocketException {
+        for (Listener listener : listeners) {
+            listener.setOption(name, value);
+        }
+    }
+
+    /**
+     * Stops listening, resets connections that nobody took and wakes everybody in {@link #accept}. The ports are free
+     * when this returns, which takes a moment.
+     */
+    @Override
+    public void close() {
+        accepted.close();
+        listeners.forEach(Listener::close);
+    }
+}

@@ -1,0 +1,84 @@
+package org.rdmasockets.choice;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Counts what became of the connections over one transport, since the process began. Any thread may count and read. */
+public final class Tally {
+    private static final Map<String, Tally> ALL = new ConcurrentHashMap<>();
+
+    private final LongAdder connected = new LongAdder();
+    private final LongAdder accepted = new LongAdder();
+    private final LongAdder failed = new LongAdder();
+    private final LongAdder passedOver = new LongAdder();
+
+    private Tally() {
+    }
+
+    /**
+     * The tally of a transport.
+     *
+     * @param transport the transport's name
+     * @return its tally
+     */
+    public static Tally of(String transport) {
+        return ALL.computeIfAbsent(transport, name -> new Tally());
+    }
+
+    /** A connect succeeded. */
+    void countConnected() {
+        connected.increment();
+    }
+
+    /** A connection was accepted. */
+    void countAccepted() {
+        accepted.increment();
+    }
+
+    /** A connect failed. */
+    void countFailed() {
+        failed.increment();
+    }
+
+    /** A connect did not try this transport. */
+    void countPassedOver() {
+        passedOver.increment();
+    }
+
+    /**
+     * Connections made by connecting.
+     *
+     * @return a count
+     */
+    public long connected() {
+        return connected.sum();
+    }
+
+    /**
+     * Connections made by accepting.
+     *
+     * @return a count
+     */
+    public long accepted() {
+        return accepted.sum();
+    }
+
+    /**
+     * Attempts to connect that failed.
+     *
+     * @return a count
+     */
+    public long failed() {
+        return failed.sum();
+    }
+
+    /**
+     * Connects for which this transport was not tried, because it could not have led to the peer.
+     *
+     * @return a count
+     */
+    public long passedOver() {
+        return passedOver.sum();
+    }
+}

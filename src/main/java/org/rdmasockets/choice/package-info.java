@@ -1,0 +1,17 @@
+/**
+ * The choice of a transport: for a connect, the first that leads to the peer; for a server socket, all that there are.
+ *
+ * <p>{@link org.rdmasockets.choice.ClientEnd} connects. What shall be used is decided by
+ * {@code Policy}: the socket's own option, else the first rule that matches, else a system property, else
+ * {@code auto}. Where that is {@code auto}, the providers of verbs are tried in their order, each only if a look at the
+ * routing table and the devices says that it may succeed, for a short time, and not again for a while after it failed
+ * ({@code Outcomes}). TCP comes last. iWARP is never tried unasked: it would send its preamble to whatever TCP server
+ * has that port.
+ *
+ * <p>{@link org.rdmasockets.choice.ServerEnd} listens on one port number of TCP and of every provider at once, and
+ * gives connections in the order in which they come.
+ *
+ * <p>Every connection is logged with its transport and the reason, and counted. Any thread may call anything; nothing
+ * here waits but {@code connect} and {@code accept}. This package moves no bytes.
+ */
+package org.rdmasockets.choice;

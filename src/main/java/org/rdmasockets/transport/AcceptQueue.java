@@ -1,0 +1,127 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Where the listeners of one server socket leave their connections, and any number of threads take them, in the order
+ * in which they came. It ends when it is closed, or when the last of its listeners has ended by itself. Any thread may
+ * call anything.
+ */
+public final class AcceptQueue implements AutoCloseable {
+    /** What waits, in order; exactly one of connection and failure is not null. */
+    private record Entry(Connection connection, IOException failure, Runnable taken) {
+    }
+
+    /** Stands in the queue at its end; everybody who finds it leaves it for the next one. */
+    private static final Entry END = new Entry(null, null, null);
+
+    private final LinkedBlockingQueue<Entry> waiting = new LinkedBlockingQueue<>();
+    /** Listeners that have not ended; protected by this. */
+    private int listeners;
+    /** What {@link #accept} says from now on, null while this is open; changed under this. */
+    private volatile String ended;
+
+    /** An empty queue without listeners. */
+    public AcceptQueue() {
+    }
+
+    /** A listener begins to fill this. */
+    synchronized void join() {
+        listeners++;
+    }
+
+    /** A listener that has joined could not begin. */
+    synchronized void withdraw() {
+        listeners--;
+    }
+
+    /** A listener has ended by itself; the last one ends the queue. */
+    void leave(String reason) {
+        boolean last;
+        synchronized (this) {
+            last = --listeners == 0;
+        }
+        if (last) {
+            end(reason);
+        }
+    }
+
+    /**
+     * A connection is there; it is reset if the queue has ended.
+     *
+     * @param taken told in the acceptor's thread, or when the connection is reset
+     */
+    void add(Connection connection, Runnable taken) {
+        put(new Entry(connection, null, taken));
+    }
+
+    /** The next acceptor shall get an exception; a listener could not take a connection. */
+    void addFailure(IOException failure, Runnable taken) {
+        put(new Entry(null, failure, taken));
+    }
+
+    private void put(Entry entry) {
+        waiting.add(entry);
+        if (ended != null) {
+            discardAll();
+        }
+    }
+
+    /**
+     * Takes the next connection, waiting for one if need be.
+     *
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return a connection
+     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
+     *         virtual thread was interrupted (status left set), {@code SocketException} when this has ended; a
+     *         listener's own exception if it could not take a connection
+     */
+    public Connection accept(long deadlineNanos) throws IOException {
+        Entry next = ended != null ? END
+                : Patience.await(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+        if (next == null) {
+            throw new SocketTimeoutException("Accept timed out");
+        }
+        if (next == END) {
+            waiting.add(END);
+            throw new SocketException(ended);
+        }
+        next.taken.run();
+        if (next.failure != null) {
+            throw next.failure;
+        }
+        return next.connection;
+    }
+
+    /** Ends this: resets connections that nobody took, and wakes everybody in {@link #accept}. */
+    @Override
+    public void close() {
+        end("Socket closed");
+    }
+
+    private void end(String reason) {
+        synchronized (this) {
+            if (ended != null) {
+                return;
+            }
+            ended = reason;
+        }
+        discardAll();
+    }
+
+    private void discardAll() {
+        for (Entry next = waiting.poll(); next != null; next = waiting.poll()) {
+            if (next.connection != null) {
+                next.connection.close(0);
+            }
+            if (next != END) {
+                next.taken.run();
+            }
+        }
+        waiting.add(END);
+    }
+}

@@ -1,0 +1,133 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketOption;
+
+/**
+ * One established byte stream, whatever carries it: RDMA ({@link StreamTransport}) or TCP ({@link TcpConnection}). One
+ * thread at a time may read and one may write; who has more serialises them. Everything else may be called by any
+ * thread at any time. After close every operation says "Socket closed".
+ */
+public interface Connection extends AutoCloseable {
+    /**
+     * The transport's name as settings spell it.
+     *
+     * @return such as {@code tcp}
+     */
+    String transport();
+
+    /**
+     * What the bytes go through, for people.
+     *
+     * @return such as {@code device rxe0}
+     */
+    String carrier();
+
+    /**
+     * The local address.
+     *
+     * @return address and port, also after close
+     */
+    InetSocketAddress localAddress();
+
+    /**
+     * The peer's address.
+     *
+     * @return address and port, also after close
+     */
+    InetSocketAddress remoteAddress();
+
+    /**
+     * Reads what is there, waiting for the first byte.
+     *
+     * @param bytes where to put it
+     * @param offset first index
+     * @param length most bytes, at least 1
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return how many bytes, or -1 at the end of the stream
+     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
+     *         virtual thread was interrupted (status left set), {@code SocketException} if the connection is closed
+     *         or broken
+     */
+    int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException;
+
+    /**
+     * Writes everything, waiting while the peer does not read. When it returns, the data was copied and is on its way.
+     *
+     * @param bytes what to write
+     * @param offset first index
+     * @param length how many bytes
+     * @throws IOException {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
+     *         {@code SocketException} if the connection is closed or broken
+     */
+    void write(byte[] bytes, int offset, int length) throws IOException;
+
+    /**
+     * How many bytes can be read without waiting.
+     *
+     * @return a number of bytes, 0 at the end of the stream
+     * @throws IOException if the connection is closed
+     */
+    int available() throws IOException;
+
+    /**
+     * Ends reading: what is unread and what still comes is thrown away, and reads return -1.
+     *
+     * @throws IOException if the connection is closed
+     */
+    void shutdownInput() throws IOException;
+
+    /**
+     * Ends writing: the peer reads the end of the stream after what was written before.
+     *
+     * @throws IOException if the connection is closed
+     */
+    void shutdownOutput() throws IOException;
+
+    /**
+     * Probes an idle connection from now on, or no longer.
+     *
+     * @param on whether to probe
+     * @param idleSeconds seconds of silence before a probe
+     * @param probeSeconds seconds until an unanswered probe breaks the connection
+     */
+    void keepAlive(boolean on, int idleSeconds, int probeSeconds);
+
+    /**
+     * Sets an option of {@code java.net} where the carrier has such; elsewhere the socket only keeps the value.
+     *
+     * @param <T> type of the value
+     * @param name the option
+     * @param value the new value, in its range
+     * @throws SocketException if the carrier refuses it
+     */
+    <T> void setOption(SocketOption<T> name, T value) throws SocketException;
+
+    /**
+     * Gives the value of an option.
+     *
+     * @param <T> type of the value
+     * @param name the option
+     * @param kept what the socket keeps
+     * @return the carrier's value if it has that option, else what is kept
+     * @throws SocketException if the connection is closed
+     */
+    <T> T option(SocketOption<T> name, T kept) throws SocketException;
+
+    /**
+     * Closes: wakes who reads or writes, lets what was written reach the peer before the end of the stream, and returns
+     * at once; the rest happens in the background within the linger time.
+     */
+    @Override
+    void close();
+
+    /**
+     * Closes and waits for the peer to have everything.
+     *
+     * @param lingerSeconds longest wait in seconds; 0 resets the connection: unsent data is dropped and the peer reads
+     *         "Connection reset"
+     */
+    void close(int lingerSeconds);
+}

@@ -1,0 +1,41 @@
+package org.rdmasockets.transport;
+
+import org.slf4j.LoggerFactory;
+
+/** Reads system properties whose names begin with {@code org.rdmasockets.} */
+public final class Property {
+    /** What all names begin with. */
+    public static final String PREFIX = "org.rdmasockets.";
+
+    private Property() {
+    }
+
+    /**
+     * Reads a number; a value that is none, or out of range, is ignored with a warning.
+     *
+     * @param name name behind the prefix
+     * @param otherwise what holds if the property is not set or ignored
+     * @param least smallest possible value
+     * @param most largest possible value
+     * @return the value
+     */
+    public static int number(String name, int otherwise, int least, int most) {
+        String property = PREFIX + name;
+        String text = System.getProperty(property);
+        if (text == null) {
+            return otherwise;
+        }
+        try {
+            int value = Integer.parseInt(text.strip());
+            if (value >= least && value <= most) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // reported below, together with numbers out of range
+        }
+        LoggerFactory.getLogger(Property.class).warn(
+                "-D{}={} is ignored: a whole number from {} to {} is wanted; {} is used", property, text, least, most,
+                otherwise);
+        return otherwise;
+    }
+}

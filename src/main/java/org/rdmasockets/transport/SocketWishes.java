@@ -1,0 +1,57 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What the application has asked of a socket before its transport is known.
+ *
+ * @param sizes what a connection over RDMA is made with
+ * @param set the options that were set, with their values; the rest is left to the carrier
+ */
+public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set) {
+    /**
+     * Takes a snapshot.
+     */
+    public SocketWishes {
+        set = Map.copyOf(set);
+    }
+
+    /**
+     * Where an option can be set.
+     */
+    @FunctionalInterface
+    interface Target {
+        /**
+         * Sets one.
+         *
+         * @param <T> type of the value
+         * @param name the option
+         * @param value its value
+         * @throws IOException if it is refused
+         */
+        <T> void set(SocketOption<T> name, T value) throws IOException;
+    }
+
+    /**
+     * Sets what was set here on a socket too.
+     *
+     * @param supported the options that the socket has
+     * @param target the socket
+     * @throws SocketException if it refuses one
+     */
+    void applyTo(Set<SocketOption<?>> supported, Target target) throws IOException {
+        for (Map.Entry<SocketOption<?>, Object> each : set.entrySet()) {
+            if (supported.contains(each.getKey())) {
+                apply(each.getKey(), each.getValue(), target);
+            }
+        }
+    }
+
+    private static <T> void apply(SocketOption<T> name, Object value, Target target) throws IOException {
+        target.set(name, name.type().cast(value));
+    }
+}

@@ -1,0 +1,139 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketOption;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Beyond the
+ * backlog connections are refused.
+ */
+final class StreamListener implements Listener {
+    private static final Logger LOG = LoggerFactory.getLogger(StreamListener.class);
+    private static final int DEFAULT_BACKLOG = 50;
+    /** Most that {@code rdma_ucm} allows by default ({@code max_backlog}). */
+    private static final int MAX_KERNEL_BACKLOG = 1024;
+
+    private final Engine engine;
+    /** One for each address that is listened on. */
+    private final List<ConnectionIdentifier> identifiers;
+    private final InetSocketAddress local;
+    private final int backlog;
+    /** Gets the finished connections. */
+    private final AcceptQueue accepted;
+    /** Connections being set up or waiting in the queue. */
+    private final AtomicInteger waiting = new AtomicInteger();
+    /** Established connections reach the queue in the order of their handshakes, as with TCP. */
+    private final Executor inOrder;
+    private volatile StreamOptions options;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private StreamListener(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local, int backlog,
+            StreamOptions options, AcceptQueue accepted) {
+        this.engine = engine;
+        this.identifiers = identifiers;
+        this.local = local;
+        this.backlog = backlog;
+        this.options = options;
+        this.accepted = accepted;
+        inOrder = new InOrder(engine.setupPool()::execute);
+    }
+
+    /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
+    static StreamListener start(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local,
+            int backlog, StreamOptions options, AcceptQueue accepted) throws IOException {
+        int size = backlog < 1 ? DEFAULT_BACKLOG : backlog;
+        StreamListener listener = new StreamListener(engine, identifiers, local, size, options, accepted);
+        boolean listening = false;
+        accepted.join();
+        try {
+            for (ConnectionIdentifier identifier : identifiers) {
+                identifier.handler(listener::onEvent);
+                identifier.listen(Math.min(size, MAX_KERNEL_BACKLOG));
+            }
+            listening = true;
+            return listener;
+        } catch (VerbsException e) {
+            throw NetErrors.bindFailed(local, e);
+        } finally {
+            if (!listening) {
+                accepted.withdraw();
+                listener.close();
+            }
+        }
+    }
+
+    /** Poller thread. */
+    private void onEvent(ConnectionIdentifier listening, ConnectionEvent event) {
+        switch (event) {
+            case ConnectionEvent.ConnectRequest request -> {
+                Arrival arrival = new Arrival(engine, request, inOrder, this::onOutcome);
+                if (waiting.incrementAndGet() <= backlog && !closed.get()) {
+                    engine.setupPool().execute(() -> arrival.accept(options));
+                } else {
+                    LOG.debug("[{}] connection refused: {}", local, closed.get() ? "closed" : "backlog is full");
+                    engine.setupPool().execute(arrival::refuse);
+                }
+            }
+            case ConnectionEvent.DeviceRemoved removed -> {
+                String device = listening.device() == null ? "" : " " + listening.device().info().name();
+                LOG.warn("[{}] RDMA device{} was removed; the listener ends", local, device);
+                if (stop()) {
+                    identifiers.forEach(identifier -> engine.setupPool().execute(identifier::close));
+                    accepted.leave("RDMA device" + device + " was removed");
+                }
+            }
+            default -> LOG.debug("[{}] {}", local, event);
+        }
+    }
+
+    /** Set-up pool: a request became a connection, or null. */
+    private void onOutcome(StreamTransport transport) {
+        if (transport == null) {
+            waiting.decrementAndGet();
+        } else {
+            accepted.add(transport, waiting::decrementAndGet);
+        }
+    }
+
+    @Override
+    public String transport() {
+        return engine.name();
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    @Override
+    public void options(StreamOptions newOptions) {
+        options = newOptions;
+    }
+
+    /** Nothing that a carrier of RDMA would know. */
+    @Override
+    public <T> void setOption(SocketOption<T> name, T value) {
+    }
+
+    @Override
+    public void close() {
+        if (stop()) {
+            identifiers.forEach(engine::release);
+        }
+    }
+
+    /** Stops accepting; true for the first caller, who then gives the port back. */
+    private boolean stop() {
+        return closed.compareAndSet(false, true);
+    }
+}

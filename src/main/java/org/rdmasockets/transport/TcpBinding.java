@@ -1,0 +1,103 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+
+/** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
+public final class TcpBinding implements AutoCloseable {
+    private final Socket socket = new Socket();
+    /** The socket is a connection's from now on. */
+    private volatile boolean handedOver;
+
+    /** Holds nothing yet: connect will take what it needs. */
+    public TcpBinding() {
+    }
+
+    /**
+     * Takes a local address.
+     *
+     * @param local address, may be the wildcard, and port; port 0 takes a free one
+     * @param wishes options that were set
+     * @return what holds it
+     * @throws IOException {@code BindException} if the port is taken or the address is not this host's
+     */
+    public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
+        TcpBinding binding = new TcpBinding();
+        boolean bound = false;
+        try {
+            wishes.applyTo(binding.socket.supportedOptions(), binding.socket::setOption);
+            binding.socket.bind(local);
+            bound = true;
+            return binding;
+        } finally {
+            if (!bound) {
+                binding.close();
+            }
+        }
+    }
+
+    /**
+     * What is bound.
+     *
+     * @return the address and the port in use
+     */
+    public InetSocketAddress localAddress() {
+        return new InetSocketAddress(socket.getLocalAddress(), Math.max(0, socket.getLocalPort()));
+    }
+
+    /**
+     * Connects. If that fails, nothing is held any more.
+     *
+     * @param remote whom to reach, resolved
+     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's
+     * @param wishes options that were set
+     * @return the connection
+     * @throws IOException as {@code java.net.Socket} throws it; {@code InterruptedIOException} if this virtual thread
+     *         was interrupted (status left set), {@code SocketException} "Socket closed" if this was closed meanwhile
+     */
+    public Connection connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
+        if (deadlineNanos != Long.MAX_VALUE && Patience.remaining(deadlineNanos) == 0) {
+            close();
+            throw NetErrors.connectTimedOut();
+        }
+        if (socket.isClosed()) {
+            throw NetErrors.closed();
+        }
+        try {
+            wishes.applyTo(socket.supportedOptions(), socket::setOption);
+            socket.connect(remote, TcpConnection.millisUntil(deadlineNanos));
+            Connection connection = new TcpConnection(socket);
+            handedOver = true;
+            return connection;
+        } catch (SocketException e) {
+            throw endedByOthers(e) ? TcpConnection.translated(e, socket) : e;
+        } finally {
+            close();
+        }
+    }
+
+    /** A failed connect closes its socket too, so only the text tells. */
+    private static boolean endedByOthers(SocketException e) {
+        String text = String.valueOf(e.getMessage());
+        return text.startsWith("Socket closed") || text.startsWith("Socket is closed")
+                || text.startsWith("Closed by interrupt");
+    }
+
+    /**
+     * Gives the address back, unless a connection has it by now. A connect in progress in another thread ends with
+     * "Socket closed".
+     */
+    @Override
+    public void close() {
+        if (handedOver) {
+            return;
+        }
+        try {
+            socket.close();
+        } catch (IOException e) {
+            // The descriptor is gone all the same: Linux frees it whatever close(2) says.
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. What is added: deadlines instead
+ * of SO_TIMEOUT, and an interrupt of a virtual thread is told to the caller, whose socket must end too.
+ */
+final class TcpConnection implements Connection {
+    /** The transport's name as settings spell it. */
+    static final String NAME = "tcp";
+
+    private static final Logger LOG = LoggerFactory.getLogger(TcpConnection.class);
+
+    private final Socket socket;
+    private final InputStream in;
+    private final OutputStream out;
+    private final InetSocketAddress local;
+    private final InetSocketAddress remote;
+    /** SO_TIMEOUT of the socket, in milliseconds; only the one reader uses it. */
+    private int timeoutMillis;
+    /** SO_LINGER was set. */
+    private volatile boolean lingers;
+
+    /**
+     * Wraps a socket, and is its only user from here.
+     *
+     * @param socket a connected socket
+     * @throws IOException if it is closed
+     */
+    TcpConnection(Socket socket) throws IOException {
+        this.socket = socket;
+        this.in = socket.getInputStream();
+        this.out = socket.getOutputStream();
+        this.local = (InetSocketAddress) socket.getLocalSocketAddress();
+        this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
+    }
+
+    @Override
+    public String transport() {
+        return NAME;
+    }
+
+    @Override
+    public String carrier() {
+        return "the system's TCP";
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    @Override
+    public InetSocketAddress remoteAddress() {
+        return remote;
+    }
+
+    /** Whole milliseconds until a deadline, at least 1; 0 for none, as {@code java.net} has it. */
+    static int millisUntil(long deadlineNanos) {
+        if (deadlineNanos == Long.MAX_VALUE) {
+            return 0;
+        }
+        long millis = TimeUnit.NANOSECONDS.toMillis(Patience.remaining(deadlineNanos) + 999_999);
+        return Math.clamp(millis, 1, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
+        try {
+            int millis = millisUntil(deadlineNanos);
+            if (millis != timeoutMillis) {
+                socket.setSoTimeout(millis);
+                timeoutMillis = millis;
+            }
+            return in.read(bytes, offset, length);
+        } catch (SocketTimeoutException e) {
+            throw e;
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+        try {
+            out.write(bytes, offset, length);
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    /** The socket closes itself when its virtual thread is interrupted; ours shall do so, and learns why. */
+    private IOException translated(IOException e) {
+        return translated(e, socket);
+    }
+
+    /** What a failed operation of a socket means to ours. */
+    static IOException translated(IOException e, Socket socket) {
+        if (!socket.isClosed()) {
+            return e;
+        }
+        Thread caller = Thread.currentThread();
+        return caller.isVirtual() && caller.isInterrupted() ? NetErrors.interrupted() : NetErrors.closed();
+    }
+
+    @Override
+    public int available() throws IOException {
+        try {
+            return in.available();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void shutdownInput() throws IOException {
+        try {
+            socket.shutdownInput();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void shutdownOutput() throws IOException {
+        try {
+            socket.shutdownOutput();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    /** The options of TCP say it, see {@link #setOption}. */
+    @Override
+    public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
+    }
+
+    @Override
+    public <T> void setOption(SocketOption<T> name, T value) throws SocketException {
+        try {
+            if (socket.supportedOptions().contains(name)) {
+                socket.setOption(name, value);
+                lingers |= name == StandardSocketOptions.SO_LINGER;
+            }
+        } catch (IOException e) {
+            throw NetErrors.ofOption(e, socket.isClosed());
+        }
+    }
+
+    @Override
+    public <T> T option(SocketOption<T> name, T kept) throws SocketException {
+        try {
+            return socket.supportedOptions().contains(name) ? socket.getOption(name) : kept;
+        } catch (IOException e) {
+            throw NetErrors.ofOption(e, socket.isClosed());
+        }
+    }
+
+    /** The kernel delivers in the background, unless SO_LINGER lets close wait. */
+    @Override
+    public void close() {
+        try (socket) {
+            if (lingers) {
+                socket.setOption(StandardSocketOptions.SO_LINGER, -1);
+            }
+        } catch (IOException e) {
+            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        }
+    }
+
+    @Override
+    public void close(int lingerSeconds) {
+        try (socket) {
+            socket.setOption(StandardSocketOptions.SO_LINGER, lingerSeconds);
+        } catch (IOException e) {
+            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        }
+    }
+}
