@@ -151,7 +151,8 @@ class RdmaSocketOnDeviceTest {
         try (RdmaServerSocket listener = listening(5)) {
             listener.setSoTimeout(90_000);
             Process process = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"),
-                    "--enable-native-access=ALL-UNNAMED", "-Dorg.rdmasockets.transport=ibverbs", "-cp", System.getProperty("java.class.path"),
+                    "--enable-native-access=ALL-UNNAMED", "-Dorg.rdmasockets.transport=ibverbs", "-cp",
+                    System.getProperty("java.class.path"),
                     Leaver.class.getName(), address.getHostAddress(), Integer.toString(listener.getLocalPort()))
                     .inheritIO().start();
             try (RdmaSocket socket = listener.accept()) {

@@ -149,7 +149,7 @@ public final class ClientEnd implements AutoCloseable {
             } else {
                 Tally.of(name).countPassedOver();
             }
-            others.add(name + ": " + vain);
+            others.add(Policy.because(name, vain));
         }
         if (!policy.fallback()) {
             throw nothingLeads(remote, deadlineNanos, others);
@@ -158,7 +158,7 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     private static String because(List<String> others) {
-        return others.isEmpty() ? "the first choice leads there" : String.join("; ", others);
+        return others.isEmpty() ? "it is the first choice" : String.join("; ", others);
     }
 
     private static IOException nothingLeads(InetSocketAddress remote, long deadlineNanos, List<String> others) {

@@ -108,6 +108,11 @@ record Policy(String transport, List<Rule> rules, boolean fallback, long attempt
         return name;
     }
 
+    /** Names a transport and why it is not used, where the reason does not begin with its name already. */
+    static String because(String transport, String reason) {
+        return reason.startsWith(transport) ? reason : transport + ": " + reason;
+    }
+
     /** Reads a file of rules, one a line; {@code #} begins a comment. */
     static List<Rule> read(Path file) {
         List<Rule> rules = new ArrayList<>();

@@ -100,7 +100,7 @@ public final class ServerEnd implements AutoCloseable {
                 if (isFatal(transport, e)) {
                     throw e;
                 }
-                others.add(transport + ": " + e.getMessage());
+                others.add(Policy.because(transport, e.getMessage()));
             }
         }
         if (listeners.isEmpty()) {
@@ -152,7 +152,7 @@ public final class ServerEnd implements AutoCloseable {
         if (!decision.isAuto()) {
             return over + " alone: " + decision.reason();
         }
-        return others.isEmpty() ? over : over + "; not over " + String.join("; not over ", others);
+        return others.isEmpty() ? over : over + "; left out: " + String.join("; ", others);
     }
 
     /**

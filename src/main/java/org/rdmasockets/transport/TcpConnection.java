@@ -54,7 +54,7 @@ final class TcpConnection implements Connection {
 
     @Override
     public String carrier() {
-        return "the system's TCP";
+        return "java.net.Socket";
     }
 
     @Override
