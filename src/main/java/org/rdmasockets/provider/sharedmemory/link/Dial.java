@@ -1,8 +1,158 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.provider.sharedmemory.os.Mapping;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
 /** An attempt to reach a listener's process. */
-public interface Dial extends AutoCloseable {
-    /** Gives the attempt up; its handler is not called any more after this returned, unless it is in a call now. */
+public final class Dial implements AutoCloseable {
+    private final LinkHub hub;
+    private final String name;
+    private final DialHandler handler;
+    /** Whether the outcome was told, or nobody wants it any more. */
+    private final AtomicBoolean done = new AtomicBoolean();
+    /** Set before the hub watches it. */
+    private PacketSocket socket;
+    /** The hub's number of the socket; set before the hub watches it. */
+    private volatile long sourceId;
+
+    private Dial(LinkHub hub, String name, DialHandler handler) {
+        this.hub = hub;
+        this.name = name;
+        this.handler = handler;
+    }
+
+    /** Connects to a name, says hello and lets the hub wait for the answer. */
+    static Dial start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
+        Dial dial = new Dial(hub, name, handler);
+        dial.socket = PacketSocket.connect(name);
+        try {
+            checkUser(dial.socket, name);
+            PacketBuffer hello = new PacketBuffer();
+            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.process(), 0, 0);
+            int error = dial.socket.send(hello, Frame.BYTES, -1);
+            if (error != 0) {
+                throw new VerbsException("connect", error, "name=" + name, "");
+            }
+            dial.sourceId = hub.number(dial.source());
+            hub.watch(dial.socket, dial.sourceId);
+            return dial;
+        } catch (VerbsException e) {
+            dial.socket.close();
+            throw e;
+        }
+    }
+
+    private static void checkUser(PacketSocket socket, String name) throws VerbsException {
+        int user = socket.peer().user();
+        if (user != PacketSocket.ownUser()) {
+            throw new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user=" + user,
+                    "the listener is another user's; memory is shared between processes of one user only");
+        }
+    }
+
+    private Source source() {
+        return new Source() {
+            @Override
+            public void ready(PacketBuffer buffer) {
+                answered(buffer);
+            }
+
+            @Override
+            public void finish() {
+                fail(new VerbsException("connect", Errno.ESHUTDOWN, "name=" + name));
+            }
+        };
+    }
+
+    private void answered(PacketBuffer buffer) {
+        int length = socket.receive(buffer);
+        if (length == -LinkHub.AGAIN) {
+            return;
+        }
+        boolean welcome = length > 0 && Frame.type(buffer) == Frame.WELCOME;
+        int version = Frame.number(buffer);
+        long process = Frame.first(buffer);
+        buffer.closeDescriptor();
+        if (!welcome) {
+            fail(refusal("the listener hung up"));
+        } else if (version != Frame.VERSION) {
+            fail(refusal("the listener speaks version " + version + " of shared memory, this is " + Frame.VERSION));
+        } else if (process == hub.process()) {
+            fail(refusal("the listener was this process's own"));
+        } else {
+            link(process, buffer);
+        }
+    }
+
+    private VerbsException refusal(String reason) {
+        return new VerbsException("connect", Errno.ECONNREFUSED, "name=" + name + ", " + reason);
+    }
+
+    /** Takes the link that is there, or makes one. */
+    private void link(long process, PacketBuffer buffer) {
+        if (done.getAndSet(true)) {
+            return;
+        }
+        Link link = hub.linkTo(process);
+        if (link != null) {
+            discard();
+            handler.onLink(link);
+            return;
+        }
+        try {
+            link = new Link(hub, socket, shareMemory(buffer), 0, process);
+        } catch (VerbsException e) {
+            discard();
+            handler.onFailed(e);
+            return;
+        }
+        hub.begin(link, sourceId);
+        handler.onLink(link);
+    }
+
+    /** Makes the link's memory, with both sides armed, and gives it to the listener. */
+    private Mapping shareMemory(PacketBuffer buffer) throws VerbsException {
+        try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
+            Mapping mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
+            armBoth(mapping);
+            Frame.write(buffer, Frame.SEGMENT, 0, 0, 0, 0);
+            int error = socket.send(buffer, Frame.BYTES, memory.descriptor());
+            if (error != 0) {
+                mapping.close();
+                throw new VerbsException("sendmsg", error, "name=" + name, "the listener has just gone");
+            }
+            return mapping;
+        }
+    }
+
+    private static void armBoth(Mapping mapping) {
+        for (int direction = 0; direction < 2; direction++) {
+            SegmentLayout.INT.setRelease(mapping.memory(), SegmentLayout.control(direction) + SegmentLayout.ARMED, 1);
+        }
+    }
+
+    private void fail(VerbsException failure) {
+        if (!done.getAndSet(true)) {
+            discard();
+            handler.onFailed(failure);
+        }
+    }
+
+    private void discard() {
+        hub.forget(sourceId);
+        socket.close();
+    }
+
+    /** Gives the attempt up: its handler is not called any more, unless the outcome is on its way already. */
     @Override
-    void close();
+    public void close() {
+        if (!done.getAndSet(true)) {
+            discard();
+        }
+    }
 }

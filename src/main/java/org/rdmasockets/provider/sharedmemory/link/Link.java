@@ -1,7 +1,17 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.provider.sharedmemory.os.Epoll;
+import org.rdmasockets.provider.sharedmemory.os.Mapping;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -11,36 +21,133 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>Locks, in the order in which they are taken: the consumer lock (while draining), locks of the users, the lock of
  * {@link RingWriter}, the socket's. Any thread may call anything; none of it waits for the peer.
  */
-public interface Link extends AutoCloseable {
+public final class Link implements AutoCloseable {
+    /** Most regions announced each way. */
+    public static final int MOST_REGIONS = 1 << 14;
+    /** Most bytes announced each way; untouched memory costs nothing. */
+    public static final long MOST_REGION_BYTES = 1L << 40;
+
+    private final LinkHub hub;
+    private final PacketSocket socket;
+    private final Mapping mapping;
+    private final int side;
+    private final long peerProcess;
+    private final ReentrantLock consumerLock = new ReentrantLock();
+    /** Guarded by consumerLock. */
+    private final RingReader reader;
+    private final RingWriter writer;
+    private final ControlChannel channel;
+    private final AnnouncedRegions announced;
+    /** Slots that are taken; guarded by itself. */
+    private final BitSet slots = new BitSet();
+    /** Why the link is dead; set once. */
+    private final AtomicReference<String> failure = new AtomicReference<>();
+    /** What the hub knows this link by; set before publication. */
+    private long sourceId;
+    /** Set before publication. */
+    private LinkHandler handler;
+    /** Whether the handler heard of the end, or the link was closed. */
+    private final AtomicBoolean finished = new AtomicBoolean();
+    /** Whether the hub was asked to come when the socket has room. */
+    private final AtomicBoolean watchedForRoom = new AtomicBoolean();
+
+    /**
+     * Takes over a socket and memory.
+     *
+     * @param side 0 if this process dialled
+     */
+    Link(LinkHub hub, PacketSocket socket, Mapping mapping, int side, long peerProcess) {
+        this.hub = hub;
+        this.socket = socket;
+        this.mapping = mapping;
+        this.side = side;
+        this.peerProcess = peerProcess;
+        reader = new RingReader(this, mapping.memory(), 1 - side);
+        writer = new RingWriter(this, mapping.memory(), side);
+        channel = new ControlChannel(this, socket);
+        announced = new AnnouncedRegions(this, socket);
+    }
+
+    /** Completes the construction: the hub's number of the socket, and the handler. */
+    void begin(long newSourceId, LinkHandler newHandler) {
+        sourceId = newSourceId;
+        handler = newHandler;
+    }
+
     /**
      * Who gets what comes.
      *
      * @return what {@link LinkOwner#onLink} returned for this link
      */
-    LinkHandler handler();
+    public LinkHandler handler() {
+        return handler;
+    }
 
     /**
      * The random number that the peer's process took at its start.
      *
      * @return the peer's nonce
      */
-    long peerProcess();
+    public long peerProcess() {
+        return peerProcess;
+    }
+
+    /** 0 if this process dialled, else 1. */
+    int side() {
+        return side;
+    }
 
     /**
      * Whether entries can still come and go.
      *
      * @return false as soon as the link failed, which may be before {@link LinkHandler#onClosed}
      */
-    boolean isOpen();
+    public boolean isOpen() {
+        return failure.get() == null;
+    }
+
+    /** Why the link is dead, or null. */
+    String failure() {
+        return failure.get();
+    }
+
+    /** Begins an access to the link's memory; false once it is freed or going to be. */
+    boolean enterMemory() {
+        return mapping.enter();
+    }
+
+    /** Ends an access to the link's memory. */
+    void leaveMemory() {
+        mapping.leave();
+    }
+
+    /** Wakes the peer. */
+    void ring() {
+        socket.ring();
+    }
+
+    /** Whether producers have to wait for the socket. */
+    boolean isHeldUp() {
+        return announced.isHeldUp();
+    }
+
+    /** Lets the hub come as soon as the socket has room. */
+    void watchForRoom() {
+        watchedForRoom.set(true);
+        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE, sourceId);
+    }
 
     /**
-     * Hands entries to the handler, oldest first, waiting for another thread that drains. Takes no system call and
-     * allocates nothing. Works on a dead link, too, until {@link #close}.
+     * Hands entries to the handler, oldest first, waiting for another thread that drains. Allocates nothing, and takes
+     * a system call only if the peer waits for room. Works on a dead link, too, until {@link #close}.
      *
      * @param limit most entries to take
      * @return how many were taken; fewer than the limit means that the ring was empty
      */
-    int drain(int limit);
+    public int drain(int limit) {
+        consumerLock.lock();
+        return drainAndUnlock(limit);
+    }
 
     /**
      * As {@link #drain}, but leaves at once if another thread drains; not enough after {@link #arm}.
@@ -48,20 +155,51 @@ public interface Link extends AutoCloseable {
      * @param limit most entries to take
      * @return how many were taken
      */
-    int tryDrain(int limit);
+    public int tryDrain(int limit) {
+        return consumerLock.tryLock() ? drainAndUnlock(limit) : 0;
+    }
+
+    private int drainAndUnlock(int limit) {
+        boolean entered = false;
+        boolean blocked = false;
+        try {
+            if (consumerLock.getHoldCount() > 1) {
+                throw new IllegalStateException("a handler must not drain its own link");
+            }
+            entered = mapping.enter();
+            int taken = entered ? reader.read(limit) : 0;
+            blocked = taken > 0 && reader.takeBlocked();
+            return taken;
+        } finally {
+            if (entered) {
+                mapping.leave();
+            }
+            consumerLock.unlock();
+            if (blocked) {
+                ring();
+            }
+        }
+    }
 
     /**
      * Makes the peer ring at its next entry, once; {@link #drain} after this, for entries that came before. A new link
      * is armed.
      */
-    void arm();
+    public void arm() {
+        if (mapping.enter()) {
+            reader.arm();
+            mapping.leave();
+        }
+    }
 
     /**
      * Puts entries into the ring.
      *
      * @return the one writer of this link
      */
-    RingWriter writer();
+    public RingWriter writer() {
+        return writer;
+    }
 
     /**
      * Takes a slot for a queue pair. Its count is 0.
@@ -69,7 +207,30 @@ public interface Link extends AutoCloseable {
      * @return a slot
      * @throws VerbsException {@code ENOSPC} if all are taken, {@code ECONNRESET} if the link is dead
      */
-    LinkSlot openSlot() throws VerbsException;
+    public LinkSlot openSlot() throws VerbsException {
+        if (!isOpen() || !mapping.enter()) {
+            throw new VerbsException("open a slot", Errno.ECONNRESET, "the link is dead: " + failure.get());
+        }
+        int index;
+        synchronized (slots) {
+            index = slots.nextClearBit(0);
+            if (index < LinkSlot.MOST) {
+                slots.set(index);
+                return new LinkSlot(this, mapping.memory(), side, index);
+            }
+        }
+        mapping.leave();
+        throw new VerbsException("open a slot", Errno.ENOSPC.number(), "slots=" + index,
+                "two processes can have so many connections with each other; close some");
+    }
+
+    /** Takes a slot back. */
+    void closeSlot(int index) {
+        synchronized (slots) {
+            slots.clear(index);
+        }
+        mapping.leave();
+    }
 
     /**
      * Gives the peer access to a region. An entry published after this returned finds it there: if the socket has no
@@ -81,7 +242,14 @@ public interface Link extends AutoCloseable {
      * @throws VerbsException {@code ENOSPC} if there are too many or too large ones, {@code ECONNRESET} if the link is
      *         dead, {@code ESHUTDOWN} if the region is closed
      */
-    void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access) throws VerbsException;
+    public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access) throws VerbsException {
+        announced.announce(region, remoteKey, PeerRegion.bits(access));
+    }
+
+    /** Tells the peer that a region is gone. */
+    void retract(int remoteKey) {
+        announced.retract(remoteKey);
+    }
 
     /**
      * Finds a region that the peer announced, reading announcements that have arrived if it is not known yet. Takes no
@@ -90,7 +258,9 @@ public interface Link extends AutoCloseable {
      * @param remoteKey the key that names it
      * @return the region, or null if there is none of that key
      */
-    PeerRegion peerRegion(int remoteKey);
+    public PeerRegion peerRegion(int remoteKey) {
+        return channel.find(remoteKey);
+    }
 
     /**
      * Ends the link because of what the peer did or because of a failure here; {@link LinkHandler#onClosed} follows in
@@ -98,9 +268,75 @@ public interface Link extends AutoCloseable {
      *
      * @param reason why, as a sentence for a person
      */
-    void fail(String reason);
+    public void fail(String reason) {
+        if (failure.compareAndSet(null, reason)) {
+            socket.shutdown();
+        }
+    }
+
+    /** What the hub calls about this link's socket. */
+    Source source() {
+        return new Source() {
+            @Override
+            public void ready(PacketBuffer buffer) {
+                readSocket(buffer);
+            }
+
+            @Override
+            public void finish() {
+                end("the device was closed");
+            }
+        };
+    }
+
+    /** The socket has something: packets, room or its end. */
+    private void readSocket(PacketBuffer buffer) {
+        // Before the rest: whoever asks for room after this has left behind what is looked at below.
+        if (watchedForRoom.getAndSet(false)) {
+            hub.watchFor(socket, Epoll.READABLE, sourceId);
+        }
+        boolean going = channel.receive(buffer);
+        if (!going || !isOpen()) {
+            end("the peer's process ended or closed the link");
+            return;
+        }
+        boolean freed = announced.isHeldUp() && announced.flush();
+        if (announced.isHeldUp()) {
+            watchForRoom();
+        }
+        if (channel.takeRung() || freed) {
+            handler.onDoorbell(this);
+        }
+    }
+
+    /** Frees what a dead link does not need any more, and tells the handler, once. */
+    private void end(String reason) {
+        fail(reason);
+        if (!finished.getAndSet(true)) {
+            release();
+            handler.onClosed(this, failure.get());
+        }
+    }
+
+    private void release() {
+        hub.forget(this, sourceId);
+        socket.close();
+        channel.clear();
+        announced.clear();
+    }
+
+    /** The memory, for tests that play a hostile peer. */
+    MemorySegment memory() {
+        return mapping.memory();
+    }
 
     /** Ends the link, and frees its memory once the last slot is closed. The handler hears nothing more. Idempotent. */
     @Override
-    void close();
+    public void close() {
+        fail("the link was closed");
+        if (!finished.getAndSet(true)) {
+            release();
+        }
+        mapping.close();
+    }
 }

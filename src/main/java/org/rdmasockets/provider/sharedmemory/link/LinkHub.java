@@ -1,8 +1,21 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.provider.sharedmemory.os.Availability;
+import org.rdmasockets.provider.sharedmemory.os.Epoll;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * All links of this process: names that it listens on, links to other processes, and one descriptor to wait for.
@@ -11,7 +24,38 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>No thread is started here: whoever waits with a {@link HubWaiter} calls {@link #drain}.
  */
 public final class LinkHub implements AutoCloseable {
-    private LinkHub(LinkOwner owner) {
+    /** What a packet socket answers when there is nothing now. */
+    static final int AGAIN = Errno.EAGAIN.number();
+
+    private static final Logger LOG = LoggerFactory.getLogger(LinkHub.class);
+    private static final SecureRandom RANDOM = new SecureRandom();
+    /** The ports that Linux gives out by itself, as a rule ({@code net.ipv4.ip_local_port_range}). */
+    private static final int FIRST_FREE_PORT = 32_768;
+    private static final int LAST_FREE_PORT = 60_999;
+    private static final int PORT_ATTEMPTS = 1000;
+    /** More than that many who connected and say nothing are taken for hostile, and the oldest goes. */
+    private static final int MOST_ARRIVALS = 256;
+
+    private final LinkOwner owner;
+    private final long process = RANDOM.nextLong();
+    private final Epoll sockets;
+    private final SourceTable sources = new SourceTable();
+    /** Links by the number of the peer's process; of two to the same one by a race, the later. */
+    private final Map<Long, Link> links = new ConcurrentHashMap<>();
+    /** Held while draining. */
+    private final ReentrantLock drainLock = new ReentrantLock();
+    /** Guarded by drainLock. */
+    private final PacketBuffer buffer = new PacketBuffer();
+    /** Oldest first; guarded by drainLock. */
+    private final ArrayDeque<Arrival> arrivals = new ArrayDeque<>();
+    /** A descriptor to give up when there are no more, so that a connection can be refused; guarded by drainLock. */
+    private PacketSocket spare;
+    private volatile boolean closed;
+
+    private LinkHub(LinkOwner owner) throws VerbsException {
+        this.owner = owner;
+        spare = PacketSocket.unnamed();
+        sockets = Epoll.create();
     }
 
     /**
@@ -20,33 +64,34 @@ public final class LinkHub implements AutoCloseable {
      * @return empty if they can; else one sentence with the reason and what to do about it
      */
     public static Optional<String> unavailability() {
-        return Optional.of("Shared memory is not built yet in this version");
+        return Availability.problem();
     }
 
     /**
-     * Makes a hub.
+     * Makes a hub. Ask {@link #unavailability} first.
      *
      * @param owner hears of every new link
      * @return a new hub
      * @throws VerbsException if descriptors cannot be had
      */
     public static LinkHub open(LinkOwner owner) throws VerbsException {
-        throw notYet();
+        return new LinkHub(owner);
     }
 
-    private static VerbsException notYet() {
-        return new VerbsException("memfd_create", 38, "", "not built yet in this version");
+    /** The random number of this hub. */
+    long process() {
+        return process;
     }
 
     /**
      * Allocates memory that peers can be given access to.
      *
      * @param bytes at least 1
-     * @return the memory
+     * @return zeroed memory, which takes up room only where it is touched
      * @throws VerbsException {@code ENOMEM}, {@code EMFILE} and the like
      */
     public SharedRegion allocate(long bytes) throws VerbsException {
-        throw notYet();
+        return SharedRegion.allocate(bytes);
     }
 
     /**
@@ -58,7 +103,19 @@ public final class LinkHub implements AutoCloseable {
      * @throws VerbsException {@code EADDRINUSE} if the name is taken
      */
     public LinkListener listen(InetSocketAddress address) throws VerbsException {
-        throw notYet();
+        if (address.getPort() != 0) {
+            return LinkListener.open(this, address);
+        }
+        for (int i = 0;; i++) {
+            int port = ThreadLocalRandom.current().nextInt(FIRST_FREE_PORT, LAST_FREE_PORT + 1);
+            try {
+                return LinkListener.open(this, new InetSocketAddress(address.getAddress(), port));
+            } catch (VerbsException e) {
+                if (e.errno() != Errno.EADDRINUSE || i == PORT_ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /**
@@ -73,7 +130,14 @@ public final class LinkHub implements AutoCloseable {
      *         {@code EAGAIN} if the listener has too much to do
      */
     public Dial dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
-        throw notYet();
+        try {
+            return Dial.start(this, ListenerName.of(address), handler);
+        } catch (VerbsException e) {
+            if (e.errno() != Errno.ECONNREFUSED) {
+                throw e;
+            }
+            return Dial.start(this, ListenerName.wildcard(address), handler);
+        }
     }
 
     /**
@@ -83,7 +147,7 @@ public final class LinkHub implements AutoCloseable {
      * @throws VerbsException if no descriptor can be had
      */
     public HubWaiter newWaiter() throws VerbsException {
-        throw notYet();
+        return new HubWaiter(sockets);
     }
 
     /**
@@ -94,11 +158,136 @@ public final class LinkHub implements AutoCloseable {
      * @throws VerbsException if the hub's own descriptor failed
      */
     public int drain() throws VerbsException {
-        throw notYet();
+        drainLock.lock();
+        try {
+            int ready = sockets.look();
+            for (int i = 0; i < ready; i++) {
+                Source source = sources.get(sockets.data(i));
+                if (source != null) {
+                    source.ready(buffer);
+                }
+            }
+            return ready;
+        } finally {
+            drainLock.unlock();
+        }
+    }
+
+    /** A number for a source, which has to be known before its socket is watched. */
+    long number(Source source) {
+        return sources.add(source);
+    }
+
+    /** Watches a socket for packets; if that fails, the number is free again. */
+    void watch(PacketSocket socket, long sourceId) throws VerbsException {
+        try {
+            if (closed) {
+                throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
+            }
+            sockets.add(socket, Epoll.READABLE, sourceId);
+        } catch (VerbsException e) {
+            sources.remove(sourceId);
+            throw e;
+        }
+    }
+
+    /** Changes what a socket is watched for. */
+    void watchFor(PacketSocket socket, int interest, long sourceId) {
+        try {
+            sockets.change(socket, interest, sourceId);
+        } catch (VerbsException e) {
+            LOG.debug("A link that is being closed is not watched any more: {}", e.getMessage());
+        }
+    }
+
+    /** Forgets a source; its socket is closed by the caller. */
+    void forget(long sourceId) {
+        sources.remove(sourceId);
+    }
+
+    /** Forgets a link. */
+    void forget(Link link, long sourceId) {
+        links.remove(link.peerProcess(), link);
+        sources.remove(sourceId);
+    }
+
+    /** The link to a process, or null. */
+    Link linkTo(long peerProcess) {
+        Link link = links.get(peerProcess);
+        return link != null && link.isOpen() ? link : null;
+    }
+
+    /** Takes a connection that a listener accepted, if it is of this user. */
+    void welcome(PacketSocket accepted) {
+        Arrival arrival = new Arrival(this, accepted);
+        try {
+            int user = accepted.peer().user();
+            if (user != PacketSocket.ownUser()) {
+                LOG.warn("A process of user {} wanted to share memory and was refused: only processes of the user {} "
+                        + "may", user, PacketSocket.ownUser());
+                accepted.close();
+                return;
+            }
+            long sourceId = sources.add(arrival);
+            arrival.begin(sourceId);
+            watch(accepted, sourceId);
+            arrivals.add(arrival);
+        } catch (VerbsException e) {
+            LOG.debug("A process that connected was dropped: {}", e.getMessage());
+            accepted.close();
+        }
+        if (arrivals.size() > MOST_ARRIVALS) {
+            arrivals.peek().finish();
+        }
+    }
+
+    /** Refuses a connection for which there is no descriptor: else the listener would be ready for ever. */
+    void refuseOne(PacketSocket listener, VerbsException reason) {
+        LOG.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
+        spare.close();
+        try {
+            PacketSocket refused = listener.accept();
+            if (refused != null) {
+                refused.close();
+            }
+            spare = PacketSocket.unnamed();
+        } catch (VerbsException e) {
+            LOG.debug("Another thread took the spare descriptor: {}", e.getMessage());
+        }
+    }
+
+    /** An arrival became a link. */
+    void arrived(Arrival arrival, Link link, long sourceId) {
+        arrivals.remove(arrival);
+        begin(link, sourceId);
+    }
+
+    /** An arrival is not wanted any more. */
+    void dropped(Arrival arrival, long sourceId) {
+        arrivals.remove(arrival);
+        sources.remove(sourceId);
+    }
+
+    /** Makes a link known. */
+    void begin(Link link, long sourceId) {
+        link.begin(sourceId, owner.onLink(link));
+        links.put(link.peerProcess(), link);
+        sources.replace(sourceId, link.source());
     }
 
     /** Closes all listeners, fails all links (their handlers hear it) and frees the descriptors. Idempotent. */
     @Override
     public void close() {
+        drainLock.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                sources.all().forEach(Source::finish);
+                sockets.close();
+                spare.close();
+            }
+        } finally {
+            drainLock.unlock();
+        }
     }
 }

@@ -1,5 +1,11 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicBoolean;
+
 /**
  * A queue pair's place in the memory of a link: how many receives it has posted, for the peer to see, and the peer's
  * own count. So a peer knows before it sends that there is a receive, and one queue pair that has none never holds up
@@ -8,16 +14,37 @@ package org.rdmasockets.provider.sharedmemory.link;
  * <p>A slot keeps the link's memory mapped, so every call is safe until {@link #close}; calls must not overlap with it,
  * which the queue pair's lock ensures. Counts wrap around: compare by difference.
  */
-public interface LinkSlot extends AutoCloseable {
+public final class LinkSlot implements AutoCloseable {
+    /** How many slots each side of a link has. */
+    public static final int MOST = 1 << 14;
+
+    private final Link link;
+    private final MemorySegment memory;
+    private final int index;
+    /** Where this side's slot is in the memory. */
+    private final long own;
+    /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
+    private long peers = -1;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /** Takes over an index and one entering of the link's memory. */
+    LinkSlot(Link link, MemorySegment memory, int side, int index) {
+        this.link = link;
+        this.memory = memory;
+        this.index = index;
+        own = SegmentLayout.slot(side, index);
+        INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
+        INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
+    }
+
     /**
      * The number by which the peer names this queue pair in entries and in {@link #connect}.
      *
      * @return 0 to {@link #MOST} - 1
      */
-    int index();
-
-    /** How many slots each side of a link has. */
-    int MOST = 1 << 14;
+    public int index() {
+        return index;
+    }
 
     /**
      * Names the peer's slot, as the peer told it.
@@ -25,14 +52,28 @@ public interface LinkSlot extends AutoCloseable {
      * @param peerIndex the peer's number
      * @return false if it is out of range, which only a hostile peer says
      */
-    boolean connect(int peerIndex);
+    public boolean connect(int peerIndex) {
+        if (peerIndex < 0 || peerIndex >= MOST) {
+            return false;
+        }
+        peers = SegmentLayout.slot(1 - link.side(), peerIndex);
+        return true;
+    }
 
     /**
      * Publishes how many receives were posted here since the slot was opened, and rings if the peer starves.
      *
      * @param cumulativeCount the count, wrapping around
      */
-    void receivesPosted(int cumulativeCount);
+    public void receivesPosted(int cumulativeCount) {
+        INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
+        // Between our count and the peer's word; in starve() there is one between its word and our count.
+        VarHandle.fullFence();
+        if ((int) INT.getOpaque(memory, own + SegmentLayout.SLOT_STARVING) != 0
+                && (int) INT.getAndSet(memory, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
+            link.ring();
+        }
+    }
 
     /**
      * How many receives the peer has posted, as it says. A hostile peer may say anything: it is a hint on when to send,
@@ -40,14 +81,26 @@ public interface LinkSlot extends AutoCloseable {
      *
      * @return the count, wrapping around; 0 before {@link #connect}
      */
-    int peerReceivesPosted();
+    public int peerReceivesPosted() {
+        return peers < 0 ? 0 : (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_COUNT);
+    }
 
     /**
      * Asks the peer to ring when it posts the next receive; look at {@link #peerReceivesPosted} again after this.
+     * Nothing before {@link #connect}.
      */
-    void starve();
+    public void starve() {
+        if (peers >= 0) {
+            INT.setVolatile(memory, peers + SegmentLayout.SLOT_STARVING, 1);
+            VarHandle.fullFence();
+        }
+    }
 
     /** Gives the slot back. Idempotent. */
     @Override
-    void close();
+    public void close() {
+        if (!closed.getAndSet(true)) {
+            link.closeSlot(index);
+        }
+    }
 }

@@ -1,53 +1,119 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
-public interface PeerRegion {
+public final class PeerRegion {
+    private static final AccessFlag[] FLAGS = AccessFlag.values();
+
+    private final RegionMemory memory;
+    private final int remoteKey;
+    private final long address;
+    private final Set<AccessFlag> access;
+    /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
+    private volatile boolean closed;
+
+    /** Takes over mapped memory; the key, the address and the flags are as the peer said. */
+    PeerRegion(RegionMemory memory, int remoteKey, long address, long accessBits) {
+        this.memory = memory;
+        this.remoteKey = remoteKey;
+        this.address = address;
+        access = flags(accessBits);
+    }
+
+    /** Flags as bits of a packet. */
+    static long bits(Set<AccessFlag> flags) {
+        long bits = 0;
+        for (AccessFlag flag : flags) {
+            bits |= 1L << flag.ordinal();
+        }
+        return bits;
+    }
+
+    /** Flags from bits of a packet; unknown bits mean nothing. */
+    private static Set<AccessFlag> flags(long bits) {
+        Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
+        for (AccessFlag flag : FLAGS) {
+            if ((bits >>> flag.ordinal() & 1) != 0) {
+                flags.add(flag);
+            }
+        }
+        return Collections.unmodifiableSet(flags);
+    }
+
     /**
      * The key that names it.
      *
      * @return {@code rkey}, as the peer said
      */
-    int remoteKey();
+    public int remoteKey() {
+        return remoteKey;
+    }
 
     /**
      * Where it begins in the peer's process, which is how requests name it.
      *
      * @return a virtual address of the peer, as it said
      */
-    long address();
+    public long address() {
+        return address;
+    }
 
     /**
      * How long it is; that much is mapped, which was checked.
      *
      * @return length in bytes
      */
-    long lengthBytes();
+    public long lengthBytes() {
+        return memory.data().byteSize();
+    }
 
     /**
      * What the peer allows.
      *
      * @return the flags it announced
      */
-    Set<AccessFlag> access();
+    public Set<AccessFlag> access() {
+        return access;
+    }
 
     /**
      * The memory. Only between {@link #tryEnter} and {@link #leave}.
      *
      * @return the mapping, of {@link #lengthBytes()} bytes, always writable memory
      */
-    MemorySegment segment();
+    public MemorySegment segment() {
+        return memory.data();
+    }
 
     /**
      * Begins an access: as long as it lasts, the memory stays mapped.
      *
      * @return false if the peer closed the region or the link is dead; then {@link #leave} must not be called
      */
-    boolean tryEnter();
+    public boolean tryEnter() {
+        return memory.enterIfValid();
+    }
 
     /** Ends an access. */
-    void leave();
+    public void leave() {
+        memory.leave();
+    }
+
+    /** Whether {@link #close} was called. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Refuses further accesses. */
+    void close() {
+        if (!closed) {
+            closed = true;
+            memory.close();
+        }
+    }
 }

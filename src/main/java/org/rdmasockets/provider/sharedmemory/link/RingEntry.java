@@ -3,70 +3,111 @@ package org.rdmasockets.provider.sharedmemory.link;
 import java.lang.foreign.MemorySegment;
 
 /**
- * An entry that a peer published. The meaning of all header fields but the payload's length belongs to the users of the
- * link; nothing of it was checked, except that the payload lies inside the ring.
+ * An entry that a peer published, reused for the next one. The meaning of all header fields but the payload's length
+ * belongs to the users of the link; nothing of it was checked, except that the payload lies inside the ring.
  */
-public interface RingEntry {
+public final class RingEntry {
+    private final MemorySegment memory;
+    private long payloadOffset;
+    private int payloadBytes;
+    private int kindAndFlags;
+    private long slotAndValue;
+    private long first;
+    private long second;
+
+    /** An entry of a link's memory; nothing in it yet. */
+    RingEntry(MemorySegment memory) {
+        this.memory = memory;
+    }
+
+    /** Copies the header of an entry whose first word was checked; reads each word of the memory once. */
+    void load(long offset, int lengthBytes, int newKindAndFlags) {
+        payloadOffset = offset + SegmentLayout.ENTRY_HEADER_BYTES;
+        payloadBytes = lengthBytes - SegmentLayout.ENTRY_HEADER_BYTES;
+        kindAndFlags = newKindAndFlags;
+        slotAndValue = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_TARGET);
+        first = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_FIRST);
+        second = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_SECOND);
+    }
+
     /**
      * What it is.
      *
-     * @return 0 to 255
+     * @return 0 to 255 from an honest peer, to 65,534 from another
      */
-    int kind();
+    public int kind() {
+        return kindAndFlags & 0xFFFF;
+    }
 
     /**
      * Bits that go with the kind.
      *
      * @return 0 to 65,535
      */
-    int flags();
+    public int flags() {
+        return kindAndFlags >>> 16;
+    }
 
     /**
      * Whom it is for: an index of {@link LinkSlot#index()}, if the peer is honest.
      *
      * @return any number
      */
-    int slot();
+    public int slot() {
+        return (int) slotAndValue;
+    }
 
     /**
      * First argument, such as immediate data.
      *
      * @return any number
      */
-    int value();
+    public int value() {
+        return (int) (slotAndValue >>> 32);
+    }
 
     /**
      * Second argument.
      *
      * @return any number
      */
-    long first();
+    public long first() {
+        return first;
+    }
 
     /**
      * Third argument.
      *
      * @return any number
      */
-    long second();
+    public long second() {
+        return second;
+    }
 
     /**
      * How much payload there is.
      *
      * @return 0 to {@link RingWriter#MAX_PAYLOAD_BYTES}
      */
-    int payloadBytes();
+    public int payloadBytes() {
+        return payloadBytes;
+    }
 
     /**
      * The memory that holds the payload; only {@link #payloadBytes()} from {@link #payloadOffset()} are this entry's.
      *
      * @return the peer's ring
      */
-    MemorySegment memory();
+    public MemorySegment memory() {
+        return memory;
+    }
 
     /**
      * Where the payload begins in {@link #memory()}.
      *
-     * @return offset in bytes, a multiple of 8
+     * @return offset in bytes, a multiple of 32
      */
-    long payloadOffset();
+    public long payloadOffset() {
+        return payloadOffset;
+    }
 }

@@ -1,6 +1,13 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTES;
+
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Puts entries into a link's ring for the peer. Several threads of this process may, one after another:
@@ -20,15 +27,58 @@ import java.lang.foreign.MemorySegment;
  * writer.notifyPeer(); // once after the last of several, without the lock
  * }</pre>
  */
-public interface RingWriter {
+public final class RingWriter {
     /** Longest payload of one entry, in bytes. */
-    int MAX_PAYLOAD_BYTES = 16 << 10;
+    public static final int MAX_PAYLOAD_BYTES = 16 << 10;
+
+    private static final int MASK = RING_BYTES - 1;
+
+    private final Link link;
+    private final MemorySegment memory;
+    private final long control;
+    private final long ring;
+    private final ReentrantLock lock = new ReentrantLock();
+    /** Whether the holder of the lock has entered the memory; guarded by lock. */
+    private boolean entered;
+    /** Bytes ever published; guarded by lock. */
+    private long tail;
+    /** Bytes ever consumed, as last claimed by the peer and checked; guarded by lock. */
+    private long head;
+    /** Length of the padding in front of the entry begun, and of the entry; guarded by lock. */
+    private int padding;
+    private int length;
+    /** Where the entry begun is in the memory, or -1; guarded by lock. */
+    private long offset = -1;
+    /** First word of the entry begun, without its length; guarded by lock. */
+    private long kindAndFlags;
+
+    /** Fills the ring of a direction, from its beginning. */
+    RingWriter(Link link, MemorySegment memory, int direction) {
+        this.link = link;
+        this.memory = memory;
+        control = SegmentLayout.control(direction);
+        ring = SegmentLayout.ring(direction);
+    }
 
     /** Waits for the other producers of this process, each of which holds the lock for one entry or a few. */
-    void lock();
+    public void lock() {
+        lock.lock();
+        if (lock.getHoldCount() > 1) {
+            lock.unlock();
+            throw new IllegalStateException("the writer is locked by this thread already");
+        }
+        entered = link.enterMemory();
+    }
 
     /** Lets the next producer in; an entry begun and not published is dropped. */
-    void unlock();
+    public void unlock() {
+        offset = -1;
+        if (entered) {
+            entered = false;
+            link.leaveMemory();
+        }
+        lock.unlock();
+    }
 
     /**
      * Begins an entry. When there is no room, the peer is asked to ring as soon as there is, and room is looked for
@@ -37,10 +87,53 @@ public interface RingWriter {
      * @param payloadBytes 0 to {@link #MAX_PAYLOAD_BYTES}
      * @return false if there is no room now, or the link is dead ({@link Link#isOpen})
      */
-    boolean begin(int payloadBytes);
+    public boolean begin(int payloadBytes) {
+        assert lock.isHeldByCurrentThread();
+        Objects.checkIndex(payloadBytes, MAX_PAYLOAD_BYTES + 1);
+        if (!entered || !link.isOpen() || link.isHeldUp()) {
+            return false;
+        }
+        length = SegmentLayout.ENTRY_HEADER_BYTES + payloadBytes;
+        int position = (int) tail & MASK;
+        int bytes = SegmentLayout.aligned(length);
+        padding = bytes <= RING_BYTES - position ? 0 : RING_BYTES - position;
+        if (!hasRoom(padding + bytes)) {
+            return false;
+        }
+        offset = ring + (position + padding & MASK);
+        kindAndFlags = 0;
+        return true;
+    }
+
+    private boolean hasRoom(int bytes) {
+        if (RING_BYTES - (tail - head) >= bytes) {
+            return true;
+        }
+        if (!learnHead()) {
+            return false;
+        }
+        if (RING_BYTES - (tail - head) >= bytes) {
+            return true;
+        }
+        // The fence is between our word and the peer's head; see RingReader.takeBlocked.
+        INT.setVolatile(memory, control + SegmentLayout.BLOCKED, 1);
+        VarHandle.fullFence();
+        return learnHead() && RING_BYTES - (tail - head) >= bytes;
+    }
+
+    /** Learns how far the peer is. Its release store of the head pairs with this acquire. */
+    private boolean learnHead() {
+        long claimed = (long) LONG.getAcquire(memory, control + SegmentLayout.HEAD);
+        if (claimed - head < 0 || claimed - tail > 0) {
+            link.fail("the peer claims to have consumed " + (claimed - head) + " of " + (tail - head) + " bytes");
+            return false;
+        }
+        head = claimed;
+        return true;
+    }
 
     /**
-     * Sets the header of the entry begun.
+     * Sets the header of the entry begun; without this it is all zero.
      *
      * @param kind 0 to 255
      * @param flags 0 to 65,535
@@ -49,25 +142,56 @@ public interface RingWriter {
      * @param first second argument
      * @param second third argument
      */
-    void header(int kind, int flags, int slot, int value, long first, long second);
+    public void header(int kind, int flags, int slot, int value, long first, long second) {
+        assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
+        kindAndFlags = (long) (kind | flags << 16) << 32;
+        LONG.set(memory, offset + SegmentLayout.ENTRY_TARGET, slot & 0xFFFFFFFFL | (long) value << 32);
+        LONG.set(memory, offset + SegmentLayout.ENTRY_FIRST, first);
+        LONG.set(memory, offset + SegmentLayout.ENTRY_SECOND, second);
+    }
 
     /**
      * The memory to put the payload of the entry begun into.
      *
      * @return the ring; only the payload of the entry may be written
      */
-    MemorySegment memory();
+    public MemorySegment memory() {
+        return memory;
+    }
 
     /**
      * Where the payload of the entry begun belongs in {@link #memory()}.
      *
-     * @return offset in bytes, a multiple of 8
+     * @return offset in bytes, a multiple of 32
      */
-    long payloadOffset();
+    public long payloadOffset() {
+        assert offset >= 0;
+        return offset + SegmentLayout.ENTRY_HEADER_BYTES;
+    }
 
     /** Publishes the entry begun, by one release store. What was copied to the peer's regions before is seen first. */
-    void publish();
+    public void publish() {
+        assert lock.isHeldByCurrentThread() && offset >= 0;
+        if (padding > 0) {
+            LONG.set(memory, ring + ((int) tail & MASK), padding | (long) SegmentLayout.PADDING << 32);
+        }
+        LONG.set(memory, offset, length | kindAndFlags);
+        tail += padding + SegmentLayout.aligned(length);
+        LONG.setRelease(memory, control + SegmentLayout.TAIL, tail);
+        offset = -1;
+    }
 
     /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
-    void notifyPeer();
+    public void notifyPeer() {
+        if (link.enterMemory()) {
+            // The fence is between our tail and its word; in RingReader.arm there is one between its word and our tail.
+            VarHandle.fullFence();
+            boolean armed = (int) INT.getOpaque(memory, control + SegmentLayout.ARMED) != 0
+                    && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;
+            link.leaveMemory();
+            if (armed) {
+                link.ring();
+            }
+        }
+    }
 }

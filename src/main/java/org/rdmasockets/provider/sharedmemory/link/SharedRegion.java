@@ -1,18 +1,59 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Memory of this process that peers can be given access to: a sealed memfd of its own, mapped over a range of addresses
  * that is never unmapped. After {@link #close} there is harmless private memory at the range, and later another region.
+ *
+ * <p>The descriptor stays open as long as the region, because further peers may need it.
  */
-public interface SharedRegion extends AutoCloseable {
+public final class SharedRegion implements AutoCloseable {
+    private final SealedMemory descriptor;
+    private final RegionMemory memory;
+    /** Links that know this region, and its key there; null once this is closed; guarded by this. */
+    private Map<Link, Integer> links = new HashMap<>();
+
+    private SharedRegion(SealedMemory descriptor, RegionMemory memory) {
+        this.descriptor = descriptor;
+        this.memory = memory;
+    }
+
     /**
-     * The memory, of exactly as many bytes as were asked for, zeroed, aligned to a page.
+     * Allocates memory.
+     *
+     * @param bytes at least 1
+     * @return zeroed memory, which takes up room only where it is touched
+     * @throws VerbsException {@code ENOMEM}, {@code EMFILE} and the like
+     */
+    static SharedRegion allocate(long bytes) throws VerbsException {
+        if (bytes < 1 || bytes > Link.MOST_REGION_BYTES) {
+            throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
+        }
+        long total = RegionMemory.totalBytes(bytes);
+        SealedMemory descriptor = SealedMemory.create(total);
+        try {
+            RegionMemory memory = RegionMemory.in(SealedMemory.map(descriptor.descriptor(), total), bytes);
+            memory.validate();
+            return new SharedRegion(descriptor, memory);
+        } catch (VerbsException e) {
+            descriptor.close();
+            throw e;
+        }
+    }
+
+    /**
+     * The memory, of exactly as many bytes as were asked for, aligned to a page.
      *
      * @return a segment of the global scope
      */
-    MemorySegment segment();
+    public MemorySegment segment() {
+        return memory.data();
+    }
 
     /**
      * Begins an access: as long as it lasts, the memory is not given to anybody else. For copies by threads of this
@@ -20,10 +61,34 @@ public interface SharedRegion extends AutoCloseable {
      *
      * @return false if the region is closed; then {@link #leave} must not be called
      */
-    boolean tryEnter();
+    public boolean tryEnter() {
+        return memory.enter();
+    }
 
     /** Ends an access. */
-    void leave();
+    public void leave() {
+        memory.leave();
+    }
+
+    /** The descriptor, for a link that announces the region. */
+    SealedMemory descriptor() {
+        return descriptor;
+    }
+
+    /** Notes that a link knows this region; false if this is closed. */
+    synchronized boolean attach(Link link, int remoteKey) {
+        if (links != null) {
+            links.put(link, remoteKey);
+        }
+        return links != null;
+    }
+
+    /** Forgets a link that is dead. */
+    synchronized void detach(Link link) {
+        if (links != null) {
+            links.remove(link);
+        }
+    }
 
     /**
      * Revokes the memory: peers are told, their accesses are refused from now on, and one in progress ends in memory
@@ -31,5 +96,18 @@ public interface SharedRegion extends AutoCloseable {
      * idempotent.
      */
     @Override
-    void close();
+    public void close() {
+        Map<Link, Integer> told;
+        synchronized (this) {
+            if (links == null) {
+                return;
+            }
+            told = links;
+            links = null;
+        }
+        memory.invalidate();
+        told.forEach(Link::retract);
+        memory.close();
+        descriptor.close();
+    }
 }

@@ -1,0 +1,171 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The regions that this side announced on a link, and packets about them that the socket had no room for. While there
+ * are such packets, the ring is held up, so that no entry overtakes the announcement of the memory it talks about.
+ */
+final class AnnouncedRegions {
+    private static final int AGAIN = Errno.EAGAIN.number();
+
+    /** A packet about a region that has to wait; to announce, it has entered the descriptor. */
+    private record Waiting(int type, int key, SharedRegion region, long accessBits) {
+    }
+
+    private final Link link;
+    private final PacketSocket socket;
+    private final ReentrantLock lock = new ReentrantLock();
+    /** What is announced, by key; null once the link is dead; guarded by lock. */
+    private Map<Integer, SharedRegion> regions = new HashMap<>();
+    /** Their sizes in bytes; guarded by lock. */
+    private long bytes;
+    /** Packets to be sent first; guarded by lock. */
+    private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
+    /** Made when it is needed; guarded by lock. */
+    private PacketBuffer buffer;
+    /** Whether {@link #waiting} has something; changed under lock, read by producers. */
+    private volatile boolean heldUp;
+
+    /** Sends on a socket that the link owns. */
+    AnnouncedRegions(Link link, PacketSocket socket) {
+        this.link = link;
+        this.socket = socket;
+    }
+
+    /** Whether the ring has to wait. */
+    boolean isHeldUp() {
+        return heldUp;
+    }
+
+    /** See {@link Link#announce}. */
+    void announce(SharedRegion region, int remoteKey, long accessBits) throws VerbsException {
+        lock.lock();
+        try {
+            if (regions == null) {
+                throw new VerbsException("announce", Errno.ECONNRESET, "the link is dead: " + link.failure());
+            }
+            SharedRegion known = regions.get(remoteKey);
+            if (known == region) {
+                return;
+            }
+            long length = region.segment().byteSize();
+            if (known != null || regions.size() >= Link.MOST_REGIONS || bytes + length > Link.MOST_REGION_BYTES) {
+                throw new VerbsException("announce", known != null ? Errno.EINVAL.number() : Errno.ENOSPC.number(),
+                        "key=" + remoteKey + ", regions=" + regions.size() + ", bytes=" + bytes,
+                        known != null ? "the key names another region" : "register fewer regions, or smaller ones");
+            }
+            if (!region.descriptor().enter()) {
+                throw closed(remoteKey);
+            }
+            regions.put(remoteKey, region);
+            bytes += length;
+            send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits));
+            if (!region.attach(link, remoteKey)) {
+                retract(remoteKey);
+                throw closed(remoteKey);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static VerbsException closed(int remoteKey) {
+        return new VerbsException("announce", Errno.ESHUTDOWN, "key=" + remoteKey + ", the region is closed");
+    }
+
+    /** Tells the peer that a region is gone. */
+    void retract(int remoteKey) {
+        lock.lock();
+        try {
+            SharedRegion region = regions == null ? null : regions.remove(remoteKey);
+            if (region != null) {
+                bytes -= region.segment().byteSize();
+                send(new Waiting(Frame.RETRACT, remoteKey, region, 0));
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends a packet, after those that wait; the lock is held. */
+    private void send(Waiting packet) {
+        waiting.add(packet);
+        if (waiting.size() == 1) {
+            flush();
+        }
+        if (!waiting.isEmpty() && !heldUp) {
+            heldUp = true;
+            link.watchForRoom();
+        }
+    }
+
+    /**
+     * Sends what waits, as far as there is room.
+     *
+     * @return false if something waits still
+     */
+    boolean flush() {
+        lock.lock();
+        try {
+            while (!waiting.isEmpty()) {
+                int error = write(waiting.peek());
+                if (error == AGAIN) {
+                    return false;
+                }
+                settle(waiting.poll());
+                if (error != 0) {
+                    // A dead peer shows itself; the rest would end in a link that misses an announcement.
+                    link.fail("the link's socket refuses a packet: " + Errno.of(error) + " (" + error + ")");
+                }
+            }
+            heldUp = false;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private int write(Waiting packet) {
+        if (buffer == null) {
+            buffer = new PacketBuffer();
+        }
+        if (packet.type() == Frame.RETRACT) {
+            Frame.write(buffer, Frame.RETRACT, packet.key(), 0, 0, 0);
+            return socket.send(buffer, Frame.BYTES, -1);
+        }
+        Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address(),
+                packet.region().segment().byteSize(), packet.accessBits());
+        return socket.send(buffer, Frame.BYTES, packet.region().descriptor().descriptor());
+    }
+
+    /** Lets go of what a packet that was sent, or never will be, held. */
+    private static void settle(Waiting packet) {
+        if (packet.type() == Frame.ANNOUNCE) {
+            packet.region().descriptor().leave();
+        }
+    }
+
+    /** Forgets everything: the link is dead. */
+    void clear() {
+        lock.lock();
+        try {
+            if (regions != null) {
+                regions.values().forEach(region -> region.detach(link));
+                regions = null;
+                waiting.forEach(AnnouncedRegions::settle);
+                waiting.clear();
+                heldUp = false;
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import org.rdmasockets.provider.sharedmemory.os.Mapping;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
+final class Arrival implements Source {
+    private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+
+    private final LinkHub hub;
+    private final PacketSocket socket;
+    /** Set before the first call. */
+    private long sourceId;
+    /** Who it is, once it said hello. */
+    private long peerProcess;
+    private boolean greeted;
+
+    /** A connection that a listener accepted. */
+    Arrival(LinkHub hub, PacketSocket socket) {
+        this.hub = hub;
+        this.socket = socket;
+    }
+
+    /** Sets the hub's number of the socket. */
+    void begin(long newSourceId) {
+        sourceId = newSourceId;
+    }
+
+    @Override
+    public void ready(PacketBuffer buffer) {
+        int length = socket.receive(buffer);
+        if (length == -LinkHub.AGAIN) {
+            return;
+        }
+        try {
+            if (length <= 0) {
+                finish(); // it found that a link is there already, or died
+            } else if (!greeted && Frame.type(buffer) == Frame.HELLO) {
+                greet(buffer);
+            } else if (greeted && Frame.type(buffer) == Frame.SEGMENT) {
+                link(buffer);
+            } else {
+                drop("it sent a packet that has no meaning, of " + length + " bytes");
+            }
+        } finally {
+            buffer.closeDescriptor();
+        }
+    }
+
+    /** Says who we are, also to another version, so that it can tell its user. */
+    private void greet(PacketBuffer buffer) {
+        int version = Frame.number(buffer);
+        peerProcess = Frame.first(buffer);
+        greeted = true;
+        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.process(), 0, 0);
+        int error = socket.send(buffer, Frame.BYTES, -1);
+        if (error != 0 || version != Frame.VERSION) {
+            drop("it speaks version " + version + ", and the answer ended with error " + error);
+        }
+    }
+
+    private void link(PacketBuffer buffer) {
+        try {
+            Mapping mapping = SealedMemory.map(buffer.descriptor(), SegmentLayout.BYTES);
+            hub.arrived(this, new Link(hub, socket, mapping, 1, peerProcess), sourceId);
+        } catch (VerbsException e) {
+            drop(e.getMessage());
+        }
+    }
+
+    private void drop(String reason) {
+        LOG.debug("A process that connected was dropped: {}", reason);
+        finish();
+    }
+
+    @Override
+    public void finish() {
+        hub.dropped(this, sourceId);
+        socket.close();
+    }
+}

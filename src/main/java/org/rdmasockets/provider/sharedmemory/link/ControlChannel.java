@@ -1,0 +1,151 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. Read by the hub when the
+ * socket has something, and by whoever misses a region; nobody is called back from here.
+ */
+final class ControlChannel {
+    /** Most packets read at once, so that a peer that floods the socket does not hold up others. */
+    private static final int BATCH = 256;
+    /** More packets than fit into any socket: an announcement made before a key was told is among them. */
+    private static final int MOST_WAITING = 1 << 14;
+    private static final int AGAIN = Errno.EAGAIN.number();
+
+    private final Link link;
+    private final PacketSocket socket;
+    private final PeerRegions regions = new PeerRegions();
+    /** The receive lock, held while packets are read and {@link #regions} changes. */
+    private final ReentrantLock lock = new ReentrantLock();
+    /** Whether a doorbell was read that nobody answered yet; guarded by lock. */
+    private boolean rung;
+    /** Whether the socket came to its end, or the link is closed; guarded by lock. */
+    private boolean ended;
+
+    /** Reads a socket that the link owns. */
+    ControlChannel(Link link, PacketSocket socket) {
+        this.link = link;
+        this.socket = socket;
+    }
+
+    /** Finds a region that is known, or that an announcement which waits in the socket is about; or null. */
+    PeerRegion find(int remoteKey) {
+        PeerRegion region = regions.find(remoteKey);
+        if (region != null || !link.isOpen()) {
+            return region;
+        }
+        lock.lock();
+        try {
+            read(new PacketBuffer(), MOST_WAITING);
+            if (rung || ended) {
+                link.watchForRoom(); // there is room always, so the hub comes and looks
+            }
+        } finally {
+            lock.unlock();
+        }
+        return regions.find(remoteKey);
+    }
+
+    /**
+     * Reads what is there.
+     *
+     * @return false at the end of the stream
+     */
+    boolean receive(PacketBuffer buffer) {
+        lock.lock();
+        try {
+            read(buffer, BATCH);
+            return !ended;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether a doorbell came since the last call. */
+    boolean takeRung() {
+        lock.lock();
+        try {
+            boolean was = rung;
+            rung = false;
+            return was;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void read(PacketBuffer buffer, int limit) {
+        for (int i = 0; i < limit && !ended; i++) {
+            int length = socket.receive(buffer);
+            if (length == -AGAIN) {
+                return;
+            }
+            if (length <= 0 || !link.isOpen()) {
+                buffer.closeDescriptor();
+                ended = true;
+            } else if (Frame.isDoorbell(buffer)) {
+                rung = true;
+            } else {
+                obey(buffer);
+            }
+        }
+    }
+
+    private void obey(PacketBuffer buffer) {
+        try {
+            switch (Frame.type(buffer)) {
+                case Frame.ANNOUNCE -> map(buffer);
+                case Frame.RETRACT -> retract(Frame.number(buffer));
+                default -> link.fail(buffer.isMalformed()
+                        ? "a packet came without its descriptor, or with too many: raise ulimit -n if it is low"
+                        : "the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
+            }
+        } finally {
+            buffer.closeDescriptor();
+        }
+    }
+
+    private void map(PacketBuffer buffer) {
+        int key = Frame.number(buffer);
+        long address = Frame.first(buffer);
+        long length = Frame.second(buffer);
+        if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
+                || regions.open() >= Link.MOST_REGIONS || regions.find(key) != null) {
+            link.fail("the peer announced a region that is too much or has a key twice: lengthBytes=" + length
+                    + ", regions=" + regions.open() + ", key=" + key);
+            return;
+        }
+        try {
+            RegionMemory memory = RegionMemory.in(
+                    SealedMemory.map(buffer.descriptor(), RegionMemory.totalBytes(length)), length);
+            regions.add(new PeerRegion(memory, key, address, Frame.third(buffer)));
+        } catch (VerbsException e) {
+            link.fail("a region of the peer cannot be mapped: " + e.getMessage());
+        }
+    }
+
+    private void retract(int key) {
+        PeerRegion region = regions.find(key);
+        if (region == null) {
+            link.fail("the peer took back a region that it never announced: key=" + key);
+        } else {
+            regions.remove(region);
+        }
+    }
+
+    /** Forgets the peer's regions: the link is dead. */
+    void clear() {
+        lock.lock();
+        try {
+            ended = true;
+            regions.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+
+/**
+ * Packets of a link's socket, in the byte order of the host. A packet of one byte is a doorbell; all others are:
+ *
+ * <pre>
+ *  0  type          4  number
+ *  8  first        16  second       24  third
+ *
+ * type       number    first      second   third         descriptor
+ * HELLO      version   nonce                                          who dialled, to the listener
+ * WELCOME    version   nonce                                          the listener, to who dialled
+ * SEGMENT                                                link memory  who dialled; the link is up
+ * ANNOUNCE   key       address    length   access bits   region
+ * RETRACT    key
+ * </pre>
+ */
+final class Frame {
+    static final int HELLO = 1;
+    static final int WELCOME = 2;
+    static final int SEGMENT = 3;
+    static final int ANNOUNCE = 4;
+    static final int RETRACT = 5;
+    /** Version of the packets and of {@link SegmentLayout}. */
+    static final int VERSION = 1;
+    /** Length of every packet but a doorbell. */
+    static final int BYTES = 32;
+
+    private static final int NUMBER_OFFSET = 4;
+    private static final int FIRST_OFFSET = 8;
+    private static final int SECOND_OFFSET = 16;
+    private static final int THIRD_OFFSET = 24;
+
+    private Frame() {
+    }
+
+    /** Writes a packet. */
+    static void write(PacketBuffer buffer, int type, int number, long first, long second, long third) {
+        MemorySegment packet = buffer.packet();
+        packet.set(JAVA_INT, 0, type);
+        packet.set(JAVA_INT, NUMBER_OFFSET, number);
+        packet.set(JAVA_LONG, FIRST_OFFSET, first);
+        packet.set(JAVA_LONG, SECOND_OFFSET, second);
+        packet.set(JAVA_LONG, THIRD_OFFSET, third);
+    }
+
+    /** Whether the packet received is a doorbell. */
+    static boolean isDoorbell(PacketBuffer buffer) {
+        return buffer.length() == 1 && !buffer.isMalformed() && buffer.descriptor() < 0;
+    }
+
+    /** The type of the packet received, 0 if it is none of ours; a descriptor comes with exactly the right types. */
+    static int type(PacketBuffer buffer) {
+        if (buffer.length() != BYTES || buffer.isMalformed()) {
+            return 0;
+        }
+        int type = buffer.packet().get(JAVA_INT, 0);
+        boolean carries = type == SEGMENT || type == ANNOUNCE;
+        return carries == buffer.descriptor() >= 0 ? type : 0;
+    }
+
+    /** The number of the packet received. */
+    static int number(PacketBuffer buffer) {
+        return buffer.packet().get(JAVA_INT, NUMBER_OFFSET);
+    }
+
+    /** The first argument of the packet received. */
+    static long first(PacketBuffer buffer) {
+        return buffer.packet().get(JAVA_LONG, FIRST_OFFSET);
+    }
+
+    /** The second argument of the packet received. */
+    static long second(PacketBuffer buffer) {
+        return buffer.packet().get(JAVA_LONG, SECOND_OFFSET);
+    }
+
+    /** The third argument of the packet received. */
+    static long third(PacketBuffer buffer) {
+        return buffer.packet().get(JAVA_LONG, THIRD_OFFSET);
+    }
+}

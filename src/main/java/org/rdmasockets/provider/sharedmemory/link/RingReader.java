@@ -1,0 +1,120 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
+import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTES;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Takes entries out of the ring that the peer fills. Its own position is private; the peer's is a claim that is checked
+ * before it is used, and so is each entry's length, once it was copied out. The consumer lock of the link is held and
+ * its memory entered during every call.
+ */
+final class RingReader {
+    private static final int MASK = RING_BYTES - 1;
+    private static final int MAX_LENGTH = SegmentLayout.ENTRY_HEADER_BYTES + RingWriter.MAX_PAYLOAD_BYTES;
+
+    private final Link link;
+    private final MemorySegment memory;
+    private final long control;
+    private final long ring;
+    private final RingEntry entry;
+    /** Bytes ever consumed. */
+    private long head;
+    /** Bytes ever published, as last claimed by the peer and checked. */
+    private long tail;
+    /** Whether the peer broke the rules of the ring, so that it is never read again. */
+    private boolean broken;
+
+    /** Reads the ring of a direction, from its beginning. */
+    RingReader(Link link, MemorySegment memory, int direction) {
+        this.link = link;
+        this.memory = memory;
+        control = SegmentLayout.control(direction);
+        ring = SegmentLayout.ring(direction);
+        entry = new RingEntry(memory);
+    }
+
+    /**
+     * Hands entries to the handler.
+     *
+     * @return how many, padding included, so that a peer that publishes nothing else does not hold a reader
+     */
+    int read(int limit) {
+        int taken = 0;
+        while (taken < limit && (head != tail || lookForMore()) && takeOne()) {
+            taken++;
+        }
+        return taken;
+    }
+
+    /** Whether the peer published more. Its release store of the tail pairs with this acquire. */
+    private boolean lookForMore() {
+        if (broken) {
+            return false;
+        }
+        long claimed = (long) LONG.getAcquire(memory, control + SegmentLayout.TAIL);
+        long available = claimed - head;
+        if (available < 0 || available > RING_BYTES || available % SegmentLayout.ENTRY_ALIGNMENT != 0) {
+            return fail("the peer claims to have published " + available + " bytes into the ring");
+        }
+        tail = claimed;
+        return available != 0;
+    }
+
+    /** Takes the entry at the head; false if it is malformed. */
+    private boolean takeOne() {
+        int position = (int) head & MASK;
+        long lengthAndKind = (long) LONG.getOpaque(memory, ring + position);
+        int length = (int) lengthAndKind;
+        int kindAndFlags = (int) (lengthAndKind >>> 32);
+        boolean padding = (kindAndFlags & 0xFFFF) == SegmentLayout.PADDING;
+        int longest = padding ? RING_BYTES : MAX_LENGTH;
+        if (length < SegmentLayout.ENTRY_HEADER_BYTES || length > longest
+                || SegmentLayout.aligned(length) > Math.min(tail - head, RING_BYTES - position)) {
+            return fail("the peer published an entry of " + length + " bytes");
+        }
+        if (!padding) {
+            entry.load(ring + position, length, kindAndFlags);
+            try {
+                link.handler().onEntry(link, entry);
+            } finally {
+                advance(SegmentLayout.aligned(length));
+            }
+        } else {
+            advance(SegmentLayout.aligned(length));
+        }
+        return true;
+    }
+
+    /** Gives the room back; the peer's acquire of the head pairs with this release. */
+    private void advance(int bytes) {
+        head += bytes;
+        LONG.setRelease(memory, control + SegmentLayout.HEAD, head);
+    }
+
+    /**
+     * Whether the producer has to be rung because there is room again. The fence is between our head and its word; in
+     * {@link RingWriter#begin} there is one between its word and our head.
+     */
+    boolean takeBlocked() {
+        VarHandle.fullFence();
+        return (int) INT.getOpaque(memory, control + SegmentLayout.BLOCKED) != 0
+                && (int) INT.getAndSet(memory, control + SegmentLayout.BLOCKED, 0) != 0;
+    }
+
+    /** Asks the producer to ring at its next entry; see {@link RingWriter#notifyPeer} for the other fence. */
+    void arm() {
+        INT.setVolatile(memory, control + SegmentLayout.ARMED, 1);
+        VarHandle.fullFence();
+    }
+
+    private boolean fail(String reason) {
+        broken = true;
+        tail = head;
+        link.fail(reason);
+        return false;
+    }
+}

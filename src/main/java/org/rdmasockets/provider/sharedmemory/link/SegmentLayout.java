@@ -1,0 +1,83 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.invoke.VarHandle;
+
+/**
+ * The memory of a link. Side 0 is who dialled; direction 0 goes from side 0 to side 1. Everything in it may have been
+ * written by a hostile peer. Words that different sides write are 256 bytes apart, because processors fetch lines in
+ * pairs.
+ *
+ * <pre>
+ * 0          control page of direction 0     +0    tail: bytes ever published; written by the producer
+ *                                            +256  head: bytes ever consumed; written by the consumer
+ *                                            +512  armed: 1 if the consumer wants to be rung at the next entry
+ *                                            +768  blocked: 1 if the producer wants to be rung when there is room
+ * 4,096      control page of direction 1
+ * 8,192      slots of side 0, 64 bytes each  +0    count of receives posted; written by the slot's side
+ *                                            +4    starving: 1 if the other side wants to be rung at the next one
+ * + 1 MiB    slots of side 1
+ * + 1 MiB    ring of direction 0, 256 KiB
+ * + 256 KiB  ring of direction 1, 256 KiB
+ *
+ * entry, aligned to 64 bytes, never wrapping around the end of the ring:
+ *  0  length of header and payload   4  kind, 16 bits   6  flags, 16 bits   8  slot   12  value
+ * 16  first                         24  second         32  payload
+ * </pre>
+ */
+final class SegmentLayout {
+    static final int TAIL = 0;
+    static final int HEAD = 256;
+    static final int ARMED = 512;
+    static final int BLOCKED = 768;
+
+    static final int SLOT_BYTES = 64;
+    static final int SLOT_COUNT = 0;
+    static final int SLOT_STARVING = 4;
+
+    static final int RING_BYTES = 256 << 10;
+    static final int ENTRY_ALIGNMENT = 64;
+    static final int ENTRY_HEADER_BYTES = 32;
+    static final int ENTRY_TARGET = 8;
+    static final int ENTRY_FIRST = 16;
+    static final int ENTRY_SECOND = 24;
+    /** The kind of an entry without meaning that fills the rest of the ring; users have 0 to 255. */
+    static final int PADDING = 0xFFFF;
+
+    private static final int CONTROL_BYTES = 4096;
+    private static final long SLOTS = 2 * CONTROL_BYTES;
+    private static final long SLOTS_BYTES = (long) LinkSlot.MOST * SLOT_BYTES;
+    private static final long RINGS = SLOTS + 2 * SLOTS_BYTES;
+    /** Size of the whole, a multiple of the page size. */
+    static final long BYTES = RINGS + 2 * RING_BYTES;
+
+    /** Access to an aligned long, by segment and offset. */
+    static final VarHandle LONG = JAVA_LONG.varHandle();
+    /** Access to an aligned int, by segment and offset. */
+    static final VarHandle INT = JAVA_INT.varHandle();
+
+    private SegmentLayout() {
+    }
+
+    /** Where the control page of a direction begins. */
+    static long control(int direction) {
+        return (long) direction * CONTROL_BYTES;
+    }
+
+    /** Where a slot of a side begins. */
+    static long slot(int side, int index) {
+        return SLOTS + side * SLOTS_BYTES + (long) index * SLOT_BYTES;
+    }
+
+    /** Where the ring of a direction begins. */
+    static long ring(int direction) {
+        return RINGS + (long) direction * RING_BYTES;
+    }
+
+    /** The length of an entry in the ring. */
+    static int aligned(int lengthBytes) {
+        return lengthBytes + ENTRY_ALIGNMENT - 1 & -ENTRY_ALIGNMENT;
+    }
+}

@@ -1,0 +1,85 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Something native that is freed when it is closed and nobody uses it any more. Any thread may call. Neither entering
+ * nor leaving waits, allocates or takes a lock.
+ */
+public abstract class Guard implements AutoCloseable {
+    private static final VarHandle USERS;
+    /** The sign bit of {@link #users}. */
+    private static final int CLOSED = Integer.MIN_VALUE;
+
+    static {
+        try {
+            USERS = MethodHandles.lookup().findVarHandle(Guard.class, "users", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** How many are inside, plus {@link #CLOSED}; changed through {@link #USERS} only. */
+    @SuppressWarnings("unused")
+    private volatile int users;
+
+    /** Open, with nobody inside. */
+    protected Guard() {
+    }
+
+    /** Frees what is guarded. Called once, by the last to leave or by the thread that closes. Must not throw. */
+    protected abstract void free();
+
+    /**
+     * Begins a use.
+     *
+     * @return false if this is closed; then {@link #leave} must not be called
+     */
+    public final boolean enter() {
+        int now = (int) USERS.getVolatile(this);
+        while (now >= 0) {
+            int seen = (int) USERS.compareAndExchange(this, now, now + 1);
+            if (seen == now) {
+                return true;
+            }
+            now = seen;
+        }
+        return false;
+    }
+
+    /** Ends a use. */
+    public final void leave() {
+        if ((int) USERS.getAndAdd(this, -1) == CLOSED + 1) {
+            free();
+        }
+    }
+
+    /**
+     * Whether this was closed.
+     *
+     * @return true as soon as {@link #close} was called
+     */
+    public final boolean isClosed() {
+        return (int) USERS.getVolatile(this) < 0;
+    }
+
+    /**
+     * Refuses new uses.
+     *
+     * @return true for the first caller
+     */
+    protected final boolean shut() {
+        int before = (int) USERS.getAndBitwiseOr(this, CLOSED);
+        if (before == 0) {
+            free();
+        }
+        return before >= 0;
+    }
+
+    /** Refuses new uses, and frees as soon as the last one ends. Never waits; idempotent. */
+    @Override
+    public void close() {
+        shut();
+    }
+}

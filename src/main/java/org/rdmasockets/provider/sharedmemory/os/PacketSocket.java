@@ -1,0 +1,209 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A Unix domain socket of type {@code SOCK_SEQPACKET}: packets in order, descriptors with them, and the end of the
+ * stream when the peer's process ends, however it ends. Never waits; closed on exec. Names are in the abstract name
+ * space of the network namespace: no file, and free again as soon as the process is gone.
+ */
+public final class PacketSocket extends Guard {
+    private static final int TYPE = Posix.SOCK_SEQPACKET | Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC;
+    /** Longest name: {@code sun_path} without the zero byte that makes it abstract. */
+    private static final int MAX_NAME_BYTES = 107;
+    /** Where {@code sun_path} begins in {@code struct sockaddr_un}. */
+    private static final int PATH_OFFSET = 2;
+    private static final int EINTR = Errno.EINTR.number();
+
+    /** Who the peer was when it connected or began to listen ({@code struct ucred}), as this process sees it. */
+    public record Peer(int process, int user) {
+    }
+
+    private final int descriptor;
+
+    private PacketSocket(long descriptor) {
+        this.descriptor = (int) descriptor;
+    }
+
+    /**
+     * A socket that is neither named nor connected.
+     *
+     * @return an open socket
+     * @throws VerbsException if there are too many descriptors
+     */
+    public static PacketSocket unnamed() throws VerbsException {
+        return new PacketSocket(Posix.SOCKET.check("", Posix.AF_UNIX, TYPE, 0));
+    }
+
+    /**
+     * Listens under a name.
+     *
+     * @param name at most 107 bytes
+     * @param backlog most connections waiting
+     * @return a listening socket
+     * @throws VerbsException {@code EADDRINUSE} if the name is taken
+     */
+    public static PacketSocket listen(String name, int backlog) throws VerbsException {
+        return named(name, (socket, address, bytes) -> {
+            Posix.BIND.check("name=" + name, socket.descriptor, address, bytes);
+            Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
+        });
+    }
+
+    /**
+     * Connects to a name, without waiting: a listener's kernel accepts at once or refuses.
+     *
+     * @param name at most 107 bytes
+     * @return a connected socket
+     * @throws VerbsException {@code ECONNREFUSED} if nobody listens there, {@code EAGAIN} if the backlog is full
+     */
+    public static PacketSocket connect(String name) throws VerbsException {
+        return named(name, (socket, address, bytes) ->
+                Posix.CONNECT.check("name=" + name, socket.descriptor, address, bytes));
+    }
+
+    /** What to do with the address of a name. */
+    private interface AddressUse {
+        void apply(PacketSocket socket, long address, int bytes) throws VerbsException;
+    }
+
+    private static PacketSocket named(String name, AddressUse use) throws VerbsException {
+        byte[] path = name.getBytes(StandardCharsets.UTF_8);
+        Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
+        PacketSocket socket = unnamed();
+        try (Arena arena = Arena.ofConfined()) {
+            int bytes = PATH_OFFSET + 1 + path.length;
+            MemorySegment address = arena.allocate(bytes, Short.BYTES);
+            address.set(JAVA_SHORT, 0, (short) Posix.AF_UNIX);
+            MemorySegment.copy(path, 0, address, JAVA_BYTE, PATH_OFFSET + 1,
+                    path.length);
+            use.apply(socket, address.address(), bytes);
+            return socket;
+        } catch (VerbsException e) {
+            socket.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Takes a connection that waits.
+     *
+     * @return a connected socket, or null if none waits or it has gone again
+     * @throws VerbsException if this process has too many descriptors; the connection goes on waiting
+     */
+    public PacketSocket accept() throws VerbsException {
+        long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            return new PacketSocket(accepted);
+        }
+        return switch (Errno.of((int) accepted)) {
+            case EAGAIN, ECONNABORTED, EINTR -> null;
+            default -> throw Posix.ACCEPT4.failure(-accepted, "");
+        };
+    }
+
+    /**
+     * Asks the kernel who the peer is ({@code SO_PEERCRED}).
+     *
+     * @return process and user
+     * @throws VerbsException if there is no peer
+     */
+    public Peer peer() throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment answer = arena.allocate(JAVA_INT, 4);
+            MemorySegment length = answer.asSlice(12);
+            length.set(JAVA_INT, 0, 12);
+            Posix.GETSOCKOPT.check("option=SO_PEERCRED", descriptor, Posix.SOL_SOCKET, Posix.SO_PEERCRED,
+                    answer.address(), length.address());
+            return new Peer(answer.get(JAVA_INT, 0), answer.get(JAVA_INT, 4));
+        }
+    }
+
+    /**
+     * The user of this process, to compare with {@link Peer#user}.
+     *
+     * @return the effective user number
+     */
+    public static int ownUser() {
+        return (int) Posix.GETEUID.call();
+    }
+
+    /**
+     * Sends a packet.
+     *
+     * @param buffer holds the packet
+     * @param bytes its length, 1 to {@link PacketBuffer#MAX_PACKET_BYTES}
+     * @param attached a descriptor to send with it, or -1
+     * @return 0, or a positive errno: {@code EAGAIN} if there is no room now, {@code EPIPE} if the peer has gone
+     */
+    public int send(PacketBuffer buffer, int bytes, int attached) {
+        if (!enter()) {
+            return Errno.EPIPE.number();
+        }
+        try {
+            int error = buffer.send(descriptor, bytes, attached);
+            while (error == -EINTR) {
+                error = buffer.send(descriptor, bytes, attached);
+            }
+            return -error;
+        } finally {
+            leave();
+        }
+    }
+
+    /** Sends a packet of one byte if there is room; if there is none, the peer has something to read anyway. */
+    public void ring() {
+        if (enter()) {
+            Posix.sendByte(descriptor);
+            leave();
+        }
+    }
+
+    /**
+     * Receives a packet.
+     *
+     * @param buffer gets the packet
+     * @return its length; 0 if the peer has gone or this is shut down; a negated errno, {@code EAGAIN} for nothing now
+     */
+    public int receive(PacketBuffer buffer) {
+        if (!enter()) {
+            return 0;
+        }
+        try {
+            int length = buffer.receive(descriptor);
+            while (length == -EINTR) {
+                length = buffer.receive(descriptor);
+            }
+            return length;
+        } finally {
+            leave();
+        }
+    }
+
+    /** Ends the stream both ways; a poller that watches the socket reports it. Harmless when closed. */
+    public void shutdown() {
+        if (enter()) {
+            Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR);
+            leave();
+        }
+    }
+
+    /** The number of the descriptor, while this is open. */
+    int descriptor() {
+        return descriptor;
+    }
+
+    @Override
+    protected void free() {
+        Posix.CLOSE.call(descriptor);
+    }
+}

@@ -1,0 +1,226 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout.PathElement;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Whoever comes here
+ * has asked {@link Availability} first, because initialisation fails where native access is denied.
+ *
+ * <p>Calls that happen while data flows or a thread waits are made here exactly; the rest are {@link NativeFunction}s.
+ */
+@SuppressWarnings("restricted")
+final class Posix {
+    static final int AF_UNIX = 1;
+    static final int SOCK_SEQPACKET = 5;
+    static final int SOCK_NONBLOCK = 0x800;
+    static final int SOCK_CLOEXEC = 0x80000;
+    static final int SOL_SOCKET = 1;
+    static final int SCM_RIGHTS = 1;
+    static final int SO_PEERCRED = 17;
+    static final int SHUT_RDWR = 2;
+    static final int MSG_CTRUNC = 0x8;
+    static final int MSG_TRUNC = 0x20;
+    static final int MSG_DONTWAIT = 0x40;
+    static final int MSG_NOSIGNAL = 0x4000;
+    static final int MSG_CMSG_CLOEXEC = 0x40000000;
+    static final int MFD_CLOEXEC = 0x1;
+    static final int MFD_ALLOW_SEALING = 0x2;
+    static final int MFD_NOEXEC_SEAL = 0x8;
+    static final int F_ADD_SEALS = 1033;
+    static final int F_GET_SEALS = 1034;
+    static final int F_SEAL_SEAL = 0x1;
+    static final int F_SEAL_SHRINK = 0x2;
+    static final int F_SEAL_GROW = 0x4;
+    static final int SEEK_END = 2;
+    static final long TMPFS_MAGIC = 0x01021994;
+    static final int PROT_READ_WRITE = 0x3;
+    static final int MAP_SHARED = 0x1;
+    static final int MAP_PRIVATE = 0x2;
+    static final int MAP_FIXED = 0x10;
+    static final int MAP_ANONYMOUS = 0x20;
+    static final int MAP_NORESERVE = 0x4000;
+    static final int EFD_NONBLOCK = 0x800;
+    static final int EFD_CLOEXEC = 0x80000;
+    static final int EPOLL_CLOEXEC = 0x80000;
+    static final int EPOLL_CTL_ADD = 1;
+    static final int EPOLL_CTL_DEL = 2;
+    static final int EPOLL_CTL_MOD = 3;
+    static final short POLLIN = 1;
+
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO = CAPTURED.varHandle(PathElement.groupElement("errno"));
+    /** Size of the memory that a call with captured errno needs, in bytes. */
+    static final long CAPTURED_BYTES = CAPTURED.byteSize();
+
+    static final NativeFunction MEMFD_CREATE = NativeFunction.returningInt("memfd_create", JAVA_LONG, JAVA_INT);
+    static final NativeFunction FTRUNCATE = NativeFunction.returningInt("ftruncate", JAVA_INT, JAVA_LONG);
+    static final NativeFunction FCNTL = NativeFunction.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT);
+    static final NativeFunction LSEEK = NativeFunction.returningLong("lseek", JAVA_INT, JAVA_LONG, JAVA_INT);
+    static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs", JAVA_INT, JAVA_LONG);
+    static final NativeFunction MMAP = NativeFunction.returningLong("mmap", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT,
+            JAVA_INT, JAVA_LONG);
+    static final NativeFunction CLOSE = NativeFunction.returningInt("close", JAVA_INT);
+    static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
+    static final NativeFunction SOCKET = NativeFunction.returningInt("socket", JAVA_INT, JAVA_INT, JAVA_INT);
+    static final NativeFunction BIND = NativeFunction.returningInt("bind", JAVA_INT, JAVA_LONG, JAVA_INT);
+    static final NativeFunction LISTEN = NativeFunction.returningInt("listen", JAVA_INT, JAVA_INT);
+    static final NativeFunction CONNECT = NativeFunction.returningInt("connect", JAVA_INT, JAVA_LONG, JAVA_INT);
+    static final NativeFunction ACCEPT4 = NativeFunction.returningInt("accept4", JAVA_INT, JAVA_LONG, JAVA_LONG,
+            JAVA_INT);
+    static final NativeFunction SHUTDOWN = NativeFunction.returningInt("shutdown", JAVA_INT, JAVA_INT);
+    static final NativeFunction GETSOCKOPT = NativeFunction.returningInt("getsockopt", JAVA_INT, JAVA_INT, JAVA_INT,
+            JAVA_LONG, JAVA_LONG);
+    static final NativeFunction SENDMSG = NativeFunction.returningLong("sendmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
+    static final NativeFunction EVENTFD = NativeFunction.returningInt("eventfd", JAVA_INT, JAVA_INT);
+    static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1", JAVA_INT);
+    static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl", JAVA_INT, JAVA_INT, JAVA_INT,
+            JAVA_LONG);
+    /** For the names in messages only: {@link #poll} and the others below make the calls. */
+    static final NativeFunction POLL = NativeFunction.returningInt("poll", JAVA_LONG, JAVA_LONG, JAVA_INT);
+    static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait", JAVA_INT, JAVA_LONG, JAVA_INT,
+            JAVA_INT);
+    static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
+
+    private static final MethodHandle POLL_EXACT = link("poll",
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), captureErrno());
+    private static final MethodHandle EPOLL_WAIT_EXACT = link("epoll_wait",
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), captureErrno());
+    private static final MethodHandle RECVMSG_EXACT = link("recvmsg",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), captureErrno());
+    private static final MethodHandle SEND_EXACT = link("send",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle READ_EXACT = link("read",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle WRITE_EXACT = link("write",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
+
+    /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
+    private static final MemorySegment ONE = allocateForEver(Long.BYTES);
+
+    static {
+        ONE.set(JAVA_LONG, 0, 1);
+    }
+
+    private Posix() {
+    }
+
+    /** Memory for the life of the process. */
+    private static MemorySegment allocateForEver(long bytes) {
+        return Arena.global().allocate(bytes, Long.BYTES);
+    }
+
+    /** The option that captures errno. */
+    static Linker.Option captureErrno() {
+        return Linker.Option.captureCallState("errno");
+    }
+
+    /**
+     * Links a function of the C library.
+     *
+     * @param name its name
+     * @param descriptor what it takes and returns
+     * @param options as of the linker
+     * @return the handle
+     */
+    static MethodHandle link(String name, FunctionDescriptor descriptor, Linker.Option... options) {
+        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), descriptor, options);
+    }
+
+    /**
+     * What a call captured.
+     *
+     * @param captured the memory given to the call
+     * @return positive errno
+     */
+    static int capturedErrno(MemorySegment captured) {
+        return (int) ERRNO.get(captured, 0L);
+    }
+
+    /** Memory without an owner at an address that stays mapped for ever. */
+    static MemorySegment memoryAt(long address, long bytes) {
+        return MemorySegment.ofAddress(address).reinterpret(bytes);
+    }
+
+    /** {@code poll}: how many descriptors are ready, or a negated errno. */
+    static int poll(MemorySegment captured, long descriptors, int count, int timeoutMillis) {
+        try {
+            int ready = (int) POLL_EXACT.invokeExact(captured, descriptors, (long) count, timeoutMillis);
+            return ready >= 0 ? ready : -capturedErrno(captured);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** {@code epoll_wait} without waiting: how many events were written, or a negated errno. */
+    static int epollNow(MemorySegment captured, int descriptor, long events, int capacity) {
+        try {
+            int ready = (int) EPOLL_WAIT_EXACT.invokeExact(captured, descriptor, events, capacity, 0);
+            return ready >= 0 ? ready : -capturedErrno(captured);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
+    static int receiveMessage(MemorySegment captured, int descriptor, long message) {
+        try {
+            long length = (long) RECVMSG_EXACT.invokeExact(captured, descriptor, message,
+                    MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+            return length >= 0 ? (int) length : -capturedErrno(captured);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
+    static void sendByte(int descriptor) {
+        try {
+            long ignored = (long) SEND_EXACT.invokeExact(descriptor, ONE.address(), 1L, MSG_DONTWAIT | MSG_NOSIGNAL);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
+    static void readCounter(int descriptor, MemorySegment into) {
+        try {
+            long ignored = (long) READ_EXACT.invokeExact(descriptor, into.address(), (long) Long.BYTES);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
+    static void writeCounter(int descriptor) {
+        try {
+            long ignored = (long) WRITE_EXACT.invokeExact(descriptor, ONE.address(), (long) Long.BYTES);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /**
+     * What a handle threw that cannot throw anything of its own.
+     *
+     * @param thrown what was thrown
+     * @return never; errors and runtime exceptions are thrown as they are
+     */
+    static AssertionError unexpected(Throwable thrown) {
+        switch (thrown) {
+            case Error e -> throw e;
+            case RuntimeException e -> throw e;
+            default -> throw new AssertionError("a native call throws nothing", thrown);
+        }
+    }
+}

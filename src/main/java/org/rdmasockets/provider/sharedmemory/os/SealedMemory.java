@@ -1,0 +1,122 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The descriptor of a {@code memfd} whose size can never change: sealed against shrinking, growing and other seals. So
+ * no access to its mappings can fault, whatever another process does with it; without the seals a truncated file kills
+ * the JVM. It has no name, and nothing is left of it when the last process that has it is gone.
+ */
+public final class SealedMemory extends Guard {
+    private static final long PAGE_BYTES = 4096;
+    private static final String NAME = "rdma-sockets";
+    private static final int SEALS = Posix.F_SEAL_SHRINK | Posix.F_SEAL_GROW | Posix.F_SEAL_SEAL;
+    private static final int FLAGS = Posix.MFD_CLOEXEC | Posix.MFD_ALLOW_SEALING;
+    /** {@code sizeof(struct statfs)} and its first member {@code f_type}, a long on both architectures. */
+    private static final long STATFS_BYTES = 120;
+
+    private final int descriptor;
+
+    private SealedMemory(int descriptor) {
+        this.descriptor = descriptor;
+    }
+
+    /**
+     * Rounds up to whole pages.
+     *
+     * @param bytes a size
+     * @return a multiple of 4,096
+     */
+    public static long wholePages(long bytes) {
+        return bytes + PAGE_BYTES - 1 & -PAGE_BYTES;
+    }
+
+    /**
+     * Makes zeroed memory, which takes up room only where it is touched.
+     *
+     * @param bytes its size, a multiple of the page size
+     * @return the descriptor
+     * @throws VerbsException if the kernel refuses
+     */
+    public static SealedMemory create(long bytes) throws VerbsException {
+        SealedMemory memory = new SealedMemory(createDescriptor());
+        try {
+            Posix.FTRUNCATE.check("lengthBytes=" + bytes, memory.descriptor, bytes);
+            Posix.FCNTL.check("command=F_ADD_SEALS", memory.descriptor, Posix.F_ADD_SEALS, SEALS);
+            return memory;
+        } catch (VerbsException e) {
+            memory.close();
+            throw e;
+        }
+    }
+
+    /** Asks for memory that can never be executed; kernels before 6.3 do not know that flag. */
+    private static int createDescriptor() throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            long name = arena.allocateFrom(NAME).address();
+            long descriptor = Posix.MEMFD_CREATE.call(name, FLAGS | Posix.MFD_NOEXEC_SEAL);
+            if (descriptor == -Errno.EINVAL.number()) {
+                descriptor = Posix.MEMFD_CREATE.call(name, FLAGS);
+            }
+            if (descriptor < 0) {
+                throw Posix.MEMFD_CREATE.failure(-descriptor, "");
+            }
+            return (int) descriptor;
+        }
+    }
+
+    /**
+     * Maps a descriptor that came from a peer, after checking that it is what {@link #create} makes. The order matters:
+     * only memory answers the question for seals, so nothing that could wait is asked of another kind of file.
+     *
+     * @param descriptor any descriptor; stays the caller's
+     * @param bytes the size it must have, a multiple of the page size
+     * @return the mapping
+     * @throws VerbsException {@code EPROTO} if it is something else; another errno if this process lacks something
+     */
+    public static Mapping map(int descriptor, long bytes) throws VerbsException {
+        long seals = Posix.FCNTL.call(descriptor, Posix.F_GET_SEALS, 0);
+        if (seals < 0 || (seals & SEALS) != SEALS) {
+            throw violation("the descriptor is not memory sealed against resizing");
+        }
+        // Pages of hugetlbfs can run out at a touch, which is a SIGBUS.
+        if (fileSystemType(descriptor) != Posix.TMPFS_MAGIC) {
+            throw violation("the descriptor is not ordinary memory");
+        }
+        long size = Posix.LSEEK.call(descriptor, 0L, Posix.SEEK_END);
+        if (size != bytes) {
+            throw violation("the memory has " + size + " bytes instead of " + bytes);
+        }
+        return new Mapping(AddressRanges.map(descriptor, bytes), bytes);
+    }
+
+    private static VerbsException violation(String reason) {
+        return new VerbsException("mmap", Errno.EPROTO, reason);
+    }
+
+    private static long fileSystemType(int descriptor) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment answer = arena.allocate(STATFS_BYTES, Long.BYTES);
+            Posix.FSTATFS.check("", descriptor, answer.address());
+            return answer.get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    /**
+     * The number of the descriptor, for as long as this is entered or known to be open.
+     *
+     * @return an open descriptor
+     */
+    public int descriptor() {
+        return descriptor;
+    }
+
+    @Override
+    protected void free() {
+        Posix.CLOSE.call(descriptor);
+    }
+}

@@ -1,0 +1,20 @@
+/**
+ * What links between processes need of Linux, as objects that cannot be misused: sealed memory, mappings, packet
+ * sockets, sets of sockets to wait for.
+ *
+ * <ul>
+ * <li>{@code Posix} is the choke point, with {@code NativeFunction} the only user of the {@code Linker}; every failure
+ *     names function, errno, arguments and remedy. {@code Availability} says why it cannot be used, before it is
+ *     touched.
+ * <li>{@code Guard} makes use after free impossible: who touches something native has entered it, and the last to leave
+ *     a closed one frees it. So neither a descriptor number nor an address range is ever used for its next owner.
+ * <li>{@code AddressRanges} never unmaps: what is freed becomes private memory, so that an access that comes too late
+ *     does no harm. {@code SealedMemory} is the only kind that is mapped: nothing another process does to it makes an
+ *     access fault.
+ * </ul>
+ *
+ * <p>Threads: any thread may enter anywhere. Only {@code WakeableWait.await} waits; no thread is started. The package
+ * knows nothing of links, and nothing of verbs but their exception. Source: the manual pages memfd_create(2), fcntl(2),
+ * mmap(2), unix(7), cmsg(3), epoll(7), eventfd(2).
+ */
+package org.rdmasockets.provider.sharedmemory.os;

@@ -1,0 +1,325 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Two hubs of one process, linked: to each other they are as two processes. */
+@SuppressWarnings("try")
+class LinkTest {
+    private static final byte[] NOTHING = {};
+    private static final Set<AccessFlag> WRITABLE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+
+    private Node.Pair pair;
+    private Recorder near;
+    private Recorder far;
+
+    @BeforeEach
+    void connect() throws Exception {
+        pair = Node.Pair.connect();
+        near = pair.nearEnd();
+        far = pair.farEnd();
+    }
+
+    @AfterEach
+    void disconnect() {
+        pair.close();
+    }
+
+    @Test
+    void anEntryArrivesAsItWasPublishedAtAPeerThatSleeps() throws InterruptedException {
+        byte[] payload = {1, 2, 3};
+        assertTrue(near.send(7, -5, Long.MIN_VALUE + 1, payload));
+        Recorder.Copy copy = far.next();
+        assertEquals(7, copy.kind());
+        assertEquals(0xABCD, copy.flags());
+        assertEquals(-5, copy.slot());
+        assertEquals(-7, copy.value());
+        assertEquals(Long.MIN_VALUE + 1, copy.first());
+        assertEquals(Long.MAX_VALUE - 1, copy.second());
+        assertArrayEquals(payload, copy.payload());
+    }
+
+    @Test
+    void entriesOfAllSizesArriveInOrderBothWays() throws InterruptedException {
+        int count = 20_000;
+        Thread there = Thread.ofPlatform().start(() -> sendMany(near, count, 1));
+        Thread back = Thread.ofVirtual().start(() -> sendMany(far, count, 2));
+        expectMany(far, count, 1);
+        expectMany(near, count, 2);
+        there.join();
+        back.join();
+    }
+
+    private static void sendMany(Recorder from, int count, int seed) {
+        Random random = new Random(seed);
+        for (int i = 0; i < count; i++) {
+            byte[] payload = payload(random);
+            while (!from.send(i & 0xFF, i, i, payload)) {
+                LockSupport.parkNanos(10_000);
+            }
+        }
+    }
+
+    private static void expectMany(Recorder at, int count, int seed) throws InterruptedException {
+        Random random = new Random(seed);
+        for (int i = 0; i < count; i++) {
+            byte[] payload = payload(random);
+            Recorder.Copy copy = at.next();
+            assertEquals(i, copy.slot());
+            assertArrayEquals(payload, copy.payload(), "entry " + i);
+        }
+    }
+
+    private static byte[] payload(Random random) {
+        byte[] payload = new byte[random.nextInt(20) == 0 ? random.nextInt(RingWriter.MAX_PAYLOAD_BYTES + 1)
+                : random.nextInt(200)];
+        random.nextBytes(payload);
+        return payload;
+    }
+
+    @Test
+    void aFullRingIsRungWhenThereIsRoom() throws InterruptedException {
+        far.deaf = true;
+        byte[] payload = new byte[RingWriter.MAX_PAYLOAD_BYTES];
+        int sent = 0;
+        while (near.send(1, sent, 0, payload)) {
+            sent++;
+        }
+        assertTrue(sent >= 14 && sent <= 16, "sent " + sent);
+        near.takeDoorbells();
+        far.drainAll();
+        near.awaitDoorbell();
+        assertTrue(near.send(1, sent, 0, payload));
+        for (int i = 0; i < sent; i++) {
+            assertEquals(i, far.next().slot());
+        }
+    }
+
+    @Test
+    void aPeerThatIsNotArmedIsNotRung() throws InterruptedException {
+        assertTrue(near.send(1, 0, 0, NOTHING));
+        far.awaitDoorbell();
+        far.next();
+        far.deaf = true;
+        assertTrue(near.send(1, 1, 0, NOTHING)); // takes the armed word
+        far.awaitDoorbell();
+        for (int i = 2; i < 100; i++) {
+            assertTrue(near.send(1, i, 0, NOTHING));
+        }
+        far.drainAll();
+        for (int i = 1; i < 100; i++) {
+            assertEquals(i, far.next().slot());
+        }
+        far.link.arm();
+        assertTrue(near.send(1, 100, 0, NOTHING));
+        far.awaitDoorbell();
+        assertEquals(0, far.takeDoorbells(), "doorbells while not armed");
+    }
+
+    @Test
+    void slotsTellReceivesAndRingThoseWhoStarve() throws Exception {
+        try (LinkSlot nearSlot = near.link.openSlot(); LinkSlot farSlot = far.link.openSlot();
+                LinkSlot other = near.link.openSlot()) {
+            assertNotEquals(nearSlot.index(), other.index());
+            assertEquals(0, nearSlot.peerReceivesPosted(), "before it is connected");
+            assertTrue(nearSlot.connect(farSlot.index()));
+            assertFalse(nearSlot.connect(LinkSlot.MOST));
+            assertFalse(nearSlot.connect(-1));
+            farSlot.receivesPosted(3);
+            assertEquals(3, nearSlot.peerReceivesPosted());
+            assertEquals(0, near.takeDoorbells());
+            nearSlot.starve();
+            farSlot.receivesPosted(-1);
+            near.awaitDoorbell();
+            assertEquals(-1, nearSlot.peerReceivesPosted());
+            farSlot.receivesPosted(0);
+            assertEquals(0, near.takeDoorbells(), "nobody starved");
+        }
+    }
+
+    @Test
+    void slotsAreGivenBackAndRunOut() throws Exception {
+        List<LinkSlot> slots = new ArrayList<>();
+        for (int i = 0; i < LinkSlot.MOST; i++) {
+            slots.add(near.link.openSlot());
+        }
+        assertEquals(Errno.ENOSPC, assertThrows(VerbsException.class, near.link::openSlot).errno());
+        slots.get(77).close();
+        slots.get(77).close();
+        try (LinkSlot again = near.link.openSlot()) {
+            assertEquals(77, again.index());
+        }
+        slots.forEach(LinkSlot::close);
+    }
+
+    @Test
+    void aRegionIsSeenByThePeerUntilItIsClosed() throws Exception {
+        try (SharedRegion region = pair.near().hub.allocate(10_000)) {
+            region.segment().set(JAVA_LONG, 16, 42);
+            assertNull(far.link.peerRegion(5), "not announced");
+            near.link.announce(region, 5, WRITABLE);
+            near.link.announce(region, 5, WRITABLE);
+            PeerRegion seen = far.link.peerRegion(5);
+            assertNotNull(seen);
+            assertSame(seen, far.link.peerRegion(5));
+            assertEquals(region.segment().address(), seen.address());
+            assertEquals(10_000, seen.lengthBytes());
+            assertEquals(WRITABLE, seen.access());
+            assertTrue(seen.tryEnter());
+            assertEquals(42, seen.segment().get(JAVA_LONG, 16));
+            seen.segment().set(JAVA_LONG, 24, 43);
+            assertEquals(43, region.segment().get(JAVA_LONG, 24));
+            region.close();
+            assertFalse(seen.tryEnter(), "closed by its owner");
+            seen.segment().set(JAVA_LONG, 24, 44); // late, but still mapped
+            seen.leave();
+        }
+        near.send(1, 0, 0, NOTHING);
+        far.next();
+        assertNull(far.link.peerRegion(5), "the announcement was taken back");
+    }
+
+    @Test
+    void memoryIsZeroAndNobodyElsesAfterItWasFreed() throws Exception {
+        for (int i = 0; i < 200; i++) {
+            SharedRegion region = pair.near().hub.allocate(1 + i * 100L);
+            assertEquals(1 + i * 100L, region.segment().byteSize());
+            assertEquals(0, region.segment().address() % 4096);
+            for (long offset = 0; offset < region.segment().byteSize(); offset++) {
+                assertEquals(0, region.segment().get(JAVA_BYTE, offset));
+            }
+            region.segment().fill((byte) i);
+            near.link.announce(region, i, WRITABLE);
+            assertTrue(region.tryEnter());
+            region.close();
+            assertFalse(region.tryEnter());
+            region.segment().fill((byte) 1); // inside an access that began before
+            region.leave();
+            region.close();
+        }
+    }
+
+    @Test
+    void aKeyNamesOneRegionAtATime() throws Exception {
+        try (SharedRegion one = pair.near().hub.allocate(1); SharedRegion two = pair.near().hub.allocate(2)) {
+            near.link.announce(one, 9, WRITABLE);
+            assertEquals(Errno.EINVAL, assertThrows(VerbsException.class,
+                    () -> near.link.announce(two, 9, WRITABLE)).errno());
+            one.close();
+            near.link.announce(two, 9, WRITABLE);
+            assertEquals(Errno.ESHUTDOWN, assertThrows(VerbsException.class,
+                    () -> near.link.announce(one, 10, WRITABLE)).errno());
+            assertEquals(2, far.link.peerRegion(9).lengthBytes());
+        }
+    }
+
+    @Test
+    void moreAnnouncementsThanTheSocketHoldsArriveBeforeTheEntryAboutThem() throws Exception {
+        int count = 2000;
+        far.deaf = true;
+        List<SharedRegion> regions = new ArrayList<>();
+        try {
+            // The far node reads announcements, too: this only makes it likely that the socket fills up.
+            for (int i = 0; i < count; i++) {
+                SharedRegion region = pair.near().hub.allocate(1);
+                regions.add(region);
+                near.link.announce(region, i, WRITABLE);
+                if (i % 100 == 0) {
+                    while (!near.send(1, i, 0, NOTHING)) {
+                        LockSupport.parkNanos(10_000);
+                    }
+                    far.drainAll();
+                    int key = far.next().slot();
+                    assertNotNull(far.link.peerRegion(key), "key " + key);
+                }
+            }
+        } finally {
+            regions.forEach(SharedRegion::close);
+        }
+    }
+
+    @Test
+    void aSecondDialFindsTheSameLink() throws Exception {
+        try (LinkListener listener = pair.far().listen()) {
+            assertSame(near, pair.near().dial(listener.address()));
+            assertEquals(0, pair.far().unclaimedLinks());
+        }
+    }
+
+    @Test
+    void whatWasPublishedBeforeTheEndArrivesAndThenTheEndIsTold() throws Exception {
+        far.deaf = true;
+        for (int i = 0; i < 100; i++) {
+            assertTrue(near.send(1, i, 0, NOTHING));
+        }
+        near.link.close();
+        assertTrue(far.awaitClosed().contains("closed the link"));
+        for (int i = 0; i < 100; i++) {
+            assertEquals(i, far.next().slot());
+        }
+        assertFalse(far.link.isOpen());
+        assertFalse(far.send(1, 0, 0, NOTHING));
+        assertEquals(Errno.ECONNRESET, assertThrows(VerbsException.class, far.link::openSlot).errno());
+        assertFalse(near.isClosed(), "who closes hears nothing");
+    }
+
+    @Test
+    void failingALinkTellsBothSidesOnce() throws Exception {
+        near.link.fail("because of this test");
+        near.link.fail("something else");
+        assertEquals("because of this test", near.awaitClosed());
+        assertTrue(far.awaitClosed().contains("closed the link"));
+    }
+
+    @Test
+    void everythingIsHarmlessAfterClose() throws Exception {
+        LinkSlot slot = near.link.openSlot();
+        try (SharedRegion region = pair.near().hub.allocate(1)) {
+            near.link.announce(region, 1, WRITABLE);
+            PeerRegion seen = far.link.peerRegion(1);
+            far.link.close();
+            assertFalse(seen.tryEnter());
+            near.link.close();
+            near.link.close();
+            assertEquals(0, near.link.drain(16));
+            assertEquals(0, near.link.tryDrain(16));
+            near.link.arm();
+            assertFalse(near.send(1, 1, 1, NOTHING));
+            slot.receivesPosted(9);
+            slot.starve();
+            slot.close();
+            assertNull(near.link.peerRegion(1));
+            assertEquals(Errno.ECONNRESET, assertThrows(VerbsException.class,
+                    () -> near.link.announce(region, 2, WRITABLE)).errno());
+        }
+    }
+
+    @Test
+    void closingTheHubEndsItsLinks() throws Exception {
+        pair.near().hub.close();
+        assertEquals("the device was closed", near.awaitClosed());
+        far.awaitClosed();
+        assertThrows(VerbsException.class, () -> pair.near().listen());
+    }
+}
