@@ -17,7 +17,7 @@ final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
     /** A packet about a region that has to wait; to announce, it has entered the descriptor. */
-    private record Waiting(int type, int key, SharedRegion region, long accessBits) {
+    private record Waiting(int type, int key, SharedRegion region, long accessBits, long tag) {
     }
 
     private final Link link;
@@ -46,7 +46,7 @@ final class AnnouncedRegions {
     }
 
     /** See {@link Link#announce}. */
-    void announce(SharedRegion region, int remoteKey, long accessBits) throws VerbsException {
+    void announce(SharedRegion region, int remoteKey, long accessBits, long tag) throws VerbsException {
         lock.lock();
         try {
             if (regions == null) {
@@ -67,7 +67,7 @@ final class AnnouncedRegions {
             }
             regions.put(remoteKey, region);
             bytes += length;
-            send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits));
+            send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
             if (!region.attach(link, remoteKey)) {
                 retract(remoteKey);
                 throw closed(remoteKey);
@@ -88,7 +88,7 @@ final class AnnouncedRegions {
             SharedRegion region = regions == null ? null : regions.remove(remoteKey);
             if (region != null) {
                 bytes -= region.segment().byteSize();
-                send(new Waiting(Frame.RETRACT, remoteKey, region, 0));
+                send(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));
             }
         } finally {
             lock.unlock();
@@ -138,11 +138,11 @@ final class AnnouncedRegions {
             buffer = new PacketBuffer();
         }
         if (packet.type() == Frame.RETRACT) {
-            Frame.write(buffer, Frame.RETRACT, packet.key(), 0, 0, 0);
+            Frame.write(buffer, Frame.RETRACT, packet.key(), 0);
             return socket.send(buffer, Frame.BYTES, -1);
         }
-        Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address(),
-                packet.region().segment().byteSize(), packet.accessBits());
+        Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address());
+        Frame.writeRegion(buffer, packet.region().segment().byteSize(), packet.accessBits(), packet.tag());
         return socket.send(buffer, Frame.BYTES, packet.region().descriptor().descriptor());
     }
 

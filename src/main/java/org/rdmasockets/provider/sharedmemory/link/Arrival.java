@@ -57,7 +57,7 @@ final class Arrival implements Source {
         int version = Frame.number(buffer);
         peerProcess = Frame.first(buffer);
         greeted = true;
-        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.process(), 0, 0);
+        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.process());
         int error = socket.send(buffer, Frame.BYTES, -1);
         if (error != 0 || version != Frame.VERSION) {
             drop("it speaks version " + version + ", and the answer ended with error " + error);

@@ -23,7 +23,7 @@ final class ControlChannel {
     private final PeerRegions regions = new PeerRegions();
     /** The receive lock, held while packets are read and {@link #regions} changes. */
     private final ReentrantLock lock = new ReentrantLock();
-    /** Whether a doorbell was read that nobody answered yet; guarded by lock. */
+    /** Whether a packet was read since the handler heard of one; guarded by lock. */
     private boolean rung;
     /** Whether the socket came to its end, or the link is closed; guarded by lock. */
     private boolean ended;
@@ -67,7 +67,7 @@ final class ControlChannel {
         }
     }
 
-    /** Whether a doorbell came since the last call. */
+    /** Whether a packet came since the last call. */
     boolean takeRung() {
         lock.lock();
         try {
@@ -88,10 +88,12 @@ final class ControlChannel {
             if (length <= 0 || !link.isOpen()) {
                 buffer.closeDescriptor();
                 ended = true;
-            } else if (Frame.isDoorbell(buffer)) {
-                rung = true;
             } else {
-                obey(buffer);
+                // Whatever it is: a doorbell that found the socket full of other packets was not sent.
+                rung = true;
+                if (!Frame.isDoorbell(buffer)) {
+                    obey(buffer);
+                }
             }
         }
     }
@@ -123,7 +125,7 @@ final class ControlChannel {
         try {
             RegionMemory memory = RegionMemory.in(
                     SealedMemory.map(buffer.descriptor(), RegionMemory.totalBytes(length)), length);
-            regions.add(new PeerRegion(memory, key, address, Frame.third(buffer)));
+            regions.add(new PeerRegion(memory, key, address, Frame.third(buffer), Frame.fourth(buffer)));
         } catch (VerbsException e) {
             link.fail("a region of the peer cannot be mapped: " + e.getMessage());
         }

@@ -33,7 +33,7 @@ public final class Dial implements AutoCloseable {
         try {
             checkUser(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
-            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.process(), 0, 0);
+            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.process());
             int error = dial.socket.send(hello, Frame.BYTES, -1);
             if (error != 0) {
                 throw new VerbsException("connect", error, "name=" + name, "");
@@ -82,7 +82,7 @@ public final class Dial implements AutoCloseable {
             fail(refusal("the listener hung up"));
         } else if (version != Frame.VERSION) {
             fail(refusal("the listener speaks version " + version + " of shared memory, this is " + Frame.VERSION));
-        } else if (process == hub.process()) {
+        } else if (process == hub.process() && !hub.linksToItself()) {
             fail(refusal("the listener was this process's own"));
         } else {
             link(process, buffer);
@@ -120,7 +120,7 @@ public final class Dial implements AutoCloseable {
         try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
             Mapping mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
             armBoth(mapping);
-            Frame.write(buffer, Frame.SEGMENT, 0, 0, 0, 0);
+            Frame.write(buffer, Frame.SEGMENT, 0, 0);
             int error = socket.send(buffer, Frame.BYTES, memory.descriptor());
             if (error != 0) {
                 mapping.close();

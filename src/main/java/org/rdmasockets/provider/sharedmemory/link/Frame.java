@@ -11,13 +11,13 @@ import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
  *
  * <pre>
  *  0  type          4  number
- *  8  first        16  second       24  third
+ *  8  first        16  second       24  third       32  fourth
  *
- * type       number    first      second   third         descriptor
- * HELLO      version   nonce                                          who dialled, to the listener
- * WELCOME    version   nonce                                          the listener, to who dialled
- * SEGMENT                                                link memory  who dialled; the link is up
- * ANNOUNCE   key       address    length   access bits   region
+ * type       number    first      second   third         fourth   descriptor
+ * HELLO      version   nonce                                                    who dialled, to the listener
+ * WELCOME    version   nonce                                                    the listener, to who dialled
+ * SEGMENT                                                         link memory   who dialled; the link is up
+ * ANNOUNCE   key       address    length   access bits   tag      region
  * RETRACT    key
  * </pre>
  */
@@ -30,24 +30,32 @@ final class Frame {
     /** Version of the packets and of {@link SegmentLayout}. */
     static final int VERSION = 1;
     /** Length of every packet but a doorbell. */
-    static final int BYTES = 32;
+    static final int BYTES = 40;
 
     private static final int NUMBER_OFFSET = 4;
     private static final int FIRST_OFFSET = 8;
     private static final int SECOND_OFFSET = 16;
     private static final int THIRD_OFFSET = 24;
+    private static final int FOURTH_OFFSET = 32;
 
     private Frame() {
     }
 
-    /** Writes a packet. */
-    static void write(PacketBuffer buffer, int type, int number, long first, long second, long third) {
+    /** Writes a packet with a number and at most one argument. */
+    static void write(PacketBuffer buffer, int type, int number, long first) {
+        buffer.packet().fill((byte) 0);
         MemorySegment packet = buffer.packet();
         packet.set(JAVA_INT, 0, type);
         packet.set(JAVA_INT, NUMBER_OFFSET, number);
         packet.set(JAVA_LONG, FIRST_OFFSET, first);
-        packet.set(JAVA_LONG, SECOND_OFFSET, second);
-        packet.set(JAVA_LONG, THIRD_OFFSET, third);
+    }
+
+    /** Writes what an announcement has besides its address. */
+    static void writeRegion(PacketBuffer buffer, long lengthBytes, long accessBits, long tag) {
+        MemorySegment packet = buffer.packet();
+        packet.set(JAVA_LONG, SECOND_OFFSET, lengthBytes);
+        packet.set(JAVA_LONG, THIRD_OFFSET, accessBits);
+        packet.set(JAVA_LONG, FOURTH_OFFSET, tag);
     }
 
     /** Whether the packet received is a doorbell. */
@@ -83,5 +91,10 @@ final class Frame {
     /** The third argument of the packet received. */
     static long third(PacketBuffer buffer) {
         return buffer.packet().get(JAVA_LONG, THIRD_OFFSET);
+    }
+
+    /** The fourth argument of the packet received. */
+    static long fourth(PacketBuffer buffer) {
+        return buffer.packet().get(JAVA_LONG, FOURTH_OFFSET);
     }
 }

@@ -239,11 +239,13 @@ public final class Link implements AutoCloseable {
      * @param region open memory
      * @param remoteKey the key that names it, not used for another region of this process that is announced
      * @param access what the peer may do
+     * @param tag 64 bits that the peer gets with the region, see {@link PeerRegion#tag}
      * @throws VerbsException {@code ENOSPC} if there are too many or too large ones, {@code ECONNRESET} if the link is
      *         dead, {@code ESHUTDOWN} if the region is closed
      */
-    public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access) throws VerbsException {
-        announced.announce(region, remoteKey, PeerRegion.bits(access));
+    public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access, long tag)
+            throws VerbsException {
+        announced.announce(region, remoteKey, PeerRegion.bits(access), tag);
     }
 
     /** Tells the peer that a region is gone. */

@@ -17,8 +17,9 @@ public interface LinkHandler {
 
     /**
      * The peer rang, in the thread that calls {@link LinkHub#drain}: there are entries and this side was armed, or
-     * there is room in the ring again, or a receive was posted for which a slot was starving. Expected of the handler:
-     * drain, arm if somebody sleeps, drain again, and try again whatever waits for room or for a receive.
+     * there is room in the ring again, or a receive was posted for which a slot was starving. May also come for no
+     * reason. Expected of the handler: drain, arm if somebody sleeps, drain again, and try again whatever waits for
+     * room or for a receive.
      *
      * @param link whose peer rang
      */

@@ -37,6 +37,7 @@ public final class LinkHub implements AutoCloseable {
     private static final int MOST_ARRIVALS = 256;
 
     private final LinkOwner owner;
+    private final boolean linksToItself;
     private final long process = RANDOM.nextLong();
     private final Epoll sockets;
     private final SourceTable sources = new SourceTable();
@@ -52,8 +53,9 @@ public final class LinkHub implements AutoCloseable {
     private PacketSocket spare;
     private volatile boolean closed;
 
-    private LinkHub(LinkOwner owner) throws VerbsException {
+    private LinkHub(LinkOwner owner, boolean linksToItself) throws VerbsException {
         this.owner = owner;
+        this.linksToItself = linksToItself;
         spare = PacketSocket.unnamed();
         sockets = Epoll.create();
     }
@@ -75,7 +77,24 @@ public final class LinkHub implements AutoCloseable {
      * @throws VerbsException if descriptors cannot be had
      */
     public static LinkHub open(LinkOwner owner) throws VerbsException {
-        return new LinkHub(owner);
+        return new LinkHub(owner, false);
+    }
+
+    /**
+     * Makes a hub that can dial its own listeners and then has both ends of the link, so that tests of what goes over
+     * links need one process only.
+     *
+     * @param owner hears of every new link, and so of both ends
+     * @return a new hub
+     * @throws VerbsException if descriptors cannot be had
+     */
+    public static LinkHub openToItself(LinkOwner owner) throws VerbsException {
+        return new LinkHub(owner, true);
+    }
+
+    /** Whether this may dial its own listeners. */
+    boolean linksToItself() {
+        return linksToItself;
     }
 
     /** The random number of this hub. */

@@ -14,15 +14,17 @@ public final class PeerRegion {
     private final int remoteKey;
     private final long address;
     private final Set<AccessFlag> access;
+    private final long tag;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean closed;
 
-    /** Takes over mapped memory; the key, the address and the flags are as the peer said. */
-    PeerRegion(RegionMemory memory, int remoteKey, long address, long accessBits) {
+    /** Takes over mapped memory; the key, the address, the flags and the tag are as the peer said. */
+    PeerRegion(RegionMemory memory, int remoteKey, long address, long accessBits, long tag) {
         this.memory = memory;
         this.remoteKey = remoteKey;
         this.address = address;
         access = flags(accessBits);
+        this.tag = tag;
     }
 
     /** Flags as bits of a packet. */
@@ -79,6 +81,15 @@ public final class PeerRegion {
      */
     public Set<AccessFlag> access() {
         return access;
+    }
+
+    /**
+     * What the owner announced with it; means nothing to the link.
+     *
+     * @return 64 bits, as the peer said
+     */
+    public long tag() {
+        return tag;
     }
 
     /**

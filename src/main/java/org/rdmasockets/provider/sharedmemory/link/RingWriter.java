@@ -181,6 +181,14 @@ public final class RingWriter {
         offset = -1;
     }
 
+    /**
+     * Rings whether the peer is armed or not, for entries that must not wait until somebody polls. Without the lock;
+     * after {@link #publish}.
+     */
+    public void ringPeer() {
+        link.ring();
+    }
+
     /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
         if (link.enterMemory()) {

@@ -12,14 +12,20 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -28,6 +34,7 @@ import org.rdmasockets.verbs.VerbsException;
 @SuppressWarnings("try")
 class LinkTest {
     private static final byte[] NOTHING = {};
+    private static final InetSocketAddress FREE_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     private static final Set<AccessFlag> WRITABLE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
     private Node.Pair pair;
@@ -138,6 +145,33 @@ class LinkTest {
     }
 
     @Test
+    void whoMustBeHeardRingsAnyway() throws InterruptedException {
+        near.link.writer().ringPeer();
+        near.link.writer().ringPeer();
+        far.awaitDoorbell();
+        assertTrue(near.send(1, 1, 0, NOTHING));
+        assertEquals(1, far.next().slot());
+    }
+
+    @Test
+    void aHubMayHaveBothEndsOfALink() throws Exception {
+        try (Node both = Node.linkedToItself(); LinkListener listener = both.listen()) {
+            Recorder one = both.dial(listener.address());
+            Recorder first = both.nextLink();
+            Recorder other = first == one ? both.nextLink() : first;
+            assertTrue(one.send(1, 5, 0, NOTHING));
+            assertEquals(5, other.next().slot());
+            assertTrue(other.send(1, 6, 0, NOTHING));
+            assertEquals(6, one.next().slot());
+            assertNotNull(both.dial(listener.address()));
+            assertEquals(0, both.unclaimedLinks());
+            one.link.close();
+            other.awaitClosed();
+            other.link.close();
+        }
+    }
+
+    @Test
     void slotsTellReceivesAndRingThoseWhoStarve() throws Exception {
         try (LinkSlot nearSlot = near.link.openSlot(); LinkSlot farSlot = far.link.openSlot();
                 LinkSlot other = near.link.openSlot()) {
@@ -178,14 +212,15 @@ class LinkTest {
         try (SharedRegion region = pair.near().hub.allocate(10_000)) {
             region.segment().set(JAVA_LONG, 16, 42);
             assertNull(far.link.peerRegion(5), "not announced");
-            near.link.announce(region, 5, WRITABLE);
-            near.link.announce(region, 5, WRITABLE);
+            near.link.announce(region, 5, WRITABLE, 77);
+            near.link.announce(region, 5, WRITABLE, 77);
             PeerRegion seen = far.link.peerRegion(5);
             assertNotNull(seen);
             assertSame(seen, far.link.peerRegion(5));
             assertEquals(region.segment().address(), seen.address());
             assertEquals(10_000, seen.lengthBytes());
             assertEquals(WRITABLE, seen.access());
+            assertEquals(77, seen.tag());
             assertTrue(seen.tryEnter());
             assertEquals(42, seen.segment().get(JAVA_LONG, 16));
             seen.segment().set(JAVA_LONG, 24, 43);
@@ -210,7 +245,7 @@ class LinkTest {
                 assertEquals(0, region.segment().get(JAVA_BYTE, offset));
             }
             region.segment().fill((byte) i);
-            near.link.announce(region, i, WRITABLE);
+            near.link.announce(region, i, WRITABLE, 77);
             assertTrue(region.tryEnter());
             region.close();
             assertFalse(region.tryEnter());
@@ -223,40 +258,52 @@ class LinkTest {
     @Test
     void aKeyNamesOneRegionAtATime() throws Exception {
         try (SharedRegion one = pair.near().hub.allocate(1); SharedRegion two = pair.near().hub.allocate(2)) {
-            near.link.announce(one, 9, WRITABLE);
+            near.link.announce(one, 9, WRITABLE, 77);
             assertEquals(Errno.EINVAL, assertThrows(VerbsException.class,
-                    () -> near.link.announce(two, 9, WRITABLE)).errno());
+                    () -> near.link.announce(two, 9, WRITABLE, 77)).errno());
             one.close();
-            near.link.announce(two, 9, WRITABLE);
+            near.link.announce(two, 9, WRITABLE, 77);
             assertEquals(Errno.ESHUTDOWN, assertThrows(VerbsException.class,
-                    () -> near.link.announce(one, 10, WRITABLE)).errno());
+                    () -> near.link.announce(one, 10, WRITABLE, 77)).errno());
             assertEquals(2, far.link.peerRegion(9).lengthBytes());
         }
     }
 
     @Test
-    void moreAnnouncementsThanTheSocketHoldsArriveBeforeTheEntryAboutThem() throws Exception {
-        int count = 2000;
-        far.deaf = true;
+    void anEntryWaitsUntilTheAnnouncementsBeforeItAreOut() throws Exception {
         List<SharedRegion> regions = new ArrayList<>();
-        try {
-            // The far node reads announcements, too: this only makes it likely that the socket fills up.
-            for (int i = 0; i < count; i++) {
-                SharedRegion region = pair.near().hub.allocate(1);
-                regions.add(region);
-                near.link.announce(region, i, WRITABLE);
-                if (i % 100 == 0) {
-                    while (!near.send(1, i, 0, NOTHING)) {
-                        LockSupport.parkNanos(10_000);
-                    }
-                    far.drainAll();
-                    int key = far.next().slot();
-                    assertNotNull(far.link.peerRegion(key), "key " + key);
-                }
+        BlockingQueue<Recorder> slow = new LinkedBlockingQueue<>();
+        try (LinkHub slowHub = drainedByHand(slow); LinkListener listener = slowHub.listen(FREE_PORT)) {
+            CompletableFuture<Link> dial = pair.near().outcome(listener.address());
+            Await.until("a link", () -> slowHub.drain() >= 0 && dial.isDone() && !slow.isEmpty());
+            Recorder quick = (Recorder) dial.get().handler();
+            for (int i = 0; quick.send(1, i, 0, NOTHING); i++) {
+                assertTrue(i < 20_000, "the socket takes any number of packets");
+                slow.element().drainAll();
+                regions.add(pair.near().hub.allocate(1));
+                quick.link.announce(regions.getLast(), i, WRITABLE, 0);
             }
+            quick.takeDoorbells();
+            PeerRegion last = slow.element().link.peerRegion(regions.size() - 2);
+            assertNotNull(last, "read from the socket by whoever misses it");
+            quick.awaitDoorbell();
+            assertTrue(quick.send(1, 0, 0, NOTHING), "there is room again");
+            Await.until("the last announcement",
+                    () -> slow.element().link.peerRegion(regions.size() - 1) != null);
+            quick.link.close();
+            Await.until("the end", () -> slowHub.drain() >= 0 && slow.element().isClosed());
+            slow.element().link.close();
         } finally {
             regions.forEach(SharedRegion::close);
         }
+    }
+
+    private static LinkHub drainedByHand(BlockingQueue<Recorder> links) throws VerbsException {
+        return LinkHub.open(link -> {
+            Recorder recorder = new Recorder(link);
+            links.add(recorder);
+            return recorder;
+        });
     }
 
     @Test
@@ -296,7 +343,7 @@ class LinkTest {
     void everythingIsHarmlessAfterClose() throws Exception {
         LinkSlot slot = near.link.openSlot();
         try (SharedRegion region = pair.near().hub.allocate(1)) {
-            near.link.announce(region, 1, WRITABLE);
+            near.link.announce(region, 1, WRITABLE, 77);
             PeerRegion seen = far.link.peerRegion(1);
             far.link.close();
             assertFalse(seen.tryEnter());
@@ -311,7 +358,7 @@ class LinkTest {
             slot.close();
             assertNull(near.link.peerRegion(1));
             assertEquals(Errno.ECONNRESET, assertThrows(VerbsException.class,
-                    () -> near.link.announce(region, 2, WRITABLE)).errno());
+                    () -> near.link.announce(region, 2, WRITABLE, 77)).errno());
         }
     }
 

@@ -23,13 +23,22 @@ final class Node implements AutoCloseable {
     private volatile boolean closing;
 
     Node() throws VerbsException {
-        hub = LinkHub.open(link -> {
+        this(false);
+    }
+
+    private Node(boolean toItself) throws VerbsException {
+        LinkOwner owner = link -> {
             Recorder recorder = new Recorder(link);
             arrived.add(recorder);
             return recorder;
-        });
+        };
+        hub = toItself ? LinkHub.openToItself(owner) : LinkHub.open(owner);
         waiter = hub.newWaiter();
         thread = Thread.ofPlatform().name("node").daemon().start(this::run);
+    }
+
+    static Node linkedToItself() throws VerbsException {
+        return new Node(true);
     }
 
     private void run() {
