@@ -37,9 +37,14 @@ final class ControlChannel {
     /** Finds a region that is known, or that an announcement which waits in the socket is about; or null. */
     PeerRegion find(int remoteKey) {
         PeerRegion region = regions.find(remoteKey);
-        if (region != null || !link.isOpen()) {
+        if (!link.isOpen()) {
             return region;
         }
+        if (region != null && region.tryEnter()) {
+            region.leave();
+            return region;
+        }
+        // Not known, or closed by its owner, who may have given the key to another region since.
         lock.lock();
         try {
             read(new PacketBuffer(), MOST_WAITING);
