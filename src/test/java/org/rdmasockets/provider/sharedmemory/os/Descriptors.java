@@ -1,0 +1,79 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Descriptors of kinds that no honest peer sends, and what this process holds. */
+public final class Descriptors {
+    public static final int SHRINK = Posix.F_SEAL_SHRINK;
+    public static final int GROW = Posix.F_SEAL_GROW;
+    public static final int SEAL = Posix.F_SEAL_SEAL;
+    public static final int WRITE = 0x8;
+    private static final int O_RDWR = 2;
+    private static final int FALLOC_FL_PUNCH_HOLE_KEEP_SIZE = 3;
+    private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);
+    private static final NativeFunction FALLOCATE = NativeFunction.returningInt("fallocate", JAVA_INT, JAVA_INT,
+            JAVA_LONG, JAVA_LONG);
+
+    private Descriptors() {
+    }
+
+    /** Memory with some of the seals. */
+    public static int memory(long bytes, int seals) throws VerbsException {
+        return memory(bytes, 0, seals);
+    }
+
+    /** Memory with some of the seals and further flags of memfd_create. */
+    public static int memory(long bytes, int flags, int seals) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            int descriptor = (int) Posix.MEMFD_CREATE.check("", arena.allocateFrom("hostile").address(),
+                    Posix.MFD_CLOEXEC | Posix.MFD_ALLOW_SEALING | flags);
+            Posix.FTRUNCATE.check("", descriptor, bytes);
+            Posix.FCNTL.check("", descriptor, Posix.F_ADD_SEALS, seals);
+            return descriptor;
+        }
+    }
+
+    /** Any file. */
+    public static int open(String path) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) OPEN.check("path=" + path, arena.allocateFrom(path).address(), O_RDWR);
+        }
+    }
+
+    /** Shortens a file: 0, or a positive errno. */
+    public static int truncate(int descriptor, long bytes) {
+        return (int) -Posix.FTRUNCATE.call(descriptor, bytes);
+    }
+
+    /** Takes the pages of a file away: 0, or a positive errno. */
+    public static int punchHole(int descriptor, long bytes) {
+        return (int) -FALLOCATE.call(descriptor, FALLOC_FL_PUNCH_HOLE_KEEP_SIZE, 0L, bytes);
+    }
+
+    public static void close(int descriptor) {
+        Posix.CLOSE.call(descriptor);
+    }
+
+    /** How many descriptors this process has open. */
+    public static long openCount() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.count();
+        }
+    }
+
+    /** How many mappings of shared memory of ours this process has. */
+    public static long sharedMappings() throws IOException {
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return mappings.filter(line -> line.contains("memfd:rdma-sockets") || line.contains("memfd:hostile"))
+                    .count();
+        }
+    }
+}
