@@ -117,12 +117,22 @@ abstract class ConnectionContract extends ContractTest {
         ConnectionIdentifier listener = listener();
         InetSocketAddress destination = listener.localAddress();
         listener.close();
-        End client = client(destination);
+        ConnectionEvents events = new ConnectionEvents();
+        ConnectionIdentifier identifier = closing(loop().manager().createIdentifier(events));
+        identifier.resolveAddress(destination, Pair.RESOLVE_MILLIS);
+        events.await(ConnectionEvent.AddressResolved.class);
+        identifier.resolveRoute(Pair.RESOLVE_MILLIS);
+        if (events.await(ConnectionEvent.class) instanceof ConnectionEvent.Failed failed) {
+            // Where the way is to be found at the listener only.
+            assertEquals(Errno.ECONNREFUSED.number(), failed.errorNumber());
+            return;
+        }
+        closing(new End(identifier, events));
         if (iwarp()) {
-            refused(Errno.ECONNREFUSED, "" + destination.getPort(), () -> client.identifier.connect(Pair.PARAMETERS));
+            refused(Errno.ECONNREFUSED, "" + destination.getPort(), () -> identifier.connect(Pair.PARAMETERS));
         } else {
-            client.identifier.connect(Pair.PARAMETERS);
-            assertEquals(8, client.events.await(Rejected.class).status());
+            identifier.connect(Pair.PARAMETERS);
+            assertEquals(8, events.await(Rejected.class).status());
         }
     }
 

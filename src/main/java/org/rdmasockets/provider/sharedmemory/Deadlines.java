@@ -4,24 +4,24 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Send queues whose oldest request fails unless the peer posts a receive in time. There is no thread for this: whoever
- * polls or waits looks here.
+ * Who waits for something until a deadline: a send for a receive, an identifier for another process. There is no thread
+ * for this: whoever polls or waits looks here.
  */
 final class Deadlines {
     /** How often waiting threads look while there is a deadline, in milliseconds. */
     static final int STEP_MILLIS = 5;
 
-    private final Set<SendQueue> queues = ConcurrentHashMap.newKeySet();
-    /** Whether there may be any; written after {@link #queues}. */
+    private final Set<Expiring> waiting = ConcurrentHashMap.newKeySet();
+    /** Whether there may be any; written after {@link #waiting}. */
     private volatile boolean any;
 
     /** Nobody waits. */
     Deadlines() {
     }
 
-    /** Takes a queue up. */
-    synchronized void add(SendQueue queue) {
-        queues.add(queue);
+    /** Takes somebody up. */
+    synchronized void add(Expiring one) {
+        waiting.add(one);
         any = true;
     }
 
@@ -30,17 +30,17 @@ final class Deadlines {
         return any;
     }
 
-    /** Lets every queue look at its deadline, and forgets those that have none any more. No lock is held. */
+    /** Lets everybody look at the clock, and forgets those that have none any more. No lock is held. */
     void expire() {
-        for (SendQueue queue : queues) {
-            queue.resume();
-            queues.remove(queue);
-            if (queue.hasDeadline()) {
-                add(queue);
+        for (Expiring one : waiting) {
+            one.lookAtDeadline();
+            waiting.remove(one);
+            if (one.hasDeadline()) {
+                add(one);
             }
         }
         synchronized (this) {
-            any = !queues.isEmpty();
+            any = !waiting.isEmpty();
         }
     }
 }

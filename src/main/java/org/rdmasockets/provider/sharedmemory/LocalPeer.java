@@ -42,6 +42,11 @@ final class LocalPeer implements Peer {
     }
 
     @Override
+    public void ownFailed() {
+        // The other end sees the state.
+    }
+
+    @Override
     public void receivesPosted() {
         target.sendQueue().resume();
     }

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
 
 /** The identifier at the other end of a connection, from the request on. Called without any lock; any thread. */
 interface Partner {
@@ -11,8 +12,10 @@ interface Partner {
      * @param answer what to tell the partner
      * @param request what the partner asked for
      * @return false if the partner has gone
+     * @throws VerbsException if the partner cannot be given access to the memory of this end
      */
-    boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request);
+    boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request)
+            throws VerbsException;
 
     /**
      * Refuses the request that this partner made.

@@ -25,13 +25,17 @@ interface Peer {
      * Tells the other end of a request, which takes its next receive.
      *
      * @param notice what to tell
-     * @return {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if it cannot be told now: it will call
-     *         for {@link SendQueue#resume} when that may have changed; else how the request failed
+     * @return {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
+     *         {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the
+     *         request failed
      */
     int tell(Notice notice);
 
     /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */
     void fail();
+
+    /** Says that the queue pair of this end takes nothing more; any thread, no lock held. */
+    void ownFailed();
 
     /** Says that there are receives again for the other end, which asked to know; any thread, no lock held. */
     void receivesPosted();

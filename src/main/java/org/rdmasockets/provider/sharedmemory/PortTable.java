@@ -7,6 +7,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import org.rdmasockets.provider.sharedmemory.link.LinkListener;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Who holds which address and port in this process. Listeners and whoever asked for a port hold it alone; a connection
@@ -23,6 +26,8 @@ final class PortTable {
         private boolean exclusive = true;
         /** Who listens there, or null; guarded by the table. */
         private SharedMemoryIdentifier listener;
+        /** The name by which other processes find this one, or null; guarded by the table. */
+        private LinkListener name;
 
         private Claim(InetSocketAddress address) {
             this.address = address;
@@ -39,22 +44,63 @@ final class PortTable {
         }
     }
 
+    private final SharedMemoryFabric fabric;
     /** Guarded by this. */
     private final Map<Integer, List<Claim>> claims = new HashMap<>();
     /** Where the search for a free port goes on; guarded by this. */
     private int next = ThreadLocalRandom.current().nextInt(COUNT);
 
     /** A table without claims. */
-    PortTable() {
+    PortTable(SharedMemoryFabric fabric) {
+        this.fabric = fabric;
     }
 
     /**
-     * Takes an address and port alone.
+     * Takes an address and port alone, among all processes of this user.
      *
      * @param wanted address or wildcard, and port, 0 for a free one
-     * @return the claim, or null if it is taken, or no port is free
+     * @return the claim
+     * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken, or no port is free
      */
-    synchronized Claim claim(InetSocketAddress wanted) {
+    Claim claim(InetSocketAddress wanted) throws VerbsException {
+        while (true) {
+            Claim claim = claimHere(wanted);
+            if (claim == null) {
+                throw new VerbsException("rdma_bind_addr", Errno.EADDRINUSE.number(), "address="
+                        + Refusals.text(wanted), "the port is taken by another listener over shared memory; take "
+                        + "another port");
+            }
+            boolean named = false;
+            try {
+                named = name(claim, wanted.getPort() == 0);
+                if (named) {
+                    return claim;
+                }
+            } finally {
+                if (!named) {
+                    release(claim);
+                }
+            }
+        }
+    }
+
+    /** Takes the name for other processes; false if that is taken and another port will do. */
+    private boolean name(Claim claim, boolean anyPort) throws VerbsException {
+        try {
+            LinkListener name = fabric.links().hub().listen(claim.address);
+            synchronized (this) {
+                claim.name = name;
+            }
+            return true;
+        } catch (VerbsException e) {
+            if (anyPort && e.errno() == Errno.EADDRINUSE) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    private synchronized Claim claimHere(InetSocketAddress wanted) {
         int port = wanted.getPort() == 0 ? freePort() : wanted.getPort();
         boolean taken = claims.getOrDefault(port, List.of()).stream().anyMatch(c -> c.conflicts(wanted.getAddress()));
         if (port == 0 || taken) {
@@ -78,8 +124,22 @@ final class PortTable {
     }
 
     /** Lets others hold the same address and port: it was chosen for a connection, which does not mind. */
-    synchronized void share(Claim claim) {
-        claim.exclusive = false;
+    void share(Claim claim) {
+        closeName(claim);
+        synchronized (this) {
+            claim.exclusive = false;
+        }
+    }
+
+    private void closeName(Claim claim) {
+        LinkListener name;
+        synchronized (this) {
+            name = claim.name;
+            claim.name = null;
+        }
+        if (name != null) {
+            name.close();
+        }
     }
 
     /** Says who listens at a claim. */
@@ -88,7 +148,12 @@ final class PortTable {
     }
 
     /** Gives a claim back. */
-    synchronized void release(Claim claim) {
+    void release(Claim claim) {
+        closeName(claim);
+        forget(claim);
+    }
+
+    private synchronized void forget(Claim claim) {
         List<Claim> others = claims.get(claim.address.getPort());
         others.remove(claim);
         if (others.isEmpty()) {

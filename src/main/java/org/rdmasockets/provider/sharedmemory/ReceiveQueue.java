@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
@@ -33,6 +34,8 @@ final class ReceiveQueue {
     private int posted;
     /** How many receives were ever posted, wrapping around; guarded by this. */
     private int postedEver;
+    /** Where a peer in another process sees {@link #postedEver}, or null; guarded by this. */
+    private LinkSlot slot;
     /** Whether the oldest receive is being filled; guarded by this. */
     private boolean filling;
     /** How many bytes of it were filled; guarded by this. */
@@ -97,7 +100,7 @@ final class ReceiveQueue {
         } else {
             append(request);
             postedEver++;
-            owner.receivesPosted(postedEver);
+            publishPosted();
         }
         return QueuePair.POSTED;
     }
@@ -114,6 +117,24 @@ final class ReceiveQueue {
             lengths[at] = elements.lengthBytes(i);
         }
         posted++;
+    }
+
+    private void publishPosted() {
+        if (slot != null) {
+            slot.receivesPosted(postedEver);
+        }
+    }
+
+    /** Shows a peer in another process how many receives there are, from now on. */
+    synchronized void attach(LinkSlot newSlot) {
+        slot = newSlot;
+        publishPosted();
+    }
+
+    /** Stops showing that, and closes the slot. */
+    synchronized void releaseSlot(LinkSlot oldSlot) {
+        slot = null;
+        oldSlot.close();
     }
 
     /** Whether the peer wanted to know of receives; it is told once. */

@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
  * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
  */
-final class SendQueue {
+final class SendQueue implements Expiring {
     private static final VarHandle LONG = JAVA_LONG.varHandle();
     private static final int RETRY_FOR_EVER = 7;
     private static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -236,7 +236,7 @@ final class SendQueue {
         if (told == Status.NOT_READY && notReadyRetries < RETRY_FOR_EVER && isTooLate()) {
             told = Status.RECEIVER_NOT_READY_RETRY_EXCEEDED;
         }
-        if (told == Status.NOT_READY) {
+        if (told == Status.NOT_READY || told == Status.NO_ROOM) {
             return false;
         }
         deadline = NO_DEADLINE;
@@ -284,8 +284,13 @@ final class SendQueue {
         }
     }
 
-    /** Whether a request waits for the peer; for whoever looks after deadlines. */
-    synchronized boolean hasDeadline() {
+    @Override
+    public void lookAtDeadline() {
+        resume();
+    }
+
+    @Override
+    public synchronized boolean hasDeadline() {
         return deadline != NO_DEADLINE;
     }
 

@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -28,7 +30,10 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     /** Whose room each completion occupies; guarded by this. */
     private QueueRoom[] rooms;
     private int head;
-    private boolean armed;
+    /** Written under the monitor. */
+    private volatile boolean armed;
+    /** Links that may bring completions, one element per connection; replaced, never changed; guarded by this. */
+    private volatile LinkEnd[] links = {};
     /** How many completions there are; written under the monitor, read without it to find an empty queue cheaply. */
     private volatile int count;
     private volatile boolean closed;
@@ -165,6 +170,11 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         if (device.fabric().deadlines().any()) {
             device.fabric().deadlines().expire();
         }
+        if (count < target.capacity()) {
+            for (LinkEnd link : links) {
+                link.poll();
+            }
+        }
         return count == 0 && retired == 0 ? 0 : take(target);
     }
 
@@ -185,8 +195,33 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     }
 
     @Override
-    public synchronized void requestNotification() {
-        armed = !closed;
+    public void requestNotification() {
+        synchronized (this) {
+            armed = !closed;
+        }
+        // After the flag: whoever answers a peer's ring looks at it, and keeps the link armed.
+        for (LinkEnd link : links) {
+            link.arm();
+        }
+    }
+
+    /** Whether the next completion will be reported. */
+    boolean isArmed() {
+        return armed;
+    }
+
+    /** Polls and arms a link with this queue, once per connection. */
+    synchronized void attach(LinkEnd link) {
+        LinkEnd[] more = Arrays.copyOf(links, links.length + 1);
+        more[links.length] = link;
+        links = more;
+    }
+
+    /** Undoes one {@link #attach}. */
+    synchronized void detach(LinkEnd link) {
+        List<LinkEnd> fewer = new ArrayList<>(List.of(links));
+        fewer.remove(link);
+        links = fewer.toArray(LinkEnd[]::new);
     }
 
     @Override

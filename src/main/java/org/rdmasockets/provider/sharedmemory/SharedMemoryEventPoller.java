@@ -5,18 +5,20 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Waits for sources of this provider.
+ * Waits for sources of this provider, and for other processes, whose rings it answers.
  *
  * <p>No wake-up is lost: the waiting thread says that it waits, by a volatile write, before it looks at the sources a
  * last time; whoever makes a source ready does so before it looks whether anybody waits.
  */
 final class SharedMemoryEventPoller implements EventPoller {
     private final SharedMemoryFabric fabric;
+    private final HubWaiter waiter;
     /** What is waited for; guarded by this. */
     private final List<ReadySource> sources = new ArrayList<>();
     /** Copy of the sources for the waiting thread; null when they changed; guarded by this. */
@@ -26,12 +28,16 @@ final class SharedMemoryEventPoller implements EventPoller {
     /** Whether a thread waits, or is about to; pairs with the fence that {@link #signal} makes by reading it. */
     private final AtomicBoolean waiting = new AtomicBoolean();
     private volatile boolean closed;
-    /** Whether the waiting thread shall look again; guarded by this. */
-    private boolean rung;
 
-    /** A poller without sources. */
-    SharedMemoryEventPoller(SharedMemoryFabric fabric) {
+    /**
+     * A poller without sources.
+     *
+     * @param fabric what all objects of the provider share
+     * @throws VerbsException if no descriptor can be had
+     */
+    SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
+        waiter = fabric.links().hub().newWaiter();
     }
 
     @Override
@@ -69,21 +75,46 @@ final class SharedMemoryEventPoller implements EventPoller {
         }
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         while (true) {
-            if (fabric.deadlines().any()) {
-                fabric.deadlines().expire();
-            }
+            long remaining = timeoutMillis < 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
+            serveLinks(remaining);
             boolean ended = woken.getAndSet(false);
             int reported = report(ready);
-            long remaining = timeoutMillis < 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
             if (reported > 0 || ended || closed || remaining <= 0) {
                 return reported;
             }
-            waiting.set(true);
-            if (!anyReady() && !woken.get() && !closed) {
-                block(step(remaining));
+        }
+    }
+
+    /** Waits for other processes unless there is something to do here, and does what they ask for. */
+    private void serveLinks(long remaining) throws VerbsException {
+        waiting.set(true);
+        boolean idle = !anyReady() && !woken.get() && !closed && !fabric.links().isBusy();
+        boolean rung;
+        try {
+            rung = waiter.await(idle ? millis(step(remaining)) : 0);
+        } catch (VerbsException e) {
+            if (closed) {
+                return;
             }
+            throw e;
+        } finally {
             waiting.set(false);
         }
+        if (rung) {
+            fabric.links().hub().drain();
+        }
+        fabric.links().drainBusy();
+        if (fabric.deadlines().any()) {
+            fabric.deadlines().expire();
+        }
+    }
+
+    /** Rounded up, so that no wait ends early. */
+    private static int millis(long nanos) {
+        if (nanos == Long.MAX_VALUE) {
+            return -1;
+        }
+        return Math.clamp((nanos + 999_999) / 1_000_000, 0, Integer.MAX_VALUE);
     }
 
     /** How long to wait at most: while a request has a deadline, somebody must look at it. */
@@ -121,34 +152,10 @@ final class SharedMemoryEventPoller implements EventPoller {
         return copied;
     }
 
-    /** Waits until somebody rings, or the time is over; an interrupt is kept for the caller and ends nothing. */
-    private synchronized void block(long nanos) {
-        long end = System.nanoTime() + nanos;
-        boolean interrupted = false;
-        while (!rung) {
-            long left = nanos == Long.MAX_VALUE ? nanos : end - System.nanoTime();
-            if (left <= 0) {
-                break;
-            }
-            try {
-                wait(nanos == Long.MAX_VALUE ? 0 : left / 1_000_000 + 1);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        rung = false;
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
         if (waiting.get() && waiting.getAndSet(false)) {
-            synchronized (this) {
-                rung = true;
-                notifyAll();
-            }
+            waiter.wakeup();
         }
     }
 
@@ -168,6 +175,6 @@ final class SharedMemoryEventPoller implements EventPoller {
             copied = null;
         }
         held.forEach(source -> source.detach(this));
-        signal();
+        waiter.close();
     }
 }

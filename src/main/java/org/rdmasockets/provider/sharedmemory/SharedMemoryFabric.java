@@ -1,19 +1,34 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** What all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
     private static final int NUMBER_BITS = (1 << 24) - 1;
 
     private final RegionTable regions = new RegionTable();
-    private final PortTable ports = new PortTable();
+    private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
+    private final Links links = new Links(this);
+    private final AtomicLong lastDomain = new AtomicLong();
     private final AtomicInteger lastNumber = new AtomicInteger();
     private final SharedMemoryDevice device = new SharedMemoryDevice(this);
 
-    /** An empty fabric with its device. */
-    SharedMemoryFabric() {
+    private final boolean linksOnly;
+
+    /**
+     * An empty fabric with its device.
+     *
+     * @param linksOnly true to reach even this process by a link, for tests
+     */
+    SharedMemoryFabric(boolean linksOnly) {
+        this.linksOnly = linksOnly;
+    }
+
+    /** Whether even this process is reached by a link. */
+    boolean linksOnly() {
+        return linksOnly;
     }
 
     /** The device. */
@@ -29,6 +44,16 @@ final class SharedMemoryFabric {
     /** Addresses to listeners. */
     PortTable ports() {
         return ports;
+    }
+
+    /** Other processes. */
+    Links links() {
+        return links;
+    }
+
+    /** A number for a protection domain, never used again. */
+    long nextDomainNumber() {
+        return lastDomain.incrementAndGet();
     }
 
     /** Requests that do not wait for ever. */

@@ -3,7 +3,8 @@ package org.rdmasockets.provider.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.provider.sharedmemory.link.Dial;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link Partner} is called under it.
  */
-final class SharedMemoryIdentifier implements ConnectionIdentifier {
+final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
@@ -37,15 +38,14 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     /** How far the connection has come. */
     private enum State {
-        IDLE, BOUND, ADDRESS_RESOLVED, ROUTE_RESOLVED, LISTENING, CONNECTING, REQUESTED, ACCEPTING, CONNECTED, ENDED
+        IDLE, BINDING, BOUND, ADDRESS_RESOLVED, RESOLVING_ROUTE, ROUTE_RESOLVED, LISTENING, CONNECTING, REQUESTED,
+        ACCEPTING, CONNECTED, ENDED
     }
 
     private final SharedMemoryConnectionManager manager;
     private final SharedMemoryFabric fabric;
+    private final EventDelivery delivery = new EventDelivery();
     /** Guarded by this, as are all fields below. */
-    private ConnectionHandler handler;
-    /** The thread in the handler, or null. */
-    private Thread dispatcher;
     private State state = State.IDLE;
     private boolean closed;
     private InetSocketAddress local = UNBOUND;
@@ -58,6 +58,12 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     private Partner partner;
     /** Of a request: what the partner asked for. */
     private ConnectionParameters asked;
+    /** An attempt to reach another process, or null. */
+    private Dial dial;
+    /** The link to the process that listens on the destination; null if that is this one. */
+    private LinkEnd route;
+    /** When {@link #resolveRoute} fails, by nanoTime. */
+    private long deadline;
     /** Whether the partner went while its request was being accepted. */
     private boolean partnerGone;
     /** Of a listener: requests that no handler has got. */
@@ -71,32 +77,23 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     }
 
     @Override
-    public synchronized void handler(ConnectionHandler newHandler) {
-        handler = Objects.requireNonNull(newHandler);
+    public void handler(ConnectionHandler newHandler) {
+        delivery.handler(newHandler);
     }
 
     /** Gives an event to the handler; drops it if this is closed. */
     void deliver(ConnectionEvent event) {
-        ConnectionHandler current;
-        synchronized (this) {
-            if (closed || handler == null) {
-                return;
-            }
-            if (event instanceof ConnectionEvent.ConnectRequest request) {
-                requests.remove((SharedMemoryIdentifier) request.identifier());
-            }
-            current = handler;
-            dispatcher = Thread.currentThread();
+        if (!(event instanceof ConnectionEvent.ConnectRequest arrived)) {
+            delivery.deliver(this, event);
+            return;
         }
-        try {
-            current.onEvent(this, event);
-        } catch (RuntimeException | Error e) {
-            LOG.error("the handler of a connection must not throw: event {}", event, e);
-        } finally {
-            synchronized (this) {
-                dispatcher = null;
-                notifyAll();
-            }
+        SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
+        boolean ours;
+        synchronized (this) {
+            ours = requests.remove(request);
+        }
+        if (ours && !delivery.deliver(this, event)) {
+            request.close();
         }
     }
 
@@ -119,24 +116,52 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     }
 
     @Override
-    public synchronized void bind(InetSocketAddress wanted) throws VerbsException {
-        require("rdma_bind_addr", State.IDLE);
-        LocalAddresses.require("rdma_bind_addr", wanted);
-        claim = fabric.ports().claim(wanted);
-        if (claim == null) {
-            throw new VerbsException("rdma_bind_addr", Errno.EADDRINUSE.number(), "address=" + Refusals.text(wanted),
-                    "the port is taken by another listener over shared memory; take another port");
+    public void bind(InetSocketAddress wanted) throws VerbsException {
+        synchronized (this) {
+            require("rdma_bind_addr", State.IDLE);
+            LocalAddresses.require("rdma_bind_addr", wanted);
+            state = State.BINDING;
         }
-        chosenPort = wanted.getPort() == 0;
-        local = claim.address();
-        state = State.BOUND;
+        PortTable.Claim taken = null;
+        try {
+            taken = fabric.ports().claim(wanted);
+        } finally {
+            bound(taken, wanted.getPort() == 0);
+        }
+    }
+
+    /** Ends {@link #bind}, whether there is a claim or not. */
+    private void bound(PortTable.Claim taken, boolean chosen) throws VerbsException {
+        synchronized (this) {
+            if (taken == null) {
+                state = State.IDLE;
+                return;
+            }
+            if (!closed) {
+                claim = taken;
+                chosenPort = chosen;
+                local = taken.address();
+                state = State.BOUND;
+                return;
+            }
+        }
+        fabric.ports().release(taken);
+        throw Refusals.closed("rdma_bind_addr", "connection identifier");
     }
 
     @Override
-    public synchronized void listen(int mostWaiting) throws VerbsException {
-        if (state == State.IDLE) {
+    public void listen(int mostWaiting) throws VerbsException {
+        if (isIdle()) {
             bind(UNBOUND);
         }
+        startListening(mostWaiting);
+    }
+
+    private synchronized boolean isIdle() {
+        return state == State.IDLE && !closed;
+    }
+
+    private synchronized void startListening(int mostWaiting) throws VerbsException {
         require("rdma_listen", State.BOUND);
         backlog = Math.max(mostWaiting, LEAST_BACKLOG);
         state = State.LISTENING;
@@ -144,29 +169,98 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     }
 
     @Override
-    public synchronized void resolveAddress(InetSocketAddress wanted, int timeoutMillis) throws VerbsException {
-        require("rdma_resolve_addr", State.IDLE, State.BOUND);
+    public void resolveAddress(InetSocketAddress wanted, int timeoutMillis) throws VerbsException {
+        synchronized (this) {
+            require("rdma_resolve_addr", State.IDLE, State.BOUND);
+        }
         LocalAddresses.require("rdma_resolve_addr", wanted);
         InetSocketAddress destination = LocalAddresses.destination(wanted);
-        if (state == State.IDLE) {
+        if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
         }
-        if (chosenPort) {
-            fabric.ports().share(claim);
+        PortTable.Claim shared = resolved(destination);
+        if (shared != null) {
+            fabric.ports().share(shared);
         }
+    }
+
+    /** Takes a destination; the claim of the port if others may have it, too. */
+    private synchronized PortTable.Claim resolved(InetSocketAddress destination) throws VerbsException {
+        require("rdma_resolve_addr", State.BOUND);
         if (local.getAddress().isAnyLocalAddress()) {
             local = new InetSocketAddress(destination.getAddress(), local.getPort());
         }
         remote = destination;
         state = State.ADDRESS_RESOLVED;
         add(new ConnectionEvent.AddressResolved());
+        return chosenPort ? claim : null;
     }
 
     @Override
-    public synchronized void resolveRoute(int timeoutMillis) throws VerbsException {
-        require("rdma_resolve_route", State.ADDRESS_RESOLVED);
-        state = State.ROUTE_RESOLVED;
-        add(new ConnectionEvent.RouteResolved());
+    public void resolveRoute(int timeoutMillis) throws VerbsException {
+        synchronized (this) {
+            require("rdma_resolve_route", State.ADDRESS_RESOLVED);
+            if (isListenedOnHere()) {
+                state = State.ROUTE_RESOLVED;
+                add(new ConnectionEvent.RouteResolved());
+                return;
+            }
+            state = State.RESOLVING_ROUTE;
+            deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        }
+        fabric.deadlines().add(this);
+        Dial attempt;
+        try {
+            attempt = fabric.links().dial(this, remoteAddress());
+        } catch (VerbsException e) {
+            unrouted(e.errorNumber());
+            return;
+        }
+        if (!keep(attempt)) {
+            attempt.close();
+        }
+    }
+
+    /** Whether the destination is this process, and no link is needed. */
+    private boolean isListenedOnHere() {
+        return !fabric.linksOnly() && fabric.ports().listener(remote) != null;
+    }
+
+    private synchronized boolean keep(Dial attempt) {
+        dial = attempt;
+        return !closed;
+    }
+
+    /** The process that listens on the destination was found. */
+    synchronized void routed(LinkEnd end) {
+        if (state == State.RESOLVING_ROUTE) {
+            route = end;
+            state = State.ROUTE_RESOLVED;
+            add(new ConnectionEvent.RouteResolved());
+        }
+    }
+
+    /** No process listens on the destination, or none that this one may reach. */
+    synchronized void unrouted(int errorNumber) {
+        if (state == State.RESOLVING_ROUTE) {
+            state = State.ENDED;
+            add(new ConnectionEvent.Failed("rdma_resolve_route", errorNumber));
+        }
+    }
+
+    @Override
+    public void lookAtDeadline() {
+        synchronized (this) {
+            if (System.nanoTime() - deadline < 0) {
+                return;
+            }
+        }
+        unrouted(Errno.ETIMEDOUT.number());
+    }
+
+    @Override
+    public synchronized boolean hasDeadline() {
+        return state == State.RESOLVING_ROUTE && !closed;
     }
 
     @Override
@@ -226,10 +320,56 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             checkedQueuePair("rdma_connect", parameters, MAX_REQUEST_BYTES);
             state = State.CONNECTING;
         }
+        LinkEnd end = route();
+        if (end != null) {
+            connectByLink(end, parameters);
+            return;
+        }
         SharedMemoryIdentifier listener = fabric.ports().listener(remoteAddress());
         if (listener == null || !connectInProcess(listener, parameters)) {
             rejected(NOBODY_LISTENS, NO_DATA);
         }
+    }
+
+    private synchronized LinkEnd route() {
+        return route;
+    }
+
+    private void connectByLink(LinkEnd end, ConnectionParameters parameters) {
+        try {
+            end.connect(this, parameters);
+        } catch (VerbsException e) {
+            LOG.debug("[{}] connecting failed", localAddress(), e);
+            failed(e.errorNumber());
+        }
+    }
+
+    /**
+     * Takes the other end of a request that is about to be made.
+     *
+     * @param newPartner the other end
+     * @return false if this is closed, or waits for none
+     */
+    synchronized boolean partner(Partner newPartner) {
+        if (closed || state != State.CONNECTING) {
+            return false;
+        }
+        partner = newPartner;
+        return true;
+    }
+
+    /** The other end could not be asked, or did not live to answer. */
+    private synchronized void failed(int errorNumber) {
+        if (state == State.CONNECTING) {
+            state = State.ENDED;
+            add(new ConnectionEvent.Failed("rdma_connect", errorNumber));
+        }
+    }
+
+    /** The link to the other end's process is dead. */
+    void unreachable() {
+        failed(Errno.ECONNRESET.number());
+        disconnected();
     }
 
     private boolean connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
@@ -386,19 +526,25 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     @Override
     public void close() {
         State last;
+        Dial attempt;
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
+            delivery.stop();
             last = state;
+            attempt = dial;
+        }
+        if (attempt != null) {
+            attempt.close();
         }
         SharedMemoryQueuePair own = queuePair();
         if (own != null) {
             own.close();
         }
         leavePartner(last);
-        awaitHandler();
+        delivery.await();
         leaveTable();
     }
 
@@ -419,29 +565,16 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     /** Gives the port back, and closes the requests that no handler got. */
     private void leaveTable() {
         List<SharedMemoryIdentifier> unclaimed;
+        PortTable.Claim held;
         synchronized (this) {
-            if (claim != null) {
-                fabric.ports().release(claim);
-                claim = null;
-            }
+            held = claim;
+            claim = null;
             unclaimed = List.copyOf(requests);
             requests.clear();
         }
+        if (held != null) {
+            fabric.ports().release(held);
+        }
         unclaimed.forEach(SharedMemoryIdentifier::close);
-    }
-
-    /** Waits until no handler is called; a handler that closes its own identifier is not waited for. */
-    private synchronized void awaitHandler() {
-        boolean interrupted = false;
-        while (dispatcher != null && dispatcher != Thread.currentThread()) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

@@ -2,8 +2,11 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
+import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -17,12 +20,26 @@ import org.rdmasockets.verbs.VerbsException;
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private static final long PAGE_BYTES = 4096;
 
+    private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_ATOMIC);
+
     private final SharedMemoryDevice device;
+    private final long number;
+    /** Open regions that other processes can map; guarded by this. */
+    private final Set<SharedMemoryRegion> shared = new HashSet<>();
+    /** Links to the processes that this domain has connections to; guarded by this. */
+    private final Set<LinkEnd> ends = new HashSet<>();
     private volatile boolean closed;
 
     /** A domain without regions. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device) {
         this.device = device;
+        number = device.fabric().nextDomainNumber();
+    }
+
+    /** The number by which other processes know it. */
+    long number() {
+        return number;
     }
 
     /** Whether close was called: no more children. */
@@ -41,7 +58,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new IllegalArgumentException("only native memory of at least one byte can be registered, not "
                     + memory);
         }
-        return take(memory, access, () -> { });
+        return take(memory, access, null);
     }
 
     @Override
@@ -54,17 +71,39 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), "lengthBytes=" + bytes, "at most "
                     + SharedMemoryDevice.MAX_REGION_BYTES + " bytes");
         }
+        boolean local = access.stream().noneMatch(REMOTE::contains);
+        return local ? allocateHere(pages, access) : allocateShared(pages, access);
+    }
+
+    /** Memory that no other process will reach: the collector may free it. */
+    private SharedMemoryRegion allocateHere(long bytes, Set<AccessFlag> access) throws VerbsException {
         try {
-            // Only this process touches it, through checked segments: the collector may free it.
-            return take(Arena.ofAuto().allocate(pages, PAGE_BYTES), access, () -> { });
+            return take(Arena.ofAuto().allocate(bytes, PAGE_BYTES), access, null);
         } catch (OutOfMemoryError e) {
             throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + bytes, e.getMessage());
         }
     }
 
-    private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, Runnable afterwards)
+    private SharedMemoryRegion allocateShared(long bytes, Set<AccessFlag> access) throws VerbsException {
+        SharedRegion shared = device.fabric().links().hub().allocate(bytes);
+        SharedMemoryRegion region = null;
+        boolean announced = false;
+        try {
+            region = take(shared.segment(), access, shared);
+            announce(region);
+            announced = true;
+            return region;
+        } finally {
+            if (!announced && region != null) {
+                region.close();
+            } else if (!announced) {
+                shared.close();
+            }
+        }
+    }
+
+    private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, SharedRegion shared)
             throws VerbsException {
-        Objects.requireNonNull(access);
         String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
         if (closed) {
             throw Refusals.closed("ibv_reg_mr", "protection domain");
@@ -73,7 +112,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         if (changes && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw Refusals.invalid("ibv_reg_mr", text, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
-        SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), afterwards);
+        SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), shared);
         if (!device.fabric().regions().add(region)) {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text, "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");
@@ -81,9 +120,47 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         return region;
     }
 
+    /** Gives the processes that this domain has connections to access to a region. */
+    private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
+        shared.add(region);
+        for (LinkEnd end : List.copyOf(ends)) {
+            announce(region, end);
+        }
+    }
+
+    private void announce(SharedMemoryRegion region, LinkEnd end) throws VerbsException {
+        try {
+            end.link().announce(region.shared(), region.remoteKey(), region.access(), number);
+        } catch (VerbsException e) {
+            if (end.isOpen()) {
+                throw e;
+            }
+            ends.remove(end);
+        }
+    }
+
+    /**
+     * Gives another process access to the regions of this domain, those to come included.
+     *
+     * @param end the link to it
+     * @throws VerbsException if the link takes no more regions
+     */
+    synchronized void share(LinkEnd end) throws VerbsException {
+        if (ends.add(end)) {
+            for (SharedMemoryRegion region : List.copyOf(shared)) {
+                announce(region, end);
+            }
+        }
+    }
+
     /** Forgets a region that closes. */
     void forget(SharedMemoryRegion region) {
         device.fabric().regions().remove(region);
+        if (region.shared() != null) {
+            synchronized (this) {
+                shared.remove(region);
+            }
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.util.List;
 import java.util.Optional;
+import org.rdmasockets.provider.sharedmemory.link.LinkHub;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
@@ -15,10 +16,20 @@ public final class SharedMemoryProvider implements VerbsProvider {
     /** The name as settings spell it. */
     public static final String NAME = "sharedmemory";
 
-    private final SharedMemoryFabric fabric = new SharedMemoryFabric();
+    private final SharedMemoryFabric fabric;
 
     /** A provider with a device of its own: what is made by one cannot be used with another. */
     public SharedMemoryProvider() {
+        this(false);
+    }
+
+    /**
+     * A provider for tests.
+     *
+     * @param linksOnly true to reach even this process by a link
+     */
+    SharedMemoryProvider(boolean linksOnly) {
+        fabric = new SharedMemoryFabric(linksOnly);
     }
 
     @Override
@@ -28,7 +39,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
 
     @Override
     public Optional<String> unavailability() {
-        return Optional.empty();
+        return LinkHub.unavailability();
     }
 
     @Override
@@ -46,12 +57,13 @@ public final class SharedMemoryProvider implements VerbsProvider {
     }
 
     @Override
-    public EventPoller createEventPoller() {
+    public EventPoller createEventPoller() throws VerbsException {
         return new SharedMemoryEventPoller(fabric);
     }
 
     @Override
-    public ConnectionManager createConnectionManager() {
+    public ConnectionManager createConnectionManager() throws VerbsException {
+        fabric.links().hub();
         return new SharedMemoryConnectionManager(fabric);
     }
 }

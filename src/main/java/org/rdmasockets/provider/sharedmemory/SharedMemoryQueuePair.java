@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.util.Arrays;
 import java.util.OptionalInt;
+import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
@@ -33,9 +34,9 @@ final class SharedMemoryQueuePair implements QueuePair {
         this.config = config;
         number = device.fabric().nextQueuePairNumber();
         maxInlineBytes = Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
-        sendQueue = new SendQueue(this, (SharedMemoryCompletionQueue) config.sendQueue(), maxInlineBytes);
-        receiveQueue = new ReceiveQueue(this, (SharedMemoryCompletionQueue) config.receiveQueue(),
-                config.maxReceives(), config.maxReceiveElements());
+        sendQueue = new SendQueue(this, sendCompletions(), maxInlineBytes);
+        receiveQueue = new ReceiveQueue(this, receiveCompletions(), config.maxReceives(),
+                config.maxReceiveElements());
     }
 
     /**
@@ -130,9 +131,21 @@ final class SharedMemoryQueuePair implements QueuePair {
         }
     }
 
-    /** Publishes how many receives were ever posted, wrapping around; under the receive queue's lock. */
-    void receivesPosted(int count) {
-        assert Thread.holdsLock(receiveQueue) : count;
+    /** Where sends complete. */
+    SharedMemoryCompletionQueue sendCompletions() {
+        return (SharedMemoryCompletionQueue) config.sendQueue();
+    }
+
+    /** Where receives complete. */
+    SharedMemoryCompletionQueue receiveCompletions() {
+        return (SharedMemoryCompletionQueue) config.receiveQueue();
+    }
+
+    /** Closes the slot of a connection that is over, which neither queue uses any more then. */
+    void releaseSlot(LinkSlot slot) {
+        synchronized (sendQueue) {
+            receiveQueue.releaseSlot(slot);
+        }
     }
 
     @Override
@@ -210,7 +223,16 @@ final class SharedMemoryQueuePair implements QueuePair {
         }
         sendQueue.flush();
         receiveQueue.flush();
+        leavePeer();
+    }
+
+    /** Lets the peer see that nothing is taken any more, without any lock. */
+    private void leavePeer() {
         feedPeer();
+        Peer peer = sendQueue.peer();
+        if (peer != null) {
+            peer.ownFailed();
+        }
     }
 
     @Override
@@ -224,8 +246,8 @@ final class SharedMemoryQueuePair implements QueuePair {
         }
         sendQueue.close();
         receiveQueue.close();
-        feedPeer();
-        ((SharedMemoryCompletionQueue) config.sendQueue()).retire(config.maxSends());
-        ((SharedMemoryCompletionQueue) config.receiveQueue()).retire(config.maxReceives());
+        leavePeer();
+        sendCompletions().retire(config.maxSends());
+        receiveCompletions().retire(config.maxReceives());
     }
 }

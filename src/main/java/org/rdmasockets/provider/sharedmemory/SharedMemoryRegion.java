@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Set;
+import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.MemoryRegion;
 
@@ -21,8 +22,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private final long address;
     private final long lengthBytes;
     private final Set<AccessFlag> access;
-    /** Gives the memory back; run once, by close. */
-    private final Runnable afterwards;
+    /** What other processes map, or null. */
+    private final SharedRegion shared;
     /** The key, local and remote; set before publication. */
     private int key;
     /** Number of accesses in progress, and {@link #CLOSED}. */
@@ -34,16 +35,16 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
      * @param domain the parent
      * @param memory native memory
      * @param access what may be done to it
-     * @param afterwards gives the memory back
+     * @param shared where the memory is from, if other processes can be given access to it, else null
      */
     SharedMemoryRegion(SharedMemoryProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
-            Runnable afterwards) {
+            SharedRegion shared) {
         this.domain = domain;
         this.memory = memory;
         this.address = memory.address();
         this.lengthBytes = memory.byteSize();
         this.access = access;
-        this.afterwards = afterwards;
+        this.shared = shared;
     }
 
     private static VarHandle users() {
@@ -62,6 +63,11 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** The parent. */
     SharedMemoryProtectionDomain domain() {
         return domain;
+    }
+
+    /** What other processes map; null if they cannot. */
+    SharedRegion shared() {
+        return shared;
     }
 
     /** Whether all of these addresses are inside, without overflow whatever they are. */
@@ -134,7 +140,9 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         }
         domain.forget(this);
         awaitUsers();
-        afterwards.run();
+        if (shared != null) {
+            shared.close();
+        }
     }
 
     /** Waits for copies in progress, which never wait for anything; an interrupt is kept for the caller. */

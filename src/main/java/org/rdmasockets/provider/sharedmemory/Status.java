@@ -4,8 +4,10 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Numbers of {@link WorkCompletionStatus} as the data path uses them, and one more. */
 final class Status {
-    /** Not a status: there is no receive yet, or no room; to be tried again. */
+    /** Not a status: the peer has no receive yet; to be tried again. */
     static final int NOT_READY = -1;
+    /** Not a status: there is no room for it on the way to the peer; to be tried again. */
+    static final int NO_ROOM = -2;
     static final int SUCCESS = WorkCompletionStatus.SUCCESS.ordinal();
     static final int LOCAL_LENGTH = WorkCompletionStatus.LOCAL_LENGTH_ERROR.ordinal();
     static final int LOCAL_PROTECTION = WorkCompletionStatus.LOCAL_PROTECTION_ERROR.ordinal();

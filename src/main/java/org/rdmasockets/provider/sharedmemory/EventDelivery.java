@@ -1,0 +1,80 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.Objects;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Calls the handler of an identifier until it is stopped. The handler is called without any lock. */
+final class EventDelivery {
+    private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
+
+    /** Guarded by this, as are all fields. */
+    private ConnectionHandler handler;
+    /** The thread in the handler, or null. */
+    private Thread dispatcher;
+    private boolean stopped;
+
+    /** No handler yet. */
+    EventDelivery() {
+    }
+
+    /** Sets who gets the events. */
+    synchronized void handler(ConnectionHandler newHandler) {
+        handler = Objects.requireNonNull(newHandler);
+    }
+
+    /**
+     * Gives an event to the handler.
+     *
+     * @param identifier whom it is about
+     * @param event what happened
+     * @return false if nobody got it: there is no handler, or this was stopped
+     */
+    boolean deliver(ConnectionIdentifier identifier, ConnectionEvent event) {
+        ConnectionHandler current;
+        synchronized (this) {
+            if (stopped || handler == null) {
+                return false;
+            }
+            current = handler;
+            dispatcher = Thread.currentThread();
+        }
+        try {
+            current.onEvent(identifier, event);
+        } catch (RuntimeException | Error e) {
+            LOG.error("the handler of a connection must not throw: event {}", event, e);
+        } finally {
+            synchronized (this) {
+                dispatcher = null;
+                notifyAll();
+            }
+        }
+        return true;
+    }
+
+    /** Calls no handler any more. */
+    synchronized void stop() {
+        stopped = true;
+    }
+
+    /**
+     * Waits until no handler is called; a handler that asks for this itself is not waited for. An interrupt is kept for
+     * the caller.
+     */
+    synchronized void await() {
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.verbs.ConnectionParameters;
+
+/**
+ * What two processes tell each other when they connect, as the payload of an entry, in network order:
+ * <pre>
+ *   8  number of the sender's protection domain: its regions carry the same number
+ *   4  responder resources, initiator depth, retry count, receiver-not-ready retry count
+ *   1+n+2  address and port that are asked for; n is 4 or 16
+ *   1+n+2  address and port of the connecting end
+ *   1+n  private data
+ * </pre>
+ *
+ * @param domain number of the sender's protection domain
+ * @param parameters what the sender asks for, or answers
+ * @param destination the address that was asked for
+ * @param source the address of the connecting end
+ */
+record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress destination,
+        InetSocketAddress source) {
+    private static final int MOST_BYTES = 512;
+    private static final int MOST_DATA_BYTES = 255;
+    private static final int IPV4_BYTES = 4;
+    private static final int IPV6_BYTES = 16;
+
+    /** The bytes of a payload. */
+    byte[] encode() {
+        byte[] data = parameters.privateData();
+        ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
+        out.putLong(domain).put((byte) parameters.responderResources()).put((byte) parameters.initiatorDepth())
+                .put((byte) parameters.retryCount()).put((byte) parameters.receiverNotReadyRetryCount());
+        put(out, destination);
+        put(out, source);
+        out.put((byte) data.length).put(data);
+        byte[] bytes = new byte[out.position()];
+        out.flip().get(bytes);
+        return bytes;
+    }
+
+    private static void put(ByteBuffer out, InetSocketAddress address) {
+        byte[] host = address.getAddress().getAddress();
+        out.put((byte) host.length).put(host).putShort((short) address.getPort());
+    }
+
+    /**
+     * Reads a payload, which may be any bytes.
+     *
+     * @param entry an entry of a peer
+     * @return what it says
+     * @throws IllegalArgumentException if it says nothing
+     */
+    static Greeting decode(RingEntry entry) {
+        ByteBuffer in = ByteBuffer.wrap(payload(entry, MOST_BYTES));
+        try {
+            long domain = in.getLong();
+            int responder = Byte.toUnsignedInt(in.get());
+            int initiator = Byte.toUnsignedInt(in.get());
+            int retries = in.get() & 7;
+            int notReadyRetries = in.get() & 7;
+            InetSocketAddress destination = address(in);
+            InetSocketAddress source = address(in);
+            byte[] data = new byte[Byte.toUnsignedInt(in.get())];
+            in.get(data);
+            return new Greeting(domain, new ConnectionParameters(data, responder, initiator, retries, notReadyRetries),
+                    destination, source);
+        } catch (BufferUnderflowException e) {
+            throw new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e);
+        }
+    }
+
+    private static InetSocketAddress address(ByteBuffer in) {
+        int length = in.get();
+        if (length != IPV4_BYTES && length != IPV6_BYTES) {
+            throw new IllegalArgumentException("an address has no " + length + " bytes");
+        }
+        byte[] host = new byte[length];
+        in.get(host);
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(host), Short.toUnsignedInt(in.getShort()));
+        } catch (UnknownHostException e) {
+            throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+
+    /**
+     * Copies a payload, once.
+     *
+     * @param entry an entry of a peer
+     * @return its bytes
+     * @throws IllegalArgumentException if there are more than private data and a greeting can have
+     */
+    static byte[] data(RingEntry entry) {
+        return payload(entry, MOST_DATA_BYTES);
+    }
+
+    private static byte[] payload(RingEntry entry, int most) {
+        if (entry.payloadBytes() > most) {
+            throw new IllegalArgumentException("an entry of kind " + entry.kind() + " has at most " + most
+                    + " bytes, not " + entry.payloadBytes());
+        }
+        byte[] bytes = new byte[entry.payloadBytes()];
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), bytes, 0, bytes.length);
+        return bytes;
+    }
+}

@@ -1,0 +1,382 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.rdmasockets.provider.sharedmemory.link.Link;
+import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
+import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This process's end of a link: finds the connection that an entry is for, and lets go on what had to wait.
+ *
+ * <p>Every entry is a stranger's word until it was checked. An entry that an honest peer never writes ends the link,
+ * and with it the connections to that one process.
+ */
+final class LinkEnd implements LinkHandler {
+    /** Kinds of entries. A request for a connection: value is the sender's slot, the payload a greeting. */
+    static final int CONNECT = 1;
+    /** A request is accepted: value is the sender's slot, the payload a greeting. */
+    static final int ACCEPT = 2;
+    /** A request is refused: value is the reason code, the payload private data. */
+    static final int REJECT = 3;
+    /** The last entry for a connection: value is the sender's slot, the slot -1 if the sender does not know it. */
+    static final int END = 4;
+    /** The sender's queue pair takes nothing more; with {@link #FAULT}, because of what the receiver asked for. */
+    static final int FAILED = 5;
+    /** A part of a send: first is the length of all parts, value the immediate data. */
+    static final int SEND = 6;
+    /** A write with immediate data was made: first is its length, value the immediate data. */
+    static final int WRITE = 7;
+
+    /** Flags: the first part of a send, the last one, with immediate data. */
+    static final int FIRST = 1;
+    static final int LAST = 2;
+    static final int IMMEDIATE = 4;
+    /** Flag of {@link #FAILED}. */
+    static final int FAULT = 1;
+
+    private static final Logger LOG = LoggerFactory.getLogger(LinkEnd.class);
+    private static final int UNKNOWN_SLOT = -1;
+    /** Entries taken at once, and most of them in one call of the waiting thread. */
+    private static final int BATCH = 64;
+    private static final int BATCHES = 64;
+    private static final byte[] NO_DATA = {};
+
+    /** An entry that waits for room; its connection's data must not overtake it. */
+    private record Letter(int kind, int flags, int slot, int value, byte[] payload) {
+    }
+
+    private final SharedMemoryFabric fabric;
+    private final Link link;
+    private final RingWriter writer;
+    /** Slot to connection; elements are written under this monitor. */
+    private volatile LinkPeer[] peers = new LinkPeer[16];
+    /** Guarded by the writer's lock. */
+    private final ArrayDeque<Letter> outbox = new ArrayDeque<>();
+    /** Whether {@link #outbox} has any; written under the writer's lock. */
+    private volatile boolean held;
+    /** Send queues that wait for a receive or for room. */
+    private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
+    /** Completion queues of the connections, one entry per connection and queue. */
+    private final List<SharedMemoryCompletionQueue> queues = new CopyOnWriteArrayList<>();
+    private volatile boolean closed;
+
+    /**
+     * The end of a new link.
+     *
+     * @param fabric what all objects of the provider share
+     * @param link the link
+     */
+    LinkEnd(SharedMemoryFabric fabric, Link link) {
+        this.fabric = fabric;
+        this.link = link;
+        this.writer = link.writer();
+    }
+
+    /** The link. */
+    Link link() {
+        return link;
+    }
+
+    /** Whether entries come and go. */
+    boolean isOpen() {
+        return !closed && link.isOpen();
+    }
+
+    // What this process does.
+
+    /**
+     * Asks for a connection.
+     *
+     * @param identifier the connecting end
+     * @param parameters what it asks for
+     * @throws VerbsException if the link has no slot, or is dead
+     */
+    void connect(SharedMemoryIdentifier identifier, ConnectionParameters parameters) throws VerbsException {
+        SharedMemoryQueuePair own = identifier.queuePair();
+        LinkPeer peer = register(UNKNOWN_SLOT);
+        peer.identifier(identifier);
+        if (!identifier.partner(peer)) {
+            peer.release();
+            return;
+        }
+        if (!peer.attach(own)) {
+            return;
+        }
+        Greeting greeting = new Greeting(own.domain().number(), parameters, identifier.remoteAddress(),
+                identifier.localAddress());
+        if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
+            peer.release();
+        } else if (closed) {
+            peer.linkDied();
+        }
+    }
+
+    private LinkPeer register(int peerSlot) throws VerbsException {
+        LinkSlot slot = link.openSlot();
+        LinkPeer peer = new LinkPeer(this, slot, peerSlot);
+        synchronized (this) {
+            if (slot.index() >= peers.length) {
+                peers = Arrays.copyOf(peers, Math.max(slot.index() + 1, 2 * peers.length));
+            }
+            peers[slot.index()] = peer;
+        }
+        return peer;
+    }
+
+    /** Forgets a connection whose slot is about to be closed. */
+    synchronized void forget(LinkPeer peer) {
+        peers[peer.slotIndex()] = null;
+    }
+
+    /** Lets completion queues of a connection poll, and arm, this link. */
+    void attach(SharedMemoryCompletionQueue queue) {
+        queues.add(queue);
+        queue.attach(this);
+    }
+
+    /** Undoes one {@link #attach}. */
+    void detach(SharedMemoryCompletionQueue queue) {
+        queues.remove(queue);
+        queue.detach(this);
+    }
+
+    /**
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: somebody may sleep.
+     *
+     * @param peer whose connection it is about
+     * @param kind kind of the entry
+     * @param flags its flags
+     * @param value its value
+     * @param payload its payload
+     * @return false if the last entry for the connection was sent before; then nothing is sent
+     */
+    boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
+        writer.lock();
+        try {
+            if (peer.isSilent()) {
+                return false;
+            }
+            if (kind == END || kind == REJECT) {
+                peer.silence();
+            }
+            put(new Letter(kind, flags, peer.peerSlot(), value, payload));
+        } finally {
+            writer.unlock();
+        }
+        writer.ringPeer();
+        return true;
+    }
+
+    private void put(Letter letter) {
+        if (!outbox.isEmpty() || !publish(letter)) {
+            outbox.add(letter);
+            held = true;
+            if (publishHeld()) {
+                held = false;
+            }
+        }
+    }
+
+    /** Publishes what is kept, as far as there is room; whether that is all. */
+    private boolean publishHeld() {
+        while (!outbox.isEmpty()) {
+            if (!publish(outbox.peek())) {
+                return false;
+            }
+            outbox.poll();
+        }
+        return true;
+    }
+
+    private boolean publish(Letter letter) {
+        byte[] payload = letter.payload();
+        if (!writer.begin(payload.length)) {
+            return false;
+        }
+        writer.header(letter.kind(), letter.flags(), letter.slot(), letter.value(), 0, 0);
+        MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), payload.length);
+        writer.publish();
+        return true;
+    }
+
+    /** Whether entries wait for room, so that data must not go ahead of them; under the writer's lock. */
+    boolean holdsLetters() {
+        return held;
+    }
+
+    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
+    void resumeLater(SendQueue queue) {
+        waiting.add(queue);
+    }
+
+    // What comes.
+
+    /** Takes what is there, for a thread that polls a completion queue: never waits for another thread. */
+    void poll() {
+        link.tryDrain(BATCH);
+        goOn();
+    }
+
+    /** Makes the peer ring at its next entry, and takes what came before. */
+    void arm() {
+        link.arm();
+        link.drain(BATCH);
+        goOn();
+    }
+
+    /** Lets go on what had to wait. */
+    private void goOn() {
+        if (held) {
+            writer.lock();
+            try {
+                held = !publishHeld();
+            } finally {
+                writer.unlock();
+            }
+            writer.ringPeer();
+        }
+        if (!waiting.isEmpty()) {
+            List<SendQueue> all = new ArrayList<>(waiting);
+            all.forEach(waiting::remove);
+            all.forEach(SendQueue::resume);
+        }
+    }
+
+    @Override
+    public void onDoorbell(Link source) {
+        boolean empty = drainSome();
+        goOn();
+        if (empty && queues.stream().anyMatch(SharedMemoryCompletionQueue::isArmed)) {
+            link.arm();
+            empty = drainSome();
+        }
+        if (!empty) {
+            fabric.links().drainLater(this);
+        }
+    }
+
+    /** Takes a bounded number of entries; whether there are no more. */
+    private boolean drainSome() {
+        for (int i = 0; i < BATCHES; i++) {
+            if (link.drain(BATCH) < BATCH) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void onClosed(Link source, String reason) {
+        LOG.debug("a link to another process ended: {}", reason);
+        drainSome();
+        List<LinkPeer> left;
+        synchronized (this) {
+            closed = true;
+            left = Arrays.stream(peers).filter(p -> p != null).toList();
+        }
+        left.forEach(LinkPeer::linkDied);
+        goOn();
+        link.close();
+    }
+
+    @Override
+    public void onEntry(Link source, RingEntry entry) {
+        try {
+            switch (entry.kind()) {
+                case CONNECT -> onConnect(entry);
+                case END -> onEnd(entry);
+                case ACCEPT -> peer(entry).onAccept(entry);
+                case REJECT -> peer(entry).onReject(entry);
+                case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
+                case SEND -> peer(entry).onSend(entry);
+                case WRITE -> peer(entry).onWrite(entry);
+                default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
+            }
+        } catch (IllegalArgumentException e) {
+            link.fail("the other process broke the protocol: " + e.getMessage());
+        }
+    }
+
+    /** The connection that an entry names. */
+    private LinkPeer peer(RingEntry entry) {
+        LinkPeer[] all = peers;
+        int slot = entry.slot();
+        LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        if (peer == null) {
+            throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
+                    + ", where there is no connection");
+        }
+        return peer;
+    }
+
+    private void onConnect(RingEntry entry) {
+        Greeting greeting = Greeting.decode(entry);
+        LinkPeer peer;
+        try {
+            peer = register(entry.value());
+        } catch (VerbsException e) {
+            LOG.warn("a connection of another process is refused: {}", e.getMessage());
+            sendRejection(entry.value());
+            return;
+        }
+        if (!peer.greet(greeting)) {
+            peer.release();
+            throw new IllegalArgumentException("slot " + entry.value() + " does not exist");
+        }
+        if (!offer(peer, greeting)) {
+            peer.refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+        }
+    }
+
+    /** Refuses a request for which there is no slot. */
+    private void sendRejection(int peerSlot) {
+        writer.lock();
+        try {
+            put(new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA));
+        } finally {
+            writer.unlock();
+        }
+        writer.ringPeer();
+    }
+
+    private boolean offer(LinkPeer peer, Greeting greeting) {
+        InetSocketAddress destination = greeting.destination();
+        SharedMemoryIdentifier listener = fabric.ports().listener(destination);
+        if (listener == null) {
+            return false;
+        }
+        SharedMemoryIdentifier request = listener.newRequest(destination, greeting.source(), peer,
+                greeting.parameters());
+        peer.identifier(request);
+        return listener.offer(request);
+    }
+
+    /** A peer that gives a request up before it was accepted does not know our slot. */
+    private void onEnd(RingEntry entry) {
+        if (entry.slot() != UNKNOWN_SLOT) {
+            peer(entry).onEnd();
+            return;
+        }
+        for (LinkPeer peer : peers) {
+            if (peer != null && peer.peerSlot() == entry.value()) {
+                peer.onEnd();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,472 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
+import org.rdmasockets.provider.sharedmemory.link.PeerRegion;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The other end of a connection is in another process: its queue pair and its identifier, as entries of a link.
+ *
+ * <p>Each side says {@link LinkEnd#END} exactly once, as its last entry for the connection; the slot is given back when
+ * both have, so that an entry never finds another connection than its own.
+ */
+final class LinkPeer implements Peer, Partner {
+    /** What the other side knows of a request that it has not answered. */
+    private static final long NOT_READY_NANOS = 655_360_000;
+    private static final byte[] NO_DATA = {};
+
+    private final LinkEnd end;
+    private final LinkSlot slot;
+    private final int slotIndex;
+    /** The other side's slot, -1 until it is known. */
+    private volatile int peerSlot;
+    /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
+    private volatile boolean alive;
+    /** Whether the last entry was sent; guarded by the writer's lock. */
+    private boolean silent;
+    /** Our end; null until a handler has the request. */
+    private volatile SharedMemoryIdentifier identifier;
+    /** Our queue pair; null until there is one. Written under this monitor. */
+    private volatile SharedMemoryQueuePair queuePair;
+    /** Guarded by this, as are the next two. */
+    private boolean endSent;
+    private boolean endReceived;
+    private boolean released;
+    /** The number of the other side's protection domain; set before the connection is up. */
+    private volatile long peerDomain;
+    /** How many of the other side's receives were used, wrapping around; guarded by the send queue. */
+    private int consumed;
+    /** The region that was used last, or null; guarded by the send queue. */
+    private LinkMemory lastMemory;
+    /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
+    private long expected = -1;
+    /** Length and acceptance of the send that comes; in the order of the ring. */
+    private int length;
+    private boolean filling;
+
+    /**
+     * A connection that has a slot.
+     *
+     * @param end the link's end
+     * @param slot its slot
+     * @param peerSlot the other side's slot, -1 if it is not known yet
+     */
+    LinkPeer(LinkEnd end, LinkSlot slot, int peerSlot) {
+        this.end = end;
+        this.slot = slot;
+        this.slotIndex = slot.index();
+        this.peerSlot = peerSlot;
+    }
+
+    /** Our slot. */
+    int slotIndex() {
+        return slotIndex;
+    }
+
+    /** The other side's slot, -1 until it is known. */
+    int peerSlot() {
+        return peerSlot;
+    }
+
+    /** Sets the identifier of our end. */
+    void identifier(SharedMemoryIdentifier newIdentifier) {
+        identifier = newIdentifier;
+    }
+
+    /** Takes over what the other side says of itself; false if its slot cannot exist. */
+    boolean greet(Greeting greeting) {
+        peerDomain = greeting.domain();
+        return slot.connect(peerSlot);
+    }
+
+    /**
+     * Lets the other side see the receives and regions of our queue pair.
+     *
+     * @param own our queue pair
+     * @return false if the connection is over already
+     * @throws VerbsException if the link takes no more regions
+     */
+    synchronized boolean attach(SharedMemoryQueuePair own) throws VerbsException {
+        if (released) {
+            return false;
+        }
+        own.domain().share(end);
+        queuePair = own;
+        own.receiveQueue().attach(slot);
+        end.attach(own.sendCompletions());
+        end.attach(own.receiveCompletions());
+        return true;
+    }
+
+    // The peer, as the send queue sees it.
+
+    @Override
+    public boolean isAlive() {
+        return alive;
+    }
+
+    /** Whether the last entry for the other side was sent; under the writer's lock. */
+    boolean isSilent() {
+        return silent;
+    }
+
+    /** Says that the last entry for the other side is about to be sent; under the writer's lock. */
+    void silence() {
+        silent = true;
+        alive = false;
+    }
+
+    @Override
+    public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
+        LinkMemory memory = lastMemory;
+        if (memory == null || memory.key() != key || !memory.tryEnter()) {
+            PeerRegion region = end.link().peerRegion(key);
+            if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
+                return null;
+            }
+            memory = new LinkMemory(region);
+            lastMemory = memory;
+        }
+        if (!memory.allows(address, bytes, needed)) {
+            memory.leave();
+            return null;
+        }
+        return memory;
+    }
+
+    @Override
+    public int tell(Notice notice) {
+        if (!alive) {
+            return Status.RETRY_EXCEEDED;
+        }
+        if (notice.sentBytes() == 0 && slot.peerReceivesPosted() - consumed <= 0) {
+            end.resumeLater(queuePair.sendQueue());
+            slot.starve();
+            if (slot.peerReceivesPosted() - consumed <= 0) {
+                return Status.NOT_READY;
+            }
+        }
+        int status = publish(notice);
+        if (status == Status.NO_ROOM) {
+            end.resumeLater(queuePair.sendQueue());
+            status = publish(notice);
+        }
+        if (status == Status.SUCCESS) {
+            consumed++;
+        }
+        end.link().writer().notifyPeer();
+        return status;
+    }
+
+    private int publish(Notice notice) {
+        RingWriter writer = end.link().writer();
+        writer.lock();
+        try {
+            if (!alive) {
+                return Status.RETRY_EXCEEDED;
+            }
+            if (end.holdsLetters()) {
+                return Status.NO_ROOM;
+            }
+            return notice.isSend() ? publishSend(writer, notice) : publishWrite(writer, notice);
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    private int publishWrite(RingWriter writer, Notice notice) {
+        if (!writer.begin(0)) {
+            return Status.NO_ROOM;
+        }
+        writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate(), notice.lengthBytes(), 0);
+        writer.publish();
+        return Status.SUCCESS;
+    }
+
+    /** Publishes the parts of a send that are not published yet, as far as there is room. */
+    private int publishSend(RingWriter writer, Notice notice) {
+        int total = notice.lengthBytes();
+        int sent = notice.sentBytes();
+        do {
+            int part = Math.min(total - sent, RingWriter.MAX_PAYLOAD_BYTES);
+            if (!writer.begin(part)) {
+                return Status.NO_ROOM;
+            }
+            int flags = (sent == 0 ? LinkEnd.FIRST : 0) | (sent + part == total ? LinkEnd.LAST : 0)
+                    | (notice.hasImmediate() ? LinkEnd.IMMEDIATE : 0);
+            writer.header(LinkEnd.SEND, flags, peerSlot, notice.immediate(), total, 0);
+            notice.copyPayload(sent, writer.memory(), writer.payloadOffset(), part);
+            writer.publish();
+            sent += part;
+            notice.sentBytes(sent);
+        } while (sent < total);
+        return Status.SUCCESS;
+    }
+
+    @Override
+    public void fail() {
+        tellFailed(LinkEnd.FAULT);
+    }
+
+    @Override
+    public void ownFailed() {
+        tellFailed(0);
+    }
+
+    private void tellFailed(int flags) {
+        if (peerSlot >= 0) {
+            end.send(this, LinkEnd.FAILED, flags, 0, NO_DATA);
+        }
+    }
+
+    @Override
+    public void receivesPosted() {
+        // The slot tells the other side.
+    }
+
+    @Override
+    public long receiverNotReadyNanos() {
+        return NOT_READY_NANOS;
+    }
+
+    // The partner, as the identifier sees it.
+
+    @Override
+    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request)
+            throws VerbsException {
+        boolean attached = attach(own);
+        synchronized (this) {
+            if (!attached || endSent || endReceived) {
+                return false;
+            }
+            alive = true;
+        }
+        own.connect(this, request.receiverNotReadyRetryCount());
+        Greeting greeting = new Greeting(own.domain().number(), answer, identifier.localAddress(),
+                identifier.remoteAddress());
+        return end.send(this, LinkEnd.ACCEPT, 0, slotIndex, greeting.encode()) && end.isOpen();
+    }
+
+    @Override
+    public void reject(byte[] privateData) {
+        refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
+    }
+
+    /** Refuses the other side's request; nothing follows. */
+    void refuse(int status, byte[] privateData) {
+        synchronized (this) {
+            if (endSent || endReceived) {
+                return;
+            }
+            endSent = true;
+        }
+        end.send(this, LinkEnd.REJECT, 0, status, privateData);
+        release();
+    }
+
+    @Override
+    public void disconnect() {
+        boolean both;
+        synchronized (this) {
+            if (endSent) {
+                return;
+            }
+            endSent = true;
+            both = endReceived;
+        }
+        sendEnd();
+        if (both) {
+            release();
+        }
+    }
+
+    private void sendEnd() {
+        end.send(this, LinkEnd.END, 0, slotIndex, NO_DATA);
+    }
+
+    // What comes, in the order of the ring.
+
+    /** Our request was accepted. */
+    void onAccept(RingEntry entry) {
+        Greeting greeting = Greeting.decode(entry);
+        if (peerSlot >= 0) {
+            throw new IllegalArgumentException("a request is accepted twice");
+        }
+        peerSlot = entry.value();
+        if (peerSlot < 0 || !greet(greeting)) {
+            throw new IllegalArgumentException("slot " + entry.value() + " does not exist");
+        }
+        synchronized (this) {
+            alive = !endSent;
+        }
+        identifier.accepted(this, greeting.parameters());
+    }
+
+    /** Our request was refused; nothing follows. */
+    void onReject(RingEntry entry) {
+        byte[] data = Greeting.data(entry);
+        if (peerSlot >= 0) {
+            throw new IllegalArgumentException("a request is refused after it was answered");
+        }
+        synchronized (this) {
+            endSent = true;
+        }
+        identifier.rejected(entry.value(), data);
+        release();
+    }
+
+    /** The other side says its last word. */
+    void onEnd() {
+        boolean answer;
+        synchronized (this) {
+            endReceived = true;
+            answer = !endSent;
+            endSent = true;
+        }
+        if (answer) {
+            sendEnd();
+        }
+        left();
+        release();
+    }
+
+    /** Lets our end know that the other one has gone. */
+    private void left() {
+        SharedMemoryIdentifier mine = identifier;
+        if (mine != null) {
+            mine.disconnected();
+        }
+        resume();
+    }
+
+    private void resume() {
+        SharedMemoryQueuePair own = queuePair;
+        if (own != null) {
+            own.sendQueue().resume();
+        }
+    }
+
+    /** The other side's queue pair takes nothing more. */
+    void onFailed(boolean fault) {
+        alive = false;
+        SharedMemoryQueuePair own = queuePair;
+        if (fault && own != null) {
+            own.fail();
+        }
+        resume();
+    }
+
+    /** The link is dead: nothing comes or goes any more. */
+    void linkDied() {
+        synchronized (this) {
+            endSent = true;
+            endReceived = true;
+        }
+        alive = false;
+        SharedMemoryIdentifier mine = identifier;
+        if (mine != null) {
+            mine.unreachable();
+        }
+        left();
+        release();
+    }
+
+    /** A write with immediate data was made. */
+    void onWrite(RingEntry entry) {
+        int bytes = checkedLength(entry);
+        ReceiveQueue receives = receives();
+        int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(0);
+        if (status == Status.NOT_READY) {
+            throw new IllegalArgumentException("a message came without a receive");
+        }
+        if (status == Status.SUCCESS) {
+            receives.finish(false, bytes, true, entry.value());
+        }
+    }
+
+    /** A part of a send came. */
+    void onSend(RingEntry entry) {
+        if ((entry.flags() & LinkEnd.FIRST) != 0) {
+            beginSend(entry);
+        }
+        int part = entry.payloadBytes();
+        if (expected < part) {
+            throw new IllegalArgumentException("a send is longer than it said");
+        }
+        expected -= part;
+        boolean last = (entry.flags() & LinkEnd.LAST) != 0;
+        if (last != (expected == 0)) {
+            throw new IllegalArgumentException("a send has another length than it said");
+        }
+        ReceiveQueue receives = receives();
+        if (filling && receives != null && part > 0 && !receives.put(entry.memory(), entry.payloadOffset(), part)) {
+            filling = false;
+            faultOfOurs();
+        }
+        if (last && filling && receives != null) {
+            receives.finish(true, length, (entry.flags() & LinkEnd.IMMEDIATE) != 0, entry.value());
+        }
+        if (last) {
+            expected = -1;
+        }
+    }
+
+    private void beginSend(RingEntry entry) {
+        if (expected != -1) {
+            throw new IllegalArgumentException("a send begins within a send");
+        }
+        length = checkedLength(entry);
+        expected = length;
+        ReceiveQueue receives = receives();
+        int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(length);
+        if (status == Status.NOT_READY) {
+            throw new IllegalArgumentException("a message came without a receive");
+        }
+        filling = status == Status.SUCCESS;
+        if (Status.breaksPeer(status)) {
+            faultOfOurs();
+        }
+    }
+
+    private static int checkedLength(RingEntry entry) {
+        if (entry.first() < 0 || entry.first() > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
+            throw new IllegalArgumentException("a message has no length of " + entry.first());
+        }
+        return (int) entry.first();
+    }
+
+    private ReceiveQueue receives() {
+        SharedMemoryQueuePair own = queuePair;
+        return own == null ? null : own.receiveQueue();
+    }
+
+    /** A receive could not take the message: both queue pairs break, as on a network. */
+    private void faultOfOurs() {
+        fail();
+        queuePair.fail();
+    }
+
+    /** Gives the slot back, once. */
+    void release() {
+        SharedMemoryQueuePair own;
+        synchronized (this) {
+            if (released) {
+                return;
+            }
+            released = true;
+            own = queuePair;
+        }
+        end.forget(this);
+        if (own == null) {
+            slot.close();
+            return;
+        }
+        own.releaseSlot(slot);
+        end.detach(own.sendCompletions());
+        end.detach(own.receiveCompletions());
+    }
+}
