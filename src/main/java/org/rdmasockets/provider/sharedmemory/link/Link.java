@@ -44,8 +44,8 @@ public final class Link implements AutoCloseable {
     private final AtomicReference<String> failure = new AtomicReference<>();
     /** What the hub knows this link by; set before publication. */
     private long sourceId;
-    /** Set before publication. */
-    private LinkHandler handler;
+    /** Set once, under consumerLock. */
+    private volatile LinkHandler handler;
     /** Whether the handler heard of the end, or the link was closed. */
     private final AtomicBoolean finished = new AtomicBoolean();
     /** Whether the hub was asked to come when the socket has room. */
@@ -68,16 +68,25 @@ public final class Link implements AutoCloseable {
         announced = new AnnouncedRegions(this, socket);
     }
 
-    /** Completes the construction: the hub's number of the socket, and the handler. */
-    void begin(long newSourceId, LinkHandler newHandler) {
+    /** Sets the hub's number of the socket. */
+    void watchedAs(long newSourceId) {
         sourceId = newSourceId;
-        handler = newHandler;
+    }
+
+    /** Gets the handler; whoever the owner tells of this link cannot drain it before the handler is known. */
+    void begin(LinkOwner owner) {
+        consumerLock.lock();
+        try {
+            handler = owner.onLink(this);
+        } finally {
+            consumerLock.unlock();
+        }
     }
 
     /**
      * Who gets what comes.
      *
-     * @return what {@link LinkOwner#onLink} returned for this link
+     * @return what {@link LinkOwner#onLink} returned for this link; null before it returned
      */
     public LinkHandler handler() {
         return handler;

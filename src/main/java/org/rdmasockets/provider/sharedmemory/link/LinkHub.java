@@ -289,9 +289,11 @@ public final class LinkHub implements AutoCloseable {
 
     /** Makes a link known. */
     void begin(Link link, long sourceId) {
-        link.begin(sourceId, owner.onLink(link));
+        // First, so that an owner may close it at once.
+        link.watchedAs(sourceId);
         links.put(link.peerProcess(), link);
         sources.replace(sourceId, link.source());
+        link.begin(owner);
     }
 
     /** Closes all listeners, fails all links (their handlers hear it) and frees the descriptors. Idempotent. */

@@ -1,0 +1,110 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.net.InetSocketAddress;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.provider.sharedmemory.os.Mapping;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A process of the same user that says what it likes on a socket of its own, and writes what it likes into memory. */
+final class Intruder implements AutoCloseable {
+    private static final int AGAIN = Errno.EAGAIN.number();
+
+    final PacketBuffer buffer = new PacketBuffer();
+    private final PacketSocket socket;
+    /** The link's memory, once there is a link. */
+    private Mapping mapping;
+
+    /** Connects and says nothing. */
+    Intruder(InetSocketAddress address) throws VerbsException {
+        socket = PacketSocket.connect(ListenerName.of(address));
+    }
+
+    /** Connects and goes by the rules until the link is up. */
+    static Intruder linked(InetSocketAddress address) throws Exception {
+        Intruder intruder = new Intruder(address);
+        intruder.greet(Frame.VERSION);
+        intruder.share();
+        return intruder;
+    }
+
+    /** Says hello and waits for the answer. */
+    void greet(int version) throws Exception {
+        Frame.write(buffer, Frame.HELLO, version, System.nanoTime());
+        send(Frame.BYTES, -1);
+        Await.until("a welcome", () -> socket.receive(buffer) != -AGAIN);
+        assertEquals(Frame.WELCOME, Frame.type(buffer));
+        assertEquals(Frame.VERSION, Frame.number(buffer));
+    }
+
+    private void share() throws VerbsException {
+        try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
+            mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
+            Frame.write(buffer, Frame.SEGMENT, 0, 0);
+            send(Frame.BYTES, memory.descriptor());
+        }
+    }
+
+    /** Sends what is in the buffer. */
+    void send(int bytes, int descriptor) {
+        assertEquals(0, socket.send(buffer, bytes, descriptor), "errno of the intruder's send");
+    }
+
+    /** Sends what is in the buffer, if it can. */
+    void trySend(int bytes) {
+        socket.send(buffer, bytes, -1);
+    }
+
+    /** Sends a packet with a descriptor, which is closed after that. */
+    void sendAndClose(int type, int descriptor) {
+        Frame.write(buffer, type, 0, 0);
+        send(Frame.BYTES, descriptor);
+        Descriptors.close(descriptor);
+    }
+
+    void announce(int key, long lengthBytes, int descriptor) {
+        Frame.write(buffer, Frame.ANNOUNCE, key, 4096);
+        Frame.writeRegion(buffer, lengthBytes, -1, 0);
+        trySend(Frame.BYTES, descriptor);
+    }
+
+    private void trySend(int bytes, int descriptor) {
+        socket.send(buffer, bytes, descriptor);
+    }
+
+    /** Stores into the control page of the ring that the intruder fills. */
+    void storeLong(long offset, long value) {
+        SegmentLayout.LONG.setRelease(mapping.memory(), offset, value);
+    }
+
+    Mapping mapping() {
+        return mapping;
+    }
+
+    void ring() {
+        socket.ring();
+    }
+
+    /** Waits until the victim hung up. */
+    void awaitDropped() throws Exception {
+        Await.until("the victim to hang up", () -> {
+            int length = socket.receive(buffer);
+            buffer.closeDescriptor();
+            return length <= 0 && length != -AGAIN;
+        });
+    }
+
+    @Override
+    public void close() {
+        socket.close();
+        if (mapping != null) {
+            mapping.close();
+        }
+    }
+}
