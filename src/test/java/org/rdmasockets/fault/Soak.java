@@ -30,8 +30,14 @@ final class Soak {
 
     /** Counters of rxe that show mistakes with credits, and how much of them is near zero. */
     private static final List<String> WATCHED = List.of("rcvd_rnr_err", "send_rnr_err", "retry_exceeded_err",
-            "retry_rnr_exceeded_err", "completer_retry_err", "rcvd_seq_err", "out_of_seq_request", "duplicate_request");
+            "retry_rnr_exceeded_err", "rcvd_seq_err", "out_of_seq_request");
     private static final long WATCHED_SLACK = 20;
+    /**
+     * Counters of rxe that grow whenever its acknowledgement timer fires, which it does by itself on a busy machine:
+     * four rstreams of C at once bring 17 and 149 for a million packets.
+     */
+    private static final Map<String, Long> MOST_PER_MILLION = Map.of("completer_retry_err", 50L,
+            "duplicate_request", 500L);
 
     private static final Pattern COUNTER = Pattern.compile("(\\w+) (\\d+)");
 
@@ -147,10 +153,15 @@ final class Soak {
     }
 
     private void printCounters(Map<String, Long> before) throws IOException, InterruptedException {
-        readCounters().forEach((name, value) -> {
-            long growth = value - before.getOrDefault(name, 0L);
-            System.out.println("  " + name + " " + growth);
-            check(!WATCHED.contains(name) || growth <= WATCHED_SLACK, name + " is not near zero");
+        Map<String, Long> growth = new TreeMap<>();
+        readCounters().forEach((name, value) -> growth.put(name, value - before.getOrDefault(name, 0L)));
+        long packets = growth.getOrDefault("rcvd_pkts", 0L);
+        growth.forEach((name, count) -> {
+            System.out.println("  " + name + " " + count);
+            check(!WATCHED.contains(name) || count <= WATCHED_SLACK, name + " is not near zero");
+            Long most = MOST_PER_MILLION.get(name);
+            check(most == null || count <= WATCHED_SLACK + most * packets / 1_000_000,
+                    name + " is beyond what the device does by itself");
         });
     }
 }

@@ -136,10 +136,14 @@ final class Ratios {
         try (Program server = Program.java(options, Ratios.class.getName(), "server", threads, "" + bytes);
                 Program client = Program.java(options, Ratios.class.getName(), "client", threads, "" + bytes,
                         server.awaitLine("listening"))) {
-            double nanos = Double.parseDouble(client.awaitLine("nanos", RUN_MILLIS));
-            client.awaitSuccess();
-            server.awaitSuccess();
-            return nanos;
+            try {
+                double nanos = Double.parseDouble(client.awaitLine("nanos", RUN_MILLIS));
+                client.awaitSuccess();
+                server.awaitSuccess();
+                return nanos;
+            } catch (AssertionError e) {
+                throw new AssertionError(e.getMessage() + "\nand its server: " + server, e);
+            }
         }
     }
 
