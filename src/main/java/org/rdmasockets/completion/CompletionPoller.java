@@ -450,8 +450,8 @@ public final class CompletionPoller implements AutoCloseable {
     private static void runLogged(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException e) {
-            LOG.warn("a task on the completion poller failed; please report this as a bug", e);
+        } catch (Throwable e) { // also no memory for a thread: the other connections go on
+            LOG.error("a task on the completion poller failed", e);
         }
     }
 
@@ -461,7 +461,12 @@ public final class CompletionPoller implements AutoCloseable {
             service(signalled.get(i), true);
         }
         signalled.clear();
-        for (CompletionShard shard = kicked.relaxedPoll(); shard != null; shard = kicked.relaxedPoll()) {
+        // Not those kicked meanwhile: a queue that is always full must not keep the thread from everything else.
+        for (int left = kicked.size(); left > 0; left--) {
+            CompletionShard shard = kicked.relaxedPoll();
+            if (shard == null) {
+                break; // about to be offered; whoever offers it wakes this thread
+            }
             shard.clearKicked();
             service(shard, false);
         }
@@ -477,6 +482,19 @@ public final class CompletionPoller implements AutoCloseable {
                 leaseDueNanos = System.nanoTime() + LEASE_NANOS;
             }
             leases.add(shard);
+        }
+    }
+
+    /**
+     * Notes that a completion queue has lost completions: its inboxes fail, and it gets no further ones.
+     *
+     * @param queue a queue of this poller; another is ignored
+     * @param cause what {@link Completion#token()} will be
+     */
+    public void failQueue(CompletionQueue queue, Throwable cause) {
+        CompletionShard shard = shards.get(queue);
+        if (shard != null) {
+            shard.fail(cause);
         }
     }
 

@@ -87,6 +87,9 @@ final class DeviceShards {
         CompletionShard shard = new CompletionShard(this, poller, queue);
         poller.register(shard);
         shards.add(shard);
+        if (poller.faults().armsNewQueues()) {
+            poller.kick(shard); // arms it: a connection that only writes never has anybody wait
+        }
         LOG.debug("{}: completion queue {} with {} entries", device.info().name(), shards.size(), queue.entries());
         return shard;
     }

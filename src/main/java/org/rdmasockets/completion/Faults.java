@@ -62,6 +62,11 @@ class Faults {
         return true;
     }
 
+    /** Tells whether a queue is armed as soon as it is made. */
+    boolean armsNewQueues() {
+        return true;
+    }
+
     /** Tells whether a send completion wakes a reader that owes credit. */
     boolean wakesForCreditOwed() {
         return true;

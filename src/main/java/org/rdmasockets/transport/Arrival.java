@@ -2,9 +2,12 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.rdmasockets.stream.ConnectData;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
@@ -15,6 +18,10 @@ import org.slf4j.LoggerFactory;
 /** A connection request on its way to becoming a connection. It ends once: established, or lost. */
 final class Arrival {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+
+    /** At most one warning in so long: peers must not be able to flood the log. */
+    private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final AtomicLong LAST_WARNING = new AtomicLong(System.nanoTime() - 2 * WARNING_NANOS);
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;
@@ -48,17 +55,39 @@ final class Arrival {
     void accept(StreamOptions options) {
         try {
             peer = ConnectData.decode(request.privateData());
+        } catch (IOException e) {
+            refuse(e, false);
+            return;
+        }
+        try {
             transport = StreamTransport.prepare(engine, identifier, events, options);
+        } catch (IOException | RuntimeException e) {
+            refuse(e, true);
+            return;
+        }
+        try {
             identifier.handler((id, event) -> onEvent(event));
             int reads = transport.readsAtOnce();
             identifier.accept(new ConnectionParameters(transport.connectData().encode(),
                     Math.min(reads, request.responderResources()), Math.min(reads, request.initiatorDepth()),
                     Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
-        } catch (IOException | RuntimeException e) {
-            LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
-                    e.toString());
-            refuse();
+        } catch (VerbsException e) {
+            refuse(e, false);
         }
+    }
+
+    /** What this end lacks is for a person to see, now and then; the peer is only told no. */
+    private void refuse(Exception cause, boolean ownFault) {
+        long now = System.nanoTime();
+        long last = LAST_WARNING.get();
+        if (ownFault && now - last > WARNING_NANOS && LAST_WARNING.compareAndSet(last, now)) {
+            LOG.warn("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+                    cause.toString());
+        } else {
+            LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+                    cause.toString());
+        }
+        refuse();
     }
 
     /** Poller thread: events until the connection is established. */
@@ -66,6 +95,14 @@ final class Arrival {
         switch (event) {
             case ConnectionEvent.Established news -> {
                 identifier.handler(events);
+                established.execute(this::start);
+            }
+            case ConnectionEvent.Disconnected gone when identifier.device().supports(
+                    Capability.COMPLETION_IS_DELIVERY) -> {
+                // Only who was connected can disconnect there: it wrote and closed, and its last step of the handshake
+                // was lost on the way. What it wrote is here.
+                identifier.handler(events);
+                events.onEvent(identifier, event);
                 established.execute(this::start);
             }
             case ConnectionEvent.TimewaitExited exited -> {

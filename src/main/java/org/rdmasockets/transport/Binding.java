@@ -227,8 +227,15 @@ public final class Binding implements AutoCloseable {
             identifier = null;
             closed = true;
         }
+        boolean each;
+        try {
+            each = local.getAddress().isAnyLocalAddress() && engine.hasIwarp();
+        } catch (SocketException e) {
+            engine.release(listening);
+            throw e;
+        }
         List<ConnectionIdentifier> identifiers = List.of(listening);
-        if (local.getAddress().isAnyLocalAddress() && engine.hasIwarp()) {
+        if (each) {
             listening.close(); // never connected, so this is quick
             identifiers = bindEachAddress();
         }

@@ -69,7 +69,7 @@ final class Dialer {
         try {
             resolve();
             onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options));
-            onPool(() -> engine.setupPool().callPeer(this::request));
+            await(engine.setupPool().submitPeerCall(marked(this::request)));
             ConnectData peer = answer();
             onPool(() -> {
                 transport.start(peer, false);
@@ -156,14 +156,22 @@ final class Dialer {
 
     /** Runs a call that may block and waits for its outcome. */
     private <T> void onPool(Callable<T> call) throws IOException {
-        CompletableFuture<T> outcome = engine.setupPool().submit(() -> {
+        await(engine.setupPool().submit(marked(call)));
+    }
+
+    /** The call, unless the attempt is abandoned before; while it runs, whoever abandons the attempt leaves it be. */
+    private <T> Callable<T> marked(Callable<T> call) {
+        return () -> {
             begin();
             try {
                 return call.call();
             } finally {
                 end();
             }
-        });
+        };
+    }
+
+    private void await(CompletableFuture<?> outcome) throws IOException {
         synchronized (this) {
             pending = outcome;
             if (cancelled) {

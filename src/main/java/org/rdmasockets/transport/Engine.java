@@ -1,5 +1,6 @@
 package org.rdmasockets.transport;
 
+import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketException;
 import java.util.HashMap;
@@ -55,12 +56,22 @@ public final class Engine {
     private Engine(VerbsProvider provider) throws VerbsException {
         this.provider = provider;
         connectionManager = provider.createConnectionManager();
-        EventPoller events = provider.createEventPoller();
+        EventPoller events = createEventPoller();
         poller = new CompletionPoller(events, CompletionPoller.Settings.defaults()
                 .withSpinBudgetNanos(TransportSettings.CURRENT.spinNanos()).withTickMillis(TICK_MILLIS));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
         Runtime.getRuntime().addShutdownHook(new Thread(this::awaitDelivery, "rdma-exit"));
+    }
+
+    /** Without it there is no use for the connection manager; the next try makes a new one. */
+    private EventPoller createEventPoller() throws VerbsException {
+        try {
+            return provider.createEventPoller();
+        } catch (VerbsException e) {
+            connectionManager.close();
+            throw e;
+        }
     }
 
     /**
@@ -186,7 +197,8 @@ public final class Engine {
     /** A broken completion queue or device would leave its connections waiting for ever: they fail instead. */
     private void onDeviceEvent(Device device, DeviceEvent event) {
         switch (event.type()) {
-            case COMPLETION_QUEUE_ERROR -> failAll(device, event, c -> c.uses(event.completionQueue()));
+            case COMPLETION_QUEUE_ERROR -> poller.failQueue(event.completionQueue(),
+                    new IOException(reason(device, event)));
             case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR ->
                 failAll(device, event, c -> c.uses(device, event.queuePairNumber()));
             case DEVICE_FATAL -> failAll(device, event, c -> c.uses(device));
@@ -196,12 +208,16 @@ public final class Engine {
     }
 
     private void failAll(Device device, DeviceEvent event, Predicate<StreamTransport> affected) {
-        String reason = "device " + device.info().name() + " reported " + event.type();
+        String reason = reason(device, event);
         forEach(c -> {
             if (affected.test(c)) {
                 c.fail(reason);
             }
         });
+    }
+
+    private static String reason(Device device, DeviceEvent event) {
+        return "device " + device.info().name() + " reported " + event.type();
     }
 
     /** Poller thread, a few times a second while there are connections. */

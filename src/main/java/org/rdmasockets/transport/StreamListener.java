@@ -26,6 +26,8 @@ final class StreamListener implements Listener {
     private final Engine engine;
     /** One for each address that is listened on. */
     private final List<ConnectionIdentifier> identifiers;
+    /** How many of them have a device. */
+    private final AtomicInteger left;
     private final InetSocketAddress local;
     private final int backlog;
     /** Gets the finished connections. */
@@ -41,6 +43,7 @@ final class StreamListener implements Listener {
             StreamOptions options, AcceptQueue accepted) {
         this.engine = engine;
         this.identifiers = identifiers;
+        left = new AtomicInteger(identifiers.size());
         this.local = local;
         this.backlog = backlog;
         this.options = options;
@@ -86,9 +89,11 @@ final class StreamListener implements Listener {
             }
             case ConnectionEvent.DeviceRemoved removed -> {
                 String device = listening.device() == null ? "" : " " + listening.device().info().name();
-                LOG.warn("[{}] RDMA device{} was removed; the listener ends", local, device);
-                if (stop()) {
-                    identifiers.forEach(identifier -> engine.setupPool().execute(identifier::close));
+                engine.setupPool().execute(listening::close);
+                boolean last = left.decrementAndGet() == 0;
+                LOG.warn("[{}] RDMA device{} was removed; the listener {}", local, device,
+                        last ? "ends" : "goes on without it");
+                if (last && stop()) {
                     accepted.leave("RDMA device" + device + " was removed");
                 }
             }

@@ -20,7 +20,6 @@ import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.Capability;
-import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
@@ -235,11 +234,6 @@ public final class StreamTransport implements Connection {
     /** Any thread: this connection cannot go on. */
     void fail(String reason) {
         engine.setupPool().execute(() -> inbox.drainThenOffer(reason));
-    }
-
-    /** Tells whether completions of this connection come through a queue. */
-    boolean uses(CompletionQueue queue) {
-        return inbox.shard().queue() == queue;
     }
 
     /** Tells whether this connection goes over a device. */
@@ -519,6 +513,10 @@ public final class StreamTransport implements Connection {
         inbox.enter();
         try {
             over = stream.failure() != null || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
+            if (!over && stream.drained() && !ending) {
+                ending = true; // on iWARP: each end would wait for the other's disconnect after both have shut down
+                engine.setupPool().execute(this::endQueuePair);
+            }
         } finally {
             inbox.exit();
         }

@@ -130,6 +130,12 @@ class Adversary extends Faults {
         boolean pollsAfterArming() {
             return false;
         }
+
+        /** Whoever waits first shall be the one to arm, as often as possible. */
+        @Override
+        boolean armsNewQueues() {
+            return false;
+        }
     }
 
     /** A waiter leaves without a last look. */
@@ -140,18 +146,6 @@ class Adversary extends Faults {
 
         @Override
         boolean drainsWhenLeaving() {
-            return false;
-        }
-    }
-
-    /** Nobody follows up what a waiter that armed has left. */
-    static final class NoKick extends Adversary {
-        NoKick(int odds) {
-            super(odds);
-        }
-
-        @Override
-        boolean kicksAfterFullBatch() {
             return false;
         }
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -227,7 +228,17 @@ class CompletionInboxTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aFullBatchIsFollowedUp(boolean whole) throws Exception {
-        Faults faults = whole ? Faults.NONE : new Adversary.NoKick(1_000_000);
+        Faults faults = new Faults() {
+            @Override
+            boolean armsNewQueues() {
+                return false; // so that the first who waits arms
+            }
+
+            @Override
+            boolean kicksAfterFullBatch() {
+                return whole;
+            }
+        };
         CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withSpinBudgetNanos(0);
         try (Fixture f = new Fixture(settings, faults)) {
             TestClient other = new TestClient();
@@ -241,6 +252,17 @@ class CompletionInboxTest {
             long patience = TimeUnit.MILLISECONDS.toNanos(whole ? 20_000 : 300);
             Wait end = Fixture.startWaiting(true, second, Role.READER, System.nanoTime() + patience).result();
             assertEquals(whole ? Wait.READY : Wait.TIMED_OUT, end);
+        }
+    }
+
+    @Test
+    void whatNobodyWaitsForIsTakenIn() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            CompletionInbox inbox = f.open(client);
+            CountDownLatch told = new CountDownLatch(1);
+            inbox.onOrphan(told::countDown);
+            Fixture.send(inbox, 1);
+            assertTrue(told.await(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS), "the completion stayed in its queue");
         }
     }
 

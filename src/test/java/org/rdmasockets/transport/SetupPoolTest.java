@@ -14,6 +14,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The set-up pool stays small, unless calls get stuck. */
 class SetupPoolTest {
@@ -33,12 +35,13 @@ class SetupPoolTest {
         assertTrue(threads.stream().allMatch(Thread::isDaemon));
     }
 
-    @Test
-    void callsStuckWithAPeerDoNotHoldUpOthers() throws Exception {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3, 16, 100})
+    void callsStuckWithPeersDoNotHoldUpOthers(int count) throws Exception {
         CountDownLatch release = new CountDownLatch(1);
-        CompletableFuture<?>[] stuck = new CompletableFuture<?>[3];
+        CompletableFuture<?>[] stuck = new CompletableFuture<?>[count];
         for (int i = 0; i < stuck.length; i++) {
-            stuck[i] = pool.submit(() -> pool.callPeer(() -> release.await(PATIENCE_SECONDS, TimeUnit.SECONDS)));
+            stuck[i] = pool.submitPeerCall(() -> release.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
         }
         CompletableFuture<String> quick = pool.submit(() -> "done");
         assertEquals("done", afterRelief(quick));
