@@ -87,6 +87,12 @@ final class End implements AutoCloseable {
         assertEquals(QueuePair.POSTED, queuePair.postReceive(receive), "post of a receive");
     }
 
+    /** Posts a receive for a write with immediate data. */
+    void postReceiveNothing(long id) {
+        receive.receive(id);
+        assertEquals(QueuePair.POSTED, queuePair.postReceive(receive), "post of an empty receive");
+    }
+
     /** Waits for the next completion. */
     Done await() throws VerbsException {
         long deadline = System.nanoTime() + LIMIT_NANOS;

@@ -7,6 +7,7 @@ import org.rdmasockets.verbs.ConnectionEvent.AddressResolved;
 import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
 import org.rdmasockets.verbs.ConnectionEvent.Established;
 import org.rdmasockets.verbs.ConnectionEvent.RouteResolved;
+import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsException;
@@ -45,7 +46,7 @@ final class Pair implements AutoCloseable {
         passiveEvents.await(Established.class);
     }
 
-    static ConnectionIdentifier listen(EventLoop loop, InetAddress address, ConnectionEvents requests)
+    static ConnectionIdentifier listen(EventLoop loop, InetAddress address, ConnectionHandler requests)
             throws VerbsException {
         ConnectionIdentifier listener = loop.manager().createIdentifier(requests);
         listener.bind(new InetSocketAddress(address, 0));
