@@ -1,6 +1,7 @@
 // Sends messages of 64 bytes to EchoServer and checks each echo. Usage: EchoClient HOST PORT [COUNT]
 
 import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
 
 void main(String[] args) {
     if (args.length < 2) {
@@ -9,7 +10,8 @@ void main(String[] args) {
     }
     int count = args.length > 2 ? Integer.parseInt(args[2]) : 1000;
     try (Socket socket = new RdmaSocket(args[0], Integer.parseInt(args[1]))) {
-        IO.println("connected from " + socket.getLocalSocketAddress() + " to " + socket.getRemoteSocketAddress());
+        IO.println("connected from " + socket.getLocalSocketAddress() + " to " + socket.getRemoteSocketAddress()
+                + " over " + socket.getOption(RdmaSocketOptions.TRANSPORT));
         long startNanos = System.nanoTime();
         exchange(socket, count);
         double micros = (System.nanoTime() - startNanos) / 1e3;

@@ -1,11 +1,12 @@
 // Sends back whatever arrives, on one virtual thread per connection. Usage: EchoServer [PORT]
 
 import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.RdmaSocketOptions;
 
 void main(String[] args) {
     int port = args.length > 0 ? Integer.parseInt(args[0]) : 7777;
     try (RdmaServerSocket server = new RdmaServerSocket(port)) {
-        IO.println("listening on " + server.getLocalSocketAddress());
+        IO.println(server.getLocalSocketAddress() + " " + server.getOption(RdmaSocketOptions.TRANSPORT).reason());
         while (true) {
             Socket socket = server.accept();
             Thread.startVirtualThread(() -> echo(socket));

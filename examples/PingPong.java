@@ -1,42 +1,39 @@
-// Measures round trips of RdmaSocket beside java.net.Socket on the same address. Usage: PingPong [ADDRESS]
+// Measures round trips of RdmaSocket beside java.net.Socket. Usage: PingPong [ADDRESS [TRANSPORT]]
 
-import org.rdmasockets.RdmaDevices;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
 
 void main(String[] args) throws Exception {
-    Optional<InetAddress> rdma = args.length > 0 ? Optional.of(InetAddress.getByName(args[0])) : findRdmaAddress();
-    InetAddress address = rdma.orElse(InetAddress.getLoopbackAddress());
-    if (rdma.isEmpty()) {
-        IO.println("RdmaSocket is left out: "
-                + RdmaDevices.unavailability().orElse("no address of this machine belongs to an RDMA device"));
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
+    InetAddress address = args.length > 0 ? InetAddress.getByName(args[0]) : InetAddress.getLoopbackAddress();
+    Transport wanted = args.length > 1 ? new Transport(args[1], "") : Transport.AUTO;
+    try (RdmaServerSocket server = listening(address, wanted); RdmaSocket socket = wanting(wanted)) {
+        socket.connect(server.getLocalSocketAddress());
+        IO.println("RdmaSocket goes over " + socket.getOption(RdmaSocketOptions.TRANSPORT));
     }
     IO.println("Round trips between two virtual threads on " + address.getHostAddress() + ", in microseconds:");
     IO.println("   bytes   java.net.Socket p50      p99   RdmaSocket p50      p99   p50 ratio");
     for (int bytes : new int[] {64, 1024, 16384, 65536}) {
-        double[] tcp = measure(new ServerSocket(0, 1, address), new Socket(), bytes);
-        IO.print("%,8d %21.1f %8.1f".formatted(bytes, tcp[0], tcp[1]));
-        if (rdma.isPresent()) {
-            double[] fast = measure(new RdmaServerSocket(0, 1, address), new RdmaSocket(), bytes);
-            IO.print(" %16.1f %8.1f %11.2f".formatted(fast[0], fast[1], fast[0] / tcp[0]));
-        }
-        IO.println();
+        double[] plain = measure(new ServerSocket(0, 1, address), new Socket(), bytes);
+        double[] rdma = measure(listening(address, wanted), wanting(wanted), bytes);
+        IO.println("%,8d %21.1f %8.1f %16.1f %8.1f %11.2f".formatted(bytes, plain[0], plain[1], rdma[0], rdma[1],
+                rdma[0] / plain[0]));
     }
 }
 
-/** The first IPv4 address of this machine on which an RDMA socket can listen. */
-Optional<InetAddress> findRdmaAddress() throws SocketException {
-    return NetworkInterface.networkInterfaces().sorted(Comparator.comparing(NetworkInterface::getIndex))
-            .flatMap(NetworkInterface::inetAddresses).filter(Inet4Address.class::isInstance)
-            .filter(address -> !address.isLoopbackAddress() && hasRdma(address)).findFirst();
+RdmaSocket wanting(Transport transport) throws IOException {
+    RdmaSocket socket = new RdmaSocket();
+    socket.setOption(RdmaSocketOptions.TRANSPORT, transport);
+    return socket;
 }
 
-boolean hasRdma(InetAddress address) {
-    try (ServerSocket server = new RdmaServerSocket(0, 1, address)) {
-        return server.isBound();
-    } catch (IOException e) {
-        return false;
-    }
+RdmaServerSocket listening(InetAddress address, Transport wanted) throws IOException {
+    RdmaServerSocket server = new RdmaServerSocket();
+    server.setOption(RdmaSocketOptions.TRANSPORT, wanted);
+    server.bind(new InetSocketAddress(address, 0));
+    return server;
 }
 
 /** Median and 99th percentile of single round trips, in microseconds. */

@@ -8,8 +8,9 @@ import java.lang.ref.Cleaner;
  * stateLock guards it until the cleaner, who then is alone.
  */
 final class HeldResource implements Runnable {
+    /** A virtual thread will do: it waits almost always, and what it runs does not block. */
     private static final Cleaner CLEANER = Cleaner.create(
-            Thread.ofPlatform().name("rdma-cleaner").daemon().inheritInheritableThreadLocals(false).factory());
+            Thread.ofVirtual().name("rdma-cleaner").inheritInheritableThreadLocals(false).factory());
 
     private final Cleaner.Cleanable registration;
     /** Releases what is held, without blocking; null for nothing. */

@@ -7,11 +7,13 @@ import java.net.ServerSocket;
 import java.net.SocketException;
 
 /**
- * A server socket that accepts connections over RDMA: everything that {@link ServerSocket} can do, for
- * {@link RdmaSocket} and any program that speaks rsockets.
+ * A server socket that accepts connections over everything that there is, on one port number: TCP, shared memory, and
+ * the RDMA devices of its address. So it serves {@link RdmaSocket}, programs that speak rsockets, and any TCP client.
+ * {@link RdmaSocketOptions#TRANSPORT} tells what it listens on and what not, and can force one transport.
  *
- * <p>Port numbers of InfiniBand and RoCE devices are independent of TCP's. iWARP devices share TCP's ports: there a
- * port that a TCP server listens on is in use. A connection beyond the backlog is refused, where TCP would let it wait.
+ * <p>It does everything that {@link ServerSocket} can do. Port numbers of InfiniBand and RoCE devices are independent
+ * of TCP's, so a port is taken if it is taken on one of them. iWARP devices share TCP's ports: they are listened on
+ * only where {@code ibverbs} is forced. A connection beyond the backlog is refused, where TCP would let it wait.
  */
 public final class RdmaServerSocket extends ServerSocket {
     private static final int DEFAULT_BACKLOG = 50;
@@ -26,21 +28,21 @@ public final class RdmaServerSocket extends ServerSocket {
     }
 
     /**
-     * Listens on a port of all RDMA devices.
+     * Listens on a port of all addresses.
      *
      * @param port 0 to 65535; 0 takes a free one
-     * @throws IOException if the port is taken or RDMA is not available
+     * @throws IOException if the port is taken, or the transport that is forced is not available
      */
     public RdmaServerSocket(int port) throws IOException {
         this(port, DEFAULT_BACKLOG, null);
     }
 
     /**
-     * Listens on a port of all RDMA devices.
+     * Listens on a port of all addresses.
      *
      * @param port 0 to 65535; 0 takes a free one
      * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @throws IOException if the port is taken or RDMA is not available
+     * @throws IOException if the port is taken, or the transport that is forced is not available
      */
     public RdmaServerSocket(int port, int backlog) throws IOException {
         this(port, backlog, null);
@@ -51,8 +53,9 @@ public final class RdmaServerSocket extends ServerSocket {
      *
      * @param port 0 to 65535; 0 takes a free one
      * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param address the address of an RDMA device of this machine, or null for all
-     * @throws IOException if the port is taken, no RDMA device has the address or RDMA is not available
+     * @param address an address of this machine, or null for all
+     * @throws IOException if the port is taken, the address cannot be had, or the transport that is forced is not
+     *         available
      */
     public RdmaServerSocket(int port, int backlog, InetAddress address) throws IOException {
         this();

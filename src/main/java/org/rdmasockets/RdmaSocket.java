@@ -7,15 +7,17 @@ import java.net.Socket;
 import java.net.SocketException;
 
 /**
- * A socket whose stream runs over RDMA: everything that {@link Socket} can do, to an {@link RdmaServerSocket} or any
- * program that speaks rsockets. The remote address must belong to an RDMA device's network; loopback addresses do not.
+ * A socket whose stream runs over the best transport that leads to the peer: memory shared with another process of this
+ * host, RDMA (to an {@link RdmaServerSocket} or any program that speaks rsockets), or TCP, to any server.
+ * {@link RdmaSocketOptions#TRANSPORT} tells which it is and why, and can force one.
  *
- * <p>What differs from TCP: buffer sizes are fixed when the connection is made; urgent data is refused; TCP_NODELAY,
- * SO_REUSEADDR and IP_TOS are kept but change nothing, because nothing is held back, closed ports are free at once and
- * the connection manager chooses the traffic class. Further options are in {@link RdmaSocketOptions}.
+ * <p>It does everything that {@link Socket} can do, but urgent data, which is refused. Over TCP it is such a socket,
+ * SOCKS settings included. Over RDMA, buffer sizes are fixed when the connection is made; TCP_NODELAY, SO_REUSEADDR and
+ * IP_TOS are kept but change nothing, because nothing is held back, closed ports are free at once and the connection
+ * manager chooses the traffic class. Further options are in {@link RdmaSocketOptions}.
  *
- * <p>Where RDMA is not available, binding and connecting throw a {@code SocketException} that says why and what to do;
- * {@link RdmaDevices#unavailability()} tells beforehand.
+ * <p>Where a transport is forced and not available, binding and connecting throw a {@code SocketException} that says
+ * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
  */
 public final class RdmaSocket extends Socket {
     /**
@@ -64,7 +66,7 @@ public final class RdmaSocket extends Socket {
      *
      * @param host name or address of the host
      * @param port 0 to 65535
-     * @param localAddress the address of an RDMA device of this machine, or null for any
+     * @param localAddress an address of this machine, or null for any
      * @param localPort 0 to 65535; 0 takes a free one
      * @throws IOException if the host is unknown, the local address cannot be had or the connection cannot be made
      */
@@ -77,7 +79,7 @@ public final class RdmaSocket extends Socket {
      *
      * @param address the host
      * @param port 0 to 65535
-     * @param localAddress the address of an RDMA device of this machine, or null for any
+     * @param localAddress an address of this machine, or null for any
      * @param localPort 0 to 65535; 0 takes a free one
      * @throws IOException if the local address cannot be had or the connection cannot be made
      */

@@ -9,7 +9,7 @@
  *
  * <p>Any thread may call anything. Virtual threads park while they wait; platform threads may be used as well.
  *
- * <p>This package moves no bytes itself and knows no device: it uses {@code transport} for connections and
- * {@code provider} only to tell what devices there are.
+ * <p>This package moves no bytes itself and knows no device: {@code choice} gives it connections, whose transport it
+ * does not see, and {@code provider} only tells what devices there are.
  */
 package org.rdmasockets;

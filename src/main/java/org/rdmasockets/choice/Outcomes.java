@@ -3,6 +3,7 @@ package org.rdmasockets.choice;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -68,8 +69,8 @@ final class Outcomes {
             failures.remove(target);
             return Optional.empty();
         }
-        return Optional.of("not tried again after %.1f s: %s".formatted((now - failure.startNanos) / 1e9,
-                failure.reason));
+        return Optional.of(String.format(Locale.ROOT, "not tried again after %.1f s: %s",
+                (now - failure.startNanos) / 1e9, failure.reason));
     }
 
     /**
