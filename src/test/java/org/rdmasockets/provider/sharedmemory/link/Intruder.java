@@ -20,6 +20,8 @@ final class Intruder implements AutoCloseable {
     private final PacketSocket socket;
     /** The link's memory, once there is a link. */
     private Mapping mapping;
+    /** Its descriptor, which an honest process closes. */
+    private SealedMemory memory;
 
     /** Connects and says nothing. */
     Intruder(InetSocketAddress address) throws VerbsException {
@@ -44,11 +46,20 @@ final class Intruder implements AutoCloseable {
     }
 
     private void share() throws VerbsException {
-        try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
-            mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
-            Frame.write(buffer, Frame.SEGMENT, 0, 0);
-            send(Frame.BYTES, memory.descriptor());
-        }
+        memory = SealedMemory.create(SegmentLayout.BYTES);
+        mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
+        Frame.write(buffer, Frame.SEGMENT, 0, 0);
+        send(Frame.BYTES, memory.descriptor());
+    }
+
+    /** Does something to the file behind the link's memory: its errno. */
+    int attackMemory(FileAttack attack, long bytes) {
+        return attack.apply(memory.descriptor(), bytes);
+    }
+
+    /** An attack on a file. */
+    interface FileAttack {
+        int apply(int descriptor, long bytes);
     }
 
     /** Sends what is in the buffer. */
@@ -105,6 +116,7 @@ final class Intruder implements AutoCloseable {
         socket.close();
         if (mapping != null) {
             mapping.close();
+            memory.close();
         }
     }
 }

@@ -90,6 +90,11 @@ final class Node implements AutoCloseable {
         return recorder;
     }
 
+    /** The next new link, or null if there is none now. */
+    Recorder pollLink() {
+        return arrived.poll();
+    }
+
     /** How many new links nobody asked for with {@link #nextLink}. */
     int unclaimedLinks() {
         return arrived.size();

@@ -1,0 +1,107 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The other process: {@code listen}, or {@code echo} or {@code scribble} with the port to dial. Lives until killed. */
+final class PeerMain {
+    private PeerMain() {
+    }
+
+    /** Runs. */
+    public static void main(String[] arguments) throws Exception {
+        Thread.ofPlatform().daemon().start(PeerMain::endWithTheParent);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
+                arguments.length > 1 ? Integer.parseInt(arguments[1]) : 0);
+        switch (arguments[0]) {
+            case "listen" -> listen(address);
+            case "echo" -> echo(address);
+            case "scribble" -> scribble(address);
+            default -> throw new IllegalArgumentException(arguments[0]);
+        }
+    }
+
+    private static void endWithTheParent() {
+        try {
+            while (System.in.read() >= 0) {
+                Thread.onSpinWait();
+            }
+        } catch (IOException e) {
+            System.err.println(e.getMessage());
+        }
+        Runtime.getRuntime().halt(1);
+    }
+
+    private static void listen(InetSocketAddress address) throws Exception {
+        try (Node node = new Node()) {
+            System.out.println(node.hub.listen(address).address().getPort());
+            echoAll(node.nextLink(), node);
+        }
+    }
+
+    private static void echo(InetSocketAddress address) throws Exception {
+        try (Node node = new Node()) {
+            echoAll(node.dial(address), node);
+        }
+    }
+
+    /** Lends a region, and sends back what comes. */
+    private static void echoAll(Recorder end, Node node) throws Exception {
+        SharedRegion region = node.hub.allocate(1 << 20);
+        end.link.announce(region, 1, Set.of(), 0);
+        while (end.link.isOpen()) {
+            Recorder.Copy copy = end.next();
+            while (end.link.isOpen() && !end.send(copy.kind(), copy.slot(), copy.first(), copy.payload())) {
+                LockSupport.parkNanos(10_000);
+            }
+        }
+        end.awaitClosed();
+    }
+
+    /** Takes away, shortens and overwrites what it can, on one link after another. */
+    private static void scribble(InetSocketAddress address) throws Exception {
+        Random random = new Random(address.getPort());
+        System.out.println("scribbling");
+        while (true) {
+            try (Intruder intruder = Intruder.linked(address)) {
+                for (int round = 0; round < 20; round++) {
+                    scribble(intruder, random);
+                }
+            } catch (VerbsException e) {
+                if (e.getMessage().contains("ECONNREFUSED")) {
+                    return; // the victim has gone
+                }
+                throw e;
+            }
+        }
+    }
+
+    private static void scribble(Intruder intruder, Random random) {
+        MemorySegment memory = intruder.mapping().memory();
+        for (int i = 0; i < 5000; i++) {
+            long offset = random.nextInt(3) == 0 ? random.nextLong(SegmentLayout.BYTES / 8) * 8
+                    : random.nextInt(8192 / 64) * 64L;
+            memory.set(JAVA_LONG, offset, random.nextBoolean() ? random.nextLong() : random.nextInt(5000) * 64L);
+        }
+        intruder.attackMemory(Descriptors::punchHole, SegmentLayout.BYTES);
+        intruder.attackMemory(Descriptors::truncate, random.nextInt(2) * 2L * SegmentLayout.BYTES);
+        intruder.ring();
+        int bytes = 1 + random.nextInt(60);
+        for (int i = 0; i < bytes; i++) {
+            intruder.buffer.packet().set(JAVA_BYTE, i, (byte) random.nextInt(6));
+        }
+        if (random.nextInt(10) == 0) {
+            intruder.trySend(bytes);
+        }
+    }
+}
