@@ -344,8 +344,10 @@ public final class Link implements AutoCloseable {
     /** Ends the link, and frees its memory once the last slot is closed. The handler hears nothing more. Idempotent. */
     @Override
     public void close() {
+        // First, so that the hub's thread, which sees the socket end, does not tell the handler.
+        boolean first = !finished.getAndSet(true);
         fail("the link was closed");
-        if (!finished.getAndSet(true)) {
+        if (first) {
             release();
         }
         mapping.close();
