@@ -106,7 +106,8 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public boolean isAlive() {
-        return alive;
+        // A link that fails takes its memory first, and tells this a moment later.
+        return alive && end.link().isOpen();
     }
 
     /** Whether the last entry for the other side was sent; under the writer's lock. */
@@ -236,7 +237,7 @@ final class LinkPeer implements Peer, Partner {
     // The partner, as the identifier sees it.
 
     @Override
-    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request)
+    public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer)
             throws VerbsException {
         boolean attached = attach(own);
         synchronized (this) {
@@ -246,6 +247,11 @@ final class LinkPeer implements Peer, Partner {
             alive = true;
         }
         own.connect(this, request.receiverNotReadyRetryCount());
+        return true;
+    }
+
+    @Override
+    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
         Greeting greeting = new Greeting(own.domain().number(), answer, identifier.localAddress(),
                 identifier.remoteAddress());
         return end.send(this, LinkEnd.ACCEPT, 0, slotIndex, greeting.encode()) && end.isOpen();
@@ -338,7 +344,7 @@ final class LinkPeer implements Peer, Partner {
     private void left() {
         SharedMemoryIdentifier mine = identifier;
         if (mine != null) {
-            mine.disconnected();
+            mine.partnerLost();
         }
         resume();
     }
@@ -367,10 +373,6 @@ final class LinkPeer implements Peer, Partner {
             endReceived = true;
         }
         alive = false;
-        SharedMemoryIdentifier mine = identifier;
-        if (mine != null) {
-            mine.unreachable();
-        }
         left();
         release();
     }

@@ -19,12 +19,17 @@ final class LocalPartner implements Partner {
     }
 
     @Override
-    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request) {
+    public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer) {
         SharedMemoryQueuePair theirs = identifier.queuePair();
-        if (theirs == null) {
-            return false;
+        if (theirs != null) {
+            theirs.connect(new LocalPeer(regions, own), answer.receiverNotReadyRetryCount());
+            own.connect(new LocalPeer(regions, theirs), request.receiverNotReadyRetryCount());
         }
-        own.connect(new LocalPeer(regions, theirs), request.receiverNotReadyRetryCount());
+        return theirs != null;
+    }
+
+    @Override
+    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
         return identifier.accepted(new LocalPeer(regions, own), answer);
     }
 

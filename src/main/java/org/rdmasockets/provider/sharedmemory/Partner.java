@@ -6,16 +6,26 @@ import org.rdmasockets.verbs.VerbsException;
 /** The identifier at the other end of a connection, from the request on. Called without any lock; any thread. */
 interface Partner {
     /**
-     * Accepts the request that this partner made: connects both queue pairs and lets the partner know.
+     * Connects the queue pair of this end, which is about to accept the request that this partner made: what it sends
+     * from now on arrives there, although the partner does not know yet.
      *
      * @param own the queue pair of the accepting end
-     * @param answer what to tell the partner
      * @param request what the partner asked for
+     * @param answer what the partner will be told
      * @return false if the partner has gone
      * @throws VerbsException if the partner cannot be given access to the memory of this end
      */
-    boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer, ConnectionParameters request)
+    boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer)
             throws VerbsException;
+
+    /**
+     * Accepts the request that this partner made, after {@link #join}.
+     *
+     * @param own the queue pair of the accepting end
+     * @param answer what to tell the partner
+     * @return false if the partner has gone
+     */
+    boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer);
 
     /**
      * Refuses the request that this partner made.

@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.provider.sharedmemory.link.Dial;
@@ -33,8 +32,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
-    /** The least number of requests that may wait for the event thread, whatever the backlog: it takes them soon. */
-    private static final int LEAST_BACKLOG = 128;
 
     /** How far the connection has come. */
     private enum State {
@@ -45,6 +42,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     private final SharedMemoryConnectionManager manager;
     private final SharedMemoryFabric fabric;
     private final EventDelivery delivery = new EventDelivery();
+    private final WaitingRequests requests = new WaitingRequests();
     /** Guarded by this, as are all fields below. */
     private State state = State.IDLE;
     private boolean closed;
@@ -66,9 +64,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     private long deadline;
     /** Whether the partner went while its request was being accepted. */
     private boolean partnerGone;
-    /** Of a listener: requests that no handler has got. */
-    private final List<SharedMemoryIdentifier> requests = new ArrayList<>(0);
-    private int backlog;
 
     /** An identifier without address and handler. */
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
@@ -88,11 +83,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
             return;
         }
         SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
-        boolean ours;
-        synchronized (this) {
-            ours = requests.remove(request);
-        }
-        if (ours && !delivery.deliver(this, event)) {
+        if (requests.remove(request) && !delivery.deliver(this, event)) {
             request.close();
         }
     }
@@ -163,7 +154,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
 
     private synchronized void startListening(int mostWaiting) throws VerbsException {
         require("rdma_listen", State.BOUND);
-        backlog = Math.max(mostWaiting, LEAST_BACKLOG);
+        requests.open(mostWaiting);
         state = State.LISTENING;
         fabric.ports().listen(claim, this);
     }
@@ -366,8 +357,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
         }
     }
 
-    /** The link to the other end's process is dead. */
-    void unreachable() {
+    /** The other end has gone, whether it had answered by then or not. */
+    void partnerLost() {
         failed(Errno.ECONNRESET.number());
         disconnected();
     }
@@ -410,10 +401,9 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
      * @return false if this listens no more, or too many wait
      */
     synchronized boolean offer(SharedMemoryIdentifier request) {
-        if (closed || requests.size() >= backlog) {
+        if (closed || !requests.add(request)) {
             return false;
         }
-        requests.add(request);
         add(new ConnectionEvent.ConnectRequest(request, request.asked));
         return true;
     }
@@ -429,16 +419,43 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
             }
             state = State.ACCEPTING;
         }
-        boolean accepted = partner.accept(own, parameters, asked);
+        establish(own, parameters);
+        answer(own, parameters);
+    }
+
+    /**
+     * Says that this end is connected, before the other end hears of it: so connections of one peer are established
+     * here in the order in which that peer made them.
+     */
+    private void establish(SharedMemoryQueuePair own, ConnectionParameters parameters) throws VerbsException {
+        boolean joined = false;
+        try {
+            joined = partner.join(own, asked, parameters);
+        } finally {
+            synchronized (this) {
+                joined &= !partnerGone;
+                state = joined ? State.CONNECTED : State.ENDED;
+                if (joined) {
+                    add(new ConnectionEvent.Established(asked));
+                }
+            }
+        }
+        if (!joined) {
+            throw partnerHasGone();
+        }
+    }
+
+    private void answer(SharedMemoryQueuePair own, ConnectionParameters parameters) {
+        if (!partner.accept(own, parameters)) {
+            disconnected();
+        }
+        boolean left;
         synchronized (this) {
-            state = accepted && !partnerGone ? State.CONNECTED : State.ENDED;
-            if (!accepted) {
-                throw partnerHasGone();
-            }
-            add(new ConnectionEvent.Established(asked));
-            if (partnerGone) {
-                add(new ConnectionEvent.Disconnected());
-            }
+            left = closed || state == State.ENDED;
+        }
+        if (left) {
+            // What was said before the other end knew of this connection was not heard.
+            partner.disconnect();
         }
     }
 
@@ -564,17 +581,14 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
 
     /** Gives the port back, and closes the requests that no handler got. */
     private void leaveTable() {
-        List<SharedMemoryIdentifier> unclaimed;
         PortTable.Claim held;
         synchronized (this) {
             held = claim;
             claim = null;
-            unclaimed = List.copyOf(requests);
-            requests.clear();
         }
         if (held != null) {
             fabric.ports().release(held);
         }
-        unclaimed.forEach(SharedMemoryIdentifier::close);
+        requests.close();
     }
 }
