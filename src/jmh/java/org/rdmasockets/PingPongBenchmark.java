@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
@@ -22,8 +23,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long does a round trip between two virtual threads of one process take over RDMA, and over TCP on one address?
- * The address is {@code -Dorg.rdmasockets.test.address}, that of an RDMA device; TCP alone also runs on the loopback.
+ * How long does a round trip between two virtual threads of one process take with RdmaSocket, and with
+ * {@code java.net.Socket}, on one address? The address is {@code -Dorg.rdmasockets.test.address}, the loopback if that
+ * is not set; {@code -p transport=ibverbs} needs that of an RDMA device.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)
@@ -33,13 +35,15 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
 public class PingPongBenchmark {
-    /** What carries the bytes. */
-    @Param({"tcp", "rdma"})
+    /** What carries the bytes: {@code java.net.Socket}, or a transport of RdmaSocket. */
+    @Param({PLAIN, "sharedmemory"})
     public String transport;
 
     /** Size of the message there and of the message back. */
     @Param({"64", "4096", "65536"})
     public int bytes;
+
+    private static final String PLAIN = "java.net.Socket";
 
     private ServerSocket server;
     private Socket client;
@@ -49,9 +53,15 @@ public class PingPongBenchmark {
     @Setup
     public void connect() throws IOException {
         InetAddress address = InetAddress.getByName(System.getProperty("org.rdmasockets.test.address", "127.0.0.1"));
-        boolean rdma = transport.equals("rdma");
-        server = rdma ? new RdmaServerSocket(0, 1, address) : new ServerSocket(0, 1, address);
-        client = rdma ? new RdmaSocket() : new Socket();
+        if (transport.equals(PLAIN)) {
+            server = new ServerSocket();
+            client = new Socket();
+        } else {
+            Transport forced = new Transport(transport, "");
+            server = new RdmaServerSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
+            client = new RdmaSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
+        }
+        server.bind(new InetSocketAddress(address, 0), 1);
         Thread.startVirtualThread(this::answer);
         client.connect(server.getLocalSocketAddress());
         client.setTcpNoDelay(true);

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.Options;
@@ -13,15 +15,16 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Runs the benchmarks for a moment, so that they cannot rot. */
 class BenchmarkSmokeTest {
-    @Test
-    void pingPongRunsOverTcp() throws RunnerException {
-        runPingPong("tcp");
+    @ParameterizedTest
+    @ValueSource(strings = {"java.net.Socket", "tcp", "sharedmemory"})
+    void pingPongRunsWithoutADevice(String transport) throws RunnerException {
+        runPingPong(transport);
     }
 
     @Test
     @Tag("device")
     void pingPongRunsOverRdma() throws RunnerException {
-        runPingPong("rdma");
+        runPingPong("ibverbs");
     }
 
     private static void runPingPong(String transport) throws RunnerException {

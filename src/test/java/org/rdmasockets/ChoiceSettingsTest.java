@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,7 +28,8 @@ class ChoiceSettingsTest {
         List<String> all = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1"));
         all.addAll(List.of(options));
         try (ServerSocket server = new ServerSocket(0, 5, LOOPBACK);
-                Program program = Program.java(all, Sockets.class.getName(), Integer.toString(server.getLocalPort()))) {
+                Program program = Program.java(all, Sockets.class.getName(), LOOPBACK.getHostAddress(),
+                        Integer.toString(server.getLocalPort()))) {
             return program.awaitSuccess().lines().toList();
         }
     }
@@ -70,6 +72,20 @@ class ChoiceSettingsTest {
         assertTrue(!said.get(1).contains("tcp"), said::toString);
     }
 
+    /** A SOCKS client begins with the version of its protocol (RFC 1928). */
+    @Test
+    void tcpHonoursSocksSettings() throws Exception {
+        try (ServerSocket proxy = new ServerSocket(0, 5, LOOPBACK);
+                Program program = Program.java(List.of("-XX:TieredStopAtLevel=1", "-DsocksProxyHost=127.0.0.1",
+                        "-DsocksProxyPort=" + proxy.getLocalPort()), Sockets.class.getName(), "192.0.2.1", "80")) {
+            proxy.setSoTimeout(60_000);
+            try (Socket client = proxy.accept()) {
+                assertEquals(5, client.getInputStream().read());
+            }
+            assertTrue(program.awaitSuccess().contains("SOCKS"), program::output);
+        }
+    }
+
     /** Says how it connects, and how it listens. */
     static final class Sockets {
         private Sockets() {
@@ -78,10 +94,10 @@ class ChoiceSettingsTest {
         /**
          * Prints two lines.
          *
-         * @param args port to connect to
+         * @param args address and port to connect to
          */
         public static void main(String[] args) {
-            try (RdmaSocket socket = new RdmaSocket(LOOPBACK, Integer.parseInt(args[0]))) {
+            try (RdmaSocket socket = new RdmaSocket(args[0], Integer.parseInt(args[1]))) {
                 System.out.println("connect: " + socket.getOption(RdmaSocketOptions.TRANSPORT));
             } catch (IOException e) {
                 System.out.println("connect: " + e);

@@ -60,12 +60,34 @@ public final class ServerEnd implements AutoCloseable {
         }
         Policy policy = Policy.CURRENT;
         Policy.Decision decision = policy.decide(wish, local);
-        List<String> transports = decision.isAuto() ? all(policy) : List.of(decision.transport());
+        return open(decision, decision.isAuto() ? all(policy) : List.of(decision.transport()), local,
+                (transport, address, accepted) -> open(transport, decision, address, backlog, wishes, accepted));
+    }
+
+    /** Begins to listen over one transport. */
+    @FunctionalInterface
+    interface Opener {
+        /**
+         * Begins to listen.
+         *
+         * @param transport the transport's name
+         * @param address address and port; port 0 takes a free one
+         * @param accepted gets the connections
+         * @return the listener
+         * @throws IOException {@code BindException} "Address already in use" if the port is taken; another if this
+         *         transport cannot listen there
+         */
+        Listener open(String transport, InetSocketAddress address, AcceptQueue accepted) throws IOException;
+    }
+
+    /** Listens over some transports; with port 0, on a port that is free on all of them. */
+    static ServerEnd open(Policy.Decision decision, List<String> transports, InetSocketAddress local, Opener opener)
+            throws IOException {
         for (int tries = 1;; tries++) {
             ServerEnd end = new ServerEnd(decision, local);
             boolean listening = false;
             try {
-                end.listen(transports, backlog, wishes);
+                end.listen(transports, opener);
                 listening = true;
                 LOG.info("[{}] {}", end.localAddress(), end.reason());
                 return end;
@@ -90,11 +112,11 @@ public final class ServerEnd implements AutoCloseable {
         return all;
     }
 
-    private void listen(List<String> transports, int backlog, SocketWishes wishes) throws IOException {
+    private void listen(List<String> transports, Opener opener) throws IOException {
         InetSocketAddress next = local;
         for (String transport : transports) {
             try {
-                listeners.add(listenOver(transport, next, backlog, wishes));
+                listeners.add(opener.open(transport, next, accepted));
                 next = new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
             } catch (IOException e) {
                 if (isFatal(transport, e)) {
@@ -115,8 +137,8 @@ public final class ServerEnd implements AutoCloseable {
                 || e instanceof BindException && e.getMessage().startsWith("Address already in use");
     }
 
-    private Listener listenOver(String transport, InetSocketAddress address, int backlog, SocketWishes wishes)
-            throws IOException {
+    private static Listener open(String transport, Policy.Decision decision, InetSocketAddress address, int backlog,
+            SocketWishes wishes, AcceptQueue accepted) throws IOException {
         if (transport.equals(Policy.TCP)) {
             return TcpListener.open(address, backlog, wishes, accepted);
         }
