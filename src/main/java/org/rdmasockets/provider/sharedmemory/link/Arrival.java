@@ -4,6 +4,7 @@ import org.rdmasockets.provider.sharedmemory.os.Mapping;
 import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
 import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
 import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,16 +15,17 @@ final class Arrival implements Source {
 
     private final LinkHub hub;
     private final PacketSocket socket;
+    private final int process;
     /** Set before the first call. */
     private long sourceId;
     /** Who it is, once it said hello. */
-    private long peerProcess;
-    private boolean greeted;
+    private PeerId peer;
 
-    /** A connection that a listener accepted. */
-    Arrival(LinkHub hub, PacketSocket socket) {
+    /** A connection that a listener accepted from a process of that number. */
+    Arrival(LinkHub hub, PacketSocket socket, int process) {
         this.hub = hub;
         this.socket = socket;
+        this.process = process;
     }
 
     /** Sets the hub's number of the socket. */
@@ -40,10 +42,12 @@ final class Arrival implements Source {
         try {
             if (length <= 0) {
                 finish(); // it found that a link is there already, or died
-            } else if (!greeted && Frame.type(buffer) == Frame.HELLO) {
+            } else if (peer == null && Frame.type(buffer) == Frame.HELLO) {
                 greet(buffer);
-            } else if (greeted && Frame.type(buffer) == Frame.SEGMENT) {
+            } else if (peer != null && Frame.type(buffer) == Frame.SEGMENT) {
                 link(buffer);
+            } else if (buffer.isMalformed()) {
+                warn("its descriptor did not arrive: raise ulimit -n if it is low");
             } else {
                 drop("it sent a packet that has no meaning, of " + length + " bytes");
             }
@@ -55,9 +59,8 @@ final class Arrival implements Source {
     /** Says who we are, also to another version, so that it can tell its user. */
     private void greet(PacketBuffer buffer) {
         int version = Frame.number(buffer);
-        peerProcess = Frame.first(buffer);
-        greeted = true;
-        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.process());
+        peer = new PeerId(process, Frame.first(buffer));
+        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.number());
         int error = socket.send(buffer, Frame.BYTES, -1);
         if (error != 0 || version != Frame.VERSION) {
             drop("it speaks version " + version + ", and the answer ended with error " + error);
@@ -67,14 +70,24 @@ final class Arrival implements Source {
     private void link(PacketBuffer buffer) {
         try {
             Mapping mapping = SealedMemory.map(buffer.descriptor(), SegmentLayout.BYTES);
-            hub.arrived(this, new Link(hub, socket, mapping, 1, peerProcess), sourceId);
+            hub.arrived(this, new Link(hub, socket, mapping, 1, peer), sourceId);
         } catch (VerbsException e) {
-            drop(e.getMessage());
+            if (e.errno() == Errno.EPROTO) {
+                drop(e.getMessage());
+            } else {
+                warn(e.getMessage());
+            }
         }
     }
 
+    /** Drops it for a reason on this side. */
+    private void warn(String reason) {
+        LOG.warn("Process {} wanted to share memory and cannot be served: {}", process, reason);
+        finish();
+    }
+
     private void drop(String reason) {
-        LOG.debug("A process that connected was dropped: {}", reason);
+        LOG.debug("Process {} connected and was dropped: {}", process, reason);
         finish();
     }
 

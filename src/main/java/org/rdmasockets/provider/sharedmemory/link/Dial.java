@@ -17,6 +17,8 @@ public final class Dial implements AutoCloseable {
     private final AtomicBoolean done = new AtomicBoolean();
     /** Set before the hub watches it. */
     private PacketSocket socket;
+    /** The listener's process, as the kernel says; set before the hub watches the socket. */
+    private int process;
     /** The hub's number of the socket; set before the hub watches it. */
     private volatile long sourceId;
 
@@ -31,9 +33,9 @@ public final class Dial implements AutoCloseable {
         Dial dial = new Dial(hub, name, handler);
         dial.socket = PacketSocket.connect(name);
         try {
-            checkUser(dial.socket, name);
+            dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
-            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.process());
+            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.number());
             int error = dial.socket.send(hello, Frame.BYTES, -1);
             if (error != 0) {
                 throw new VerbsException("connect", error, "name=" + name, "");
@@ -47,12 +49,14 @@ public final class Dial implements AutoCloseable {
         }
     }
 
-    private static void checkUser(PacketSocket socket, String name) throws VerbsException {
-        int user = socket.peer().user();
-        if (user != PacketSocket.ownUser()) {
-            throw new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user=" + user,
+    /** The listener's process, which has to be of the same user. */
+    private static int checkedProcess(PacketSocket socket, String name) throws VerbsException {
+        PacketSocket.Peer peer = socket.peer();
+        if (peer.user() != PacketSocket.ownUser()) {
+            throw new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user=" + peer.user(),
                     "the listener is another user's; memory is shared between processes of one user only");
         }
+        return peer.process();
     }
 
     private Source source() {
@@ -76,16 +80,16 @@ public final class Dial implements AutoCloseable {
         }
         boolean welcome = length > 0 && Frame.type(buffer) == Frame.WELCOME;
         int version = Frame.number(buffer);
-        long process = Frame.first(buffer);
+        PeerId peer = new PeerId(process, Frame.first(buffer));
         buffer.closeDescriptor();
         if (!welcome) {
             fail(refusal("the listener hung up"));
         } else if (version != Frame.VERSION) {
             fail(refusal("the listener speaks version " + version + " of shared memory, this is " + Frame.VERSION));
-        } else if (process == hub.process() && !hub.linksToItself()) {
+        } else if (peer.hub() == hub.number() && !hub.linksToItself()) {
             fail(refusal("the listener was this process's own"));
         } else {
-            link(process, buffer);
+            link(peer, buffer);
         }
     }
 
@@ -94,18 +98,18 @@ public final class Dial implements AutoCloseable {
     }
 
     /** Takes the link that is there, or makes one. */
-    private void link(long process, PacketBuffer buffer) {
+    private void link(PeerId peer, PacketBuffer buffer) {
         if (done.getAndSet(true)) {
             return;
         }
-        Link link = hub.linkTo(process);
+        Link link = hub.linkTo(peer);
         if (link != null) {
             discard();
             handler.onLink(link);
             return;
         }
         try {
-            link = new Link(hub, socket, shareMemory(buffer), 0, process);
+            link = new Link(hub, socket, shareMemory(buffer), 0, peer);
         } catch (VerbsException e) {
             discard();
             handler.onFailed(e);

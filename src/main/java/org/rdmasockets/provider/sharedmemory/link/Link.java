@@ -31,7 +31,7 @@ public final class Link implements AutoCloseable {
     private final PacketSocket socket;
     private final Mapping mapping;
     private final int side;
-    private final long peerProcess;
+    private final PeerId peer;
     private final ReentrantLock consumerLock = new ReentrantLock();
     /** Guarded by consumerLock. */
     private final RingReader reader;
@@ -56,12 +56,12 @@ public final class Link implements AutoCloseable {
      *
      * @param side 0 if this process dialled
      */
-    Link(LinkHub hub, PacketSocket socket, Mapping mapping, int side, long peerProcess) {
+    Link(LinkHub hub, PacketSocket socket, Mapping mapping, int side, PeerId peer) {
         this.hub = hub;
         this.socket = socket;
         this.mapping = mapping;
         this.side = side;
-        this.peerProcess = peerProcess;
+        this.peer = peer;
         reader = new RingReader(this, mapping.memory(), 1 - side);
         writer = new RingWriter(this, mapping.memory(), side);
         channel = new ControlChannel(this, socket);
@@ -92,13 +92,18 @@ public final class Link implements AutoCloseable {
         return handler;
     }
 
+    /** Who the other end is. */
+    PeerId peer() {
+        return peer;
+    }
+
     /**
-     * The random number that the peer's process took at its start.
+     * The number of the peer's process, for messages.
      *
-     * @return the peer's nonce
+     * @return a process number, 0 if the process is not visible here (in another container)
      */
-    public long peerProcess() {
-        return peerProcess;
+    public int peerProcess() {
+        return peer.process();
     }
 
     /** 0 if this process dialled, else 1. */

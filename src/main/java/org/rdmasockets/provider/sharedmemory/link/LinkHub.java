@@ -38,11 +38,11 @@ public final class LinkHub implements AutoCloseable {
 
     private final LinkOwner owner;
     private final boolean linksToItself;
-    private final long process = RANDOM.nextLong();
+    private final long number = RANDOM.nextLong();
     private final Epoll sockets;
     private final SourceTable sources = new SourceTable();
-    /** Links by the number of the peer's process; of two to the same one by a race, the later. */
-    private final Map<Long, Link> links = new ConcurrentHashMap<>();
+    /** Links by their peer; of two to the same one by a race, the later. */
+    private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     /** Held while draining. */
     private final ReentrantLock drainLock = new ReentrantLock();
     /** Guarded by drainLock. */
@@ -98,8 +98,8 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** The random number of this hub. */
-    long process() {
-        return process;
+    long number() {
+        return number;
     }
 
     /**
@@ -226,27 +226,27 @@ public final class LinkHub implements AutoCloseable {
 
     /** Forgets a link. */
     void forget(Link link, long sourceId) {
-        links.remove(link.peerProcess(), link);
+        links.remove(link.peer(), link);
         sources.remove(sourceId);
     }
 
-    /** The link to a process, or null. */
-    Link linkTo(long peerProcess) {
-        Link link = links.get(peerProcess);
+    /** The link to a peer that can serve for further connections, or null. */
+    Link linkTo(PeerId peer) {
+        Link link = peer.isCertain() ? links.get(peer) : null;
         return link != null && link.isOpen() ? link : null;
     }
 
     /** Takes a connection that a listener accepted, if it is of this user. */
     void welcome(PacketSocket accepted) {
-        Arrival arrival = new Arrival(this, accepted);
         try {
-            int user = accepted.peer().user();
-            if (user != PacketSocket.ownUser()) {
-                LOG.warn("A process of user {} wanted to share memory and was refused: only processes of the user {} "
-                        + "may", user, PacketSocket.ownUser());
+            PacketSocket.Peer peer = accepted.peer();
+            if (peer.user() != PacketSocket.ownUser()) {
+                LOG.warn("Process {} of user {} wanted to share memory and was refused: only processes of user {} may",
+                        peer.process(), peer.user(), PacketSocket.ownUser());
                 accepted.close();
                 return;
             }
+            Arrival arrival = new Arrival(this, accepted, peer.process());
             long sourceId = sources.add(arrival);
             arrival.begin(sourceId);
             watch(accepted, sourceId);
@@ -291,7 +291,7 @@ public final class LinkHub implements AutoCloseable {
     void begin(Link link, long sourceId) {
         // First, so that an owner may close it at once.
         link.watchedAs(sourceId);
-        links.put(link.peerProcess(), link);
+        links.put(link.peer(), link);
         sources.replace(sourceId, link.source());
         link.begin(owner);
     }

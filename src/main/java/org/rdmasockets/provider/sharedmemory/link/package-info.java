@@ -2,8 +2,27 @@
  * Links between processes of one user and host: memory that both see, and nothing that either could break for the
  * other.
  *
- * <p>{@link org.rdmasockets.provider.sharedmemory.link.LinkHub} is the way in: it listens and dials, and gives out a
- * {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. What the entries of a link mean is not
- * known here.
+ * <ul>
+ * <li>{@link org.rdmasockets.provider.sharedmemory.link.LinkHub} is the way in: it takes names, dials names, and gives
+ *     out one {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. {@code Dial} and {@code Arrival}
+ *     are the two sides of a greeting, with the packets of {@code Frame}; the kernel says who the other side is.
+ * <li>A link is a socket and one sealed segment ({@code SegmentLayout}): a ring each way
+ *     ({@link org.rdmasockets.provider.sharedmemory.link.RingWriter}, {@code RingReader}), a
+ *     {@link org.rdmasockets.provider.sharedmemory.link.LinkSlot} per queue pair, and words that say who wants to be
+ *     rung. The socket carries doorbells, announcements of regions with their descriptors, and, by its end, the death of
+ *     the peer.
+ * <li>{@link org.rdmasockets.provider.sharedmemory.link.SharedRegion} is memory to give access to,
+ *     {@link org.rdmasockets.provider.sharedmemory.link.PeerRegion} memory that a peer gave access to.
+ * </ul>
+ *
+ * <p>What a peer writes is a claim. Each side keeps its own positions private; the peer's, and lengths, are copied out
+ * once and checked; a violation ends that link alone, with a reason. Nothing here waits for a peer.
+ *
+ * <p>Wake-ups: whoever publishes fences and then looks whether the other side wants to be rung; whoever wants that says
+ * so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket; if the socket
+ * is full, its reader is on the way.
+ *
+ * <p>Threads: any thread may enter anywhere; no thread is started. The calls of handlers come from whoever calls
+ * {@code LinkHub.drain} or {@code Link.drain}. What the entries of a link mean is not known here.
  */
 package org.rdmasockets.provider.sharedmemory.link;

@@ -41,6 +41,8 @@ final class Posix {
     static final int F_SEAL_SEAL = 0x1;
     static final int F_SEAL_SHRINK = 0x2;
     static final int F_SEAL_GROW = 0x4;
+    static final int F_SEAL_WRITE = 0x8;
+    static final int F_SEAL_FUTURE_WRITE = 0x10;
     static final int SEEK_END = 2;
     static final long TMPFS_MAGIC = 0x01021994;
     static final int PROT_READ_WRITE = 0x3;

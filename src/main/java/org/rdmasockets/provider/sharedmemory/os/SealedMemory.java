@@ -15,6 +15,7 @@ public final class SealedMemory extends Guard {
     private static final long PAGE_BYTES = 4096;
     private static final String NAME = "rdma-sockets";
     private static final int SEALS = Posix.F_SEAL_SHRINK | Posix.F_SEAL_GROW | Posix.F_SEAL_SEAL;
+    private static final int READ_ONLY = Posix.F_SEAL_WRITE | Posix.F_SEAL_FUTURE_WRITE;
     private static final int FLAGS = Posix.MFD_CLOEXEC | Posix.MFD_ALLOW_SEALING;
     /** {@code sizeof(struct statfs)} and its first member {@code f_type}, a long on both architectures. */
     private static final long STATFS_BYTES = 120;
@@ -82,6 +83,9 @@ public final class SealedMemory extends Guard {
         long seals = Posix.FCNTL.call(descriptor, Posix.F_GET_SEALS, 0);
         if (seals < 0 || (seals & SEALS) != SEALS) {
             throw violation("the descriptor is not memory sealed against resizing");
+        }
+        if ((seals & READ_ONLY) != 0) {
+            throw violation("the memory is sealed against writing");
         }
         // Pages of hugetlbfs can run out at a touch, which is a SIGBUS.
         if (fileSystemType(descriptor) != Posix.TMPFS_MAGIC) {

@@ -38,14 +38,20 @@ final class Intruder implements AutoCloseable {
 
     /** Says hello and waits for the answer. */
     void greet(int version) throws Exception {
-        Frame.write(buffer, Frame.HELLO, version, System.nanoTime());
+        greet(version, System.nanoTime());
+    }
+
+    /** Says hello in the name of a hub and waits for the answer. */
+    void greet(int version, long hub) throws Exception {
+        Frame.write(buffer, Frame.HELLO, version, hub);
         send(Frame.BYTES, -1);
         Await.until("a welcome", () -> socket.receive(buffer) != -AGAIN);
         assertEquals(Frame.WELCOME, Frame.type(buffer));
         assertEquals(Frame.VERSION, Frame.number(buffer));
     }
 
-    private void share() throws VerbsException {
+    /** Gives memory, after which the link is up. */
+    void share() throws VerbsException {
         memory = SealedMemory.create(SegmentLayout.BYTES);
         mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
         Frame.write(buffer, Frame.SEGMENT, 0, 0);

@@ -23,6 +23,8 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.sharedmemory.os.StrangerMain;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -156,7 +158,7 @@ class LinkProcessTest {
             int hostile = 0;
             for (int i = 0; i < EXCHANGES || hostile < 20; i++) {
                 for (Recorder end = node.pollLink(); end != null; end = node.pollLink()) {
-                    if (end.link.peerProcess() == friend.hub.process()) {
+                    if (end.link.peerProcess() == ProcessHandle.current().pid()) {
                         atVictim = end;
                     } else {
                         hostile++;
@@ -178,6 +180,58 @@ class LinkProcessTest {
         } finally {
             kill(process);
             closePipes(process);
+        }
+    }
+
+    @Test
+    void nobodyGetsTheConnectionsOfAnotherByItsNumber() throws Exception {
+        Process process = null;
+        try (Node friend = new Node(); LinkListener friends = friend.listen()) {
+            process = ChildJvm.start(List.of(), GRANTED, PeerMain.class, "impersonate",
+                    Integer.toString(listener.address().getPort()), Long.toString(friend.hub.number()));
+            Recorder impostor = node.nextLink();
+            assertEquals(friend.hub.number(), impostor.link.peer().hub());
+            Recorder end = node.dial(friends.address());
+            assertTrue(end.send(1, 1, 1, new byte[1]));
+            Recorder atFriend = friend.nextLink();
+            assertEquals(1, atFriend.next().slot());
+            impostor.link.close();
+            end.link.close();
+            atFriend.link.close();
+        } finally {
+            kill(process);
+            closePipes(process);
+        }
+    }
+
+    @Test
+    void anotherUserIsRefusedBothWays() throws Exception {
+        if (PacketSocket.ownUser() != 0) {
+            System.out.println("Not tried: only root can become another user");
+            return;
+        }
+        List<String> nobody = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
+        InetSocketAddress free = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
+        Process squatter = ChildJvm.start(nobody, GRANTED, StrangerMain.class, "listen", ListenerName.of(free));
+        Process stranger = null;
+        try (BufferedReader output = squatter.inputReader()) {
+            assertEquals("ready as user 65534", output.readLine());
+            VerbsException refusal = assertThrows(VerbsException.class, () -> node.outcome(free));
+            assertEquals(Errno.EACCES, refusal.errno());
+            assertTrue(refusal.getMessage().contains("user=65534; the listener is another user's"),
+                    refusal.getMessage());
+            stranger = ChildJvm.start(nobody, GRANTED, StrangerMain.class, "connect",
+                    ListenerName.of(listener.address()));
+            try (BufferedReader said = stranger.inputReader()) {
+                assertEquals("ready as user 65534", said.readLine());
+                assertEquals("received 0", said.readLine());
+            }
+            assertEquals(0, node.unclaimedLinks());
+        } finally {
+            kill(squatter);
+            if (stranger != null) {
+                kill(stranger);
+            }
         }
     }
 

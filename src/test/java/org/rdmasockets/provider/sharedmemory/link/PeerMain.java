@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
 import org.rdmasockets.verbs.VerbsException;
 
-/** The other process: {@code listen}, or {@code echo} or {@code scribble} with the port to dial. Lives until killed. */
+/** The other process: {@code listen}, or something to do with the port to dial. Lives until killed. */
 final class PeerMain {
     private PeerMain() {
     }
@@ -27,6 +27,7 @@ final class PeerMain {
             case "listen" -> listen(address);
             case "echo" -> echo(address);
             case "scribble" -> scribble(address);
+            case "impersonate" -> impersonate(address, Long.parseLong(arguments[2]));
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -66,6 +67,15 @@ final class PeerMain {
             }
         }
         end.awaitClosed();
+    }
+
+    /** Links itself in the name of another hub. */
+    private static void impersonate(InetSocketAddress address, long hub) throws Exception {
+        try (Intruder intruder = new Intruder(address)) {
+            intruder.greet(Frame.VERSION, hub);
+            intruder.share();
+            intruder.awaitDropped();
+        }
     }
 
     /** Takes away, shortens and overwrites what it can, on one link after another. */

@@ -15,7 +15,8 @@ public final class Descriptors {
     public static final int SHRINK = Posix.F_SEAL_SHRINK;
     public static final int GROW = Posix.F_SEAL_GROW;
     public static final int SEAL = Posix.F_SEAL_SEAL;
-    public static final int WRITE = 0x8;
+    public static final int WRITE = Posix.F_SEAL_WRITE;
+    public static final int FUTURE_WRITE = Posix.F_SEAL_FUTURE_WRITE;
     private static final int O_RDWR = 2;
     private static final int FALLOC_FL_PUNCH_HOLE_KEEP_SIZE = 3;
     private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);

@@ -56,10 +56,9 @@ class SealedMemoryTest {
     }
 
     @Test
-    void memoryThatCannotBeWrittenIsNotMapped() throws VerbsException {
-        int descriptor = Descriptors.memory(BYTES, ALL | Descriptors.WRITE);
-        assertThrows(VerbsException.class, () -> SealedMemory.map(descriptor, BYTES));
-        Descriptors.close(descriptor);
+    void memoryThatCannotBeWrittenIsRefused() throws VerbsException {
+        assertRefused(Descriptors.memory(BYTES, ALL | Descriptors.WRITE), "against writing");
+        assertRefused(Descriptors.memory(BYTES, ALL | Descriptors.FUTURE_WRITE), "against writing");
     }
 
     @Test

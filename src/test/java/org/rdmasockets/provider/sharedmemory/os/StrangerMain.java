@@ -1,0 +1,25 @@
+package org.rdmasockets.provider.sharedmemory.os;
+
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A process of another user: {@code listen} or {@code connect}, and a name. Needs only classes of this package. */
+public final class StrangerMain {
+    private static final int AGAIN = Errno.EAGAIN.number();
+
+    private StrangerMain() {
+    }
+
+    /** Runs until the other side hangs up, or this is killed. */
+    public static void main(String[] arguments) throws VerbsException {
+        PacketSocket socket = arguments[0].equals("listen") ? PacketSocket.listen(arguments[1], 8)
+                : PacketSocket.connect(arguments[1]);
+        System.out.println("ready as user " + PacketSocket.ownUser());
+        PacketBuffer buffer = new PacketBuffer();
+        while (arguments[0].equals("listen") || socket.receive(buffer) == -AGAIN) {
+            LockSupport.parkNanos(1_000_000);
+        }
+        System.out.println("received " + buffer.length());
+    }
+}
