@@ -156,7 +156,8 @@ public final class Link implements AutoCloseable {
      * a system call only if the peer waits for room. Works on a dead link, too, until {@link #close}.
      *
      * @param limit most entries to take
-     * @return how many were taken; fewer than the limit means that the ring was empty
+     * @return how many were taken, counting padding that no handler sees; fewer than the limit means that the ring was
+     *         empty
      */
     public int drain(int limit) {
         consumerLock.lock();

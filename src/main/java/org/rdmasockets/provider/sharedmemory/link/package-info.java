@@ -4,13 +4,14 @@
  *
  * <ul>
  * <li>{@link org.rdmasockets.provider.sharedmemory.link.LinkHub} is the way in: it takes names, dials names, and gives
- *     out one {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. {@code Dial} and {@code Arrival}
- *     are the two sides of a greeting, with the packets of {@code Frame}; the kernel says who the other side is.
+ *     out one {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. {@code Dial} and
+ *     {@code Arrival} are the two sides of a greeting, with the packets of {@code Frame}; the kernel says who the other
+ *     side is.
  * <li>A link is a socket and one sealed segment ({@code SegmentLayout}): a ring each way
  *     ({@link org.rdmasockets.provider.sharedmemory.link.RingWriter}, {@code RingReader}), a
  *     {@link org.rdmasockets.provider.sharedmemory.link.LinkSlot} per queue pair, and words that say who wants to be
- *     rung. The socket carries doorbells, announcements of regions with their descriptors, and, by its end, the death of
- *     the peer.
+ *     rung. The socket carries doorbells, announcements of regions with their descriptors, and, by its end, the death
+ *     of the peer.
  * <li>{@link org.rdmasockets.provider.sharedmemory.link.SharedRegion} is memory to give access to,
  *     {@link org.rdmasockets.provider.sharedmemory.link.PeerRegion} memory that a peer gave access to.
  * </ul>
