@@ -8,7 +8,8 @@ import org.rdmasockets.verbs.VerbsProvider;
 /** The providers of verbs, each one object for the whole process. */
 public final class Providers {
     private static final VerbsProvider IBVERBS = new IbverbsProvider();
-    private static final VerbsProvider SHARED_MEMORY = new SharedMemoryProvider();
+    /** Replaced by tests only. */
+    private static volatile VerbsProvider sharedMemory = new SharedMemoryProvider();
 
     private Providers() {
     }
@@ -30,7 +31,19 @@ public final class Providers {
      * @return the provider of the process
      */
     public static VerbsProvider sharedMemory() {
-        return SHARED_MEMORY;
+        return sharedMemory;
+    }
+
+    /**
+     * For tests: sockets made from now on use another provider of shared memory.
+     *
+     * @param instead the other one
+     * @return the one before
+     */
+    static VerbsProvider replaceSharedMemory(VerbsProvider instead) {
+        VerbsProvider before = sharedMemory;
+        sharedMemory = instead;
+        return before;
     }
 
     /**
@@ -39,7 +52,7 @@ public final class Providers {
      * @return all of them, available or not
      */
     public static List<VerbsProvider> all() {
-        return List.of(SHARED_MEMORY, IBVERBS);
+        return List.of(sharedMemory, IBVERBS);
     }
 
     /**

@@ -9,7 +9,7 @@ import java.net.SocketTimeoutException;
 import java.util.Optional;
 
 /** Plain sockets of the JDK on the loopback interface. */
-class TcpFixture implements SocketFixture {
+public class TcpFixture implements SocketFixture {
     private static final int MOST_SILENCERS = 100;
 
     @Override

@@ -34,9 +34,12 @@ final class Deadlines {
     void expire() {
         for (Expiring one : waiting) {
             one.lookAtDeadline();
-            waiting.remove(one);
-            if (one.hasDeadline()) {
-                add(one);
+            // Who still waits stays where it is: taken out and put back, it could come again and again in this loop.
+            if (!one.hasDeadline()) {
+                waiting.remove(one);
+                if (one.hasDeadline()) {
+                    add(one); // since a moment ago
+                }
             }
         }
         synchronized (this) {

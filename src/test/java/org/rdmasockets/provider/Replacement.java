@@ -1,0 +1,22 @@
+package org.rdmasockets.provider;
+
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** Puts a provider of shared memory in the place of the process's own, until it is closed. */
+public final class Replacement implements AutoCloseable {
+    private final VerbsProvider before;
+
+    /**
+     * Replaces.
+     *
+     * @param instead what sockets use from now on
+     */
+    public Replacement(VerbsProvider instead) {
+        before = Providers.replaceSharedMemory(instead);
+    }
+
+    @Override
+    public void close() {
+        Providers.replaceSharedMemory(before);
+    }
+}
