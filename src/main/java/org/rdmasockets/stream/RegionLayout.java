@@ -18,7 +18,8 @@ package org.rdmasockets.stream;
  * +-------------------------------+
  * </pre>
  *
- * Received messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
+ * Where the device copies what is posted, there is no send ring: payloads come from the callers' arrays. Received
+ * messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
  * after it was delivered.
  *
  * @param stagedOffset where the staged chunks begin
@@ -40,7 +41,7 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      * @return the layout
      */
     static RegionLayout of(StreamSettings settings) {
-        long staged = line(settings.sendBufferBytes());
+        long staged = settings.copiesAtPost() ? 0 : line(settings.sendBufferBytes());
         long outgoing = line(staged + (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES);
         long incoming = line(outgoing
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));

@@ -7,7 +7,8 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * The send ring: written bytes stay here until the device has sent them. Requests complete in the order in which they
- * were posted, so two numbers describe the ring.
+ * were posted, so two numbers describe the ring. A device that copies what is posted takes the bytes from the caller's
+ * array: then nothing is kept here, and there is always room.
  */
 final class SendBuffer {
     /** Less free room than this is not worth a message of its own (C's low-water mark). */
@@ -15,6 +16,7 @@ final class SendBuffer {
 
     private final MemoryRegion region;
     private final MemorySegment memory;
+    private final boolean copiesAtPost;
     private final int capacity;
     private final int lowWater;
     private int next;
@@ -24,12 +26,13 @@ final class SendBuffer {
      * An empty ring at the beginning of a region.
      *
      * @param region the send region
-     * @param capacity size of the ring in bytes
+     * @param settings the sizes
      */
-    SendBuffer(MemoryRegion region, int capacity) {
+    SendBuffer(MemoryRegion region, StreamSettings settings) {
+        this.copiesAtPost = settings.copiesAtPost();
         this.region = region;
         this.memory = region.segment();
-        this.capacity = capacity;
+        this.capacity = copiesAtPost ? Integer.MAX_VALUE : settings.sendBufferBytes();
         this.lowWater = Math.min(LOW_WATER_BYTES, capacity / 2);
     }
 
@@ -52,7 +55,7 @@ final class SendBuffer {
     }
 
     /**
-     * Copies bytes behind what is there. The only place that copies outgoing data.
+     * Copies bytes behind what is there, unless the device copies them. The only place that copies outgoing data.
      *
      * @param bytes where from
      * @param offset the first
@@ -60,6 +63,10 @@ final class SendBuffer {
      * @param request gets one element, or two where the ring wraps
      */
     void place(byte[] bytes, int offset, int length, SendRequest request) {
+        if (copiesAtPost) {
+            request.bytes(bytes, offset, length);
+            return;
+        }
         int first = Math.min(length, capacity - next);
         MemorySegment.copy(bytes, offset, memory, ValueLayout.JAVA_BYTE, next, first);
         request.add(region, next, first);
@@ -74,13 +81,18 @@ final class SendBuffer {
      * posted.
      *
      * @param length how many bytes
+     * @return how many of them are kept
      */
-    void keep(int length) {
+    int keep(int length) {
+        if (copiesAtPost) {
+            return 0;
+        }
         used += length;
         next += length;
         if (next >= capacity) {
             next -= capacity;
         }
+        return length;
     }
 
     /**

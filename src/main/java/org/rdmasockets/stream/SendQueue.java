@@ -111,7 +111,7 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finish(int kind, int bytes, int kept, int message) {
-        if (isInline(bytes)) {
+        if (isInline(bytes) && request.bytes() == null) {
             request.inline();
         }
         if (immediateData) {
@@ -162,6 +162,9 @@ final class SendQueue {
     private int post(int kind, int kept) {
         assert outstanding < slots.length;
         int error = queuePair.postSend(request);
+        if (request.bytes() != null) {
+            request.clear();
+        }
         if (error != QueuePair.POSTED) {
             return error;
         }

@@ -73,7 +73,7 @@ public final class StreamConnection {
         this.settings = settings;
         remoteRegion.segment().fill((byte) 0);
         sendQueue = new SendQueue(queuePair, sendRegion, settings, workRequestIdBase);
-        sendBuffer = new SendBuffer(sendRegion, settings.sendBufferBytes());
+        sendBuffer = new SendBuffer(sendRegion, settings);
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new TargetTable(remoteRegion.segment());
         receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
@@ -445,8 +445,7 @@ public final class StreamConnection {
     private void send(byte[] bytes, int offset, int count) {
         SendRequest request = sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key());
         sendBuffer.place(bytes, offset, count, request);
-        int kept = sendQueue.isInline(count) ? 0 : count;
-        sendBuffer.keep(kept);
+        int kept = sendQueue.isInline(count) ? 0 : sendBuffer.keep(count);
         // Before the post: from then on, the peer may write the entry anew.
         targets.take(count);
         window.dataSent();

@@ -10,6 +10,7 @@ import org.rdmasockets.verbs.Device;
  * @param emptyReceive true if receives need no memory; meant for {@code immediateData} only
  * @param receiverNotReadyRetry true if a message without a posted receive is tried again, false if it breaks the
  *        connection
+ * @param copiesAtPost true if the device copies what is posted: there is no send ring then
  * @param maxSends depth of the send queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
  * @param maxReceives depth of the receive queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
  * @param sendBufferBytes size of the send ring, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}
@@ -17,8 +18,9 @@ import org.rdmasockets.verbs.Device;
  *        peer is lent two halves
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
  */
-public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry, int maxSends,
-        int maxReceives, int sendBufferBytes, int receiveBufferBytes, int maxWriteBytes) {
+public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry,
+        boolean copiesAtPost, int maxSends, int maxReceives, int sendBufferBytes, int receiveBufferBytes,
+        int maxWriteBytes) {
     /** Least depth of a queue, as in C. */
     public static final int MIN_QUEUE = 16;
     /** Greatest depth of a queue: credits are 16 bits wide on the wire. */
@@ -73,7 +75,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public static StreamSettings forDevice(Device device, long maxMessageBytes) {
         long mostBytes = device.supports(Capability.SOFTWARE_TRANSFER) ? SOFTWARE_WRITE_BYTES : maxMessageBytes;
         return new StreamSettings(device.supports(Capability.IMMEDIATE_DATA), device.supports(Capability.EMPTY_RECEIVE),
-                device.supports(Capability.RECEIVER_NOT_READY_RETRY), DEFAULT_SENDS, DEFAULT_RECEIVES,
+                device.supports(Capability.RECEIVER_NOT_READY_RETRY), device.supports(Capability.COPIES_AT_POST),
+                DEFAULT_SENDS, DEFAULT_RECEIVES,
                 DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT));
     }
 
@@ -85,7 +88,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
      * @return new settings
      */
     public StreamSettings withQueues(int sends, int receives) {
-        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry,
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost,
                 Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
                 receiveBufferBytes, maxWriteBytes);
     }
@@ -99,8 +102,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
      * @return new settings
      */
     public StreamSettings withBuffers(int sendBytes, int receiveBytes) {
-        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, maxSends, maxReceives,
-                bufferBytes(sendBytes), bufferBytes(receiveBytes), maxWriteBytes);
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
+                maxReceives, bufferBytes(sendBytes), bufferBytes(receiveBytes), maxWriteBytes);
     }
 
     private static int bufferBytes(int wanted) {

@@ -1,5 +1,7 @@
 package org.rdmasockets.verbs;
 
+import java.util.Objects;
+
 /**
  * A request for the send queue ({@code struct ibv_send_wr}), reusable: fill it, post it, fill it again. Not for use by
  * two threads at a time. Start with one of {@link #send}, {@link #write}, {@link #read}, {@link #compareAndSwap} or
@@ -36,6 +38,10 @@ public final class SendRequest {
     private long compareOrAdd;
     private long swap;
     private final ScatterGatherList elements;
+    /** The payload, if it is not in registered memory. */
+    private byte[] bytes;
+    private int bytesOffset;
+    private int bytesLength;
 
     /**
      * A request with room for gather elements.
@@ -59,7 +65,19 @@ public final class SendRequest {
         compareOrAdd = 0;
         swap = 0;
         elements.clear();
+        bytes = null;
+        bytesOffset = 0;
+        bytesLength = 0;
         return this;
+    }
+
+    /**
+     * Forgets everything, so that no memory stays reachable through this.
+     *
+     * @return this
+     */
+    public SendRequest clear() {
+        return start(Opcode.SEND, 0);
     }
 
     /**
@@ -162,6 +180,23 @@ public final class SendRequest {
      */
     public SendRequest add(MemoryRegion region, long offsetBytes, int lengthBytes) {
         elements.add(region, offsetBytes, lengthBytes);
+        return this;
+    }
+
+    /**
+     * Takes the payload of a send or write from an array, which needs {@link Capability#COPIES_AT_POST}: the post
+     * copies it, and the array may be changed as soon as it returns. Not together with {@link #add} or {@link #inline}.
+     *
+     * @param array where the payload is
+     * @param offset its first byte
+     * @param length how many bytes
+     * @return this
+     * @throws IndexOutOfBoundsException if the payload is not inside the array
+     */
+    public SendRequest bytes(byte[] array, int offset, int length) {
+        bytesOffset = Objects.checkFromIndexSize(offset, length, array.length);
+        bytesLength = length;
+        bytes = array;
         return this;
     }
 
@@ -311,5 +346,32 @@ public final class SendRequest {
      */
     public ScatterGatherList elements() {
         return elements;
+    }
+
+    /**
+     * The array that holds the payload.
+     *
+     * @return the array, or null if the payload is in {@link #elements()}
+     */
+    public byte[] bytes() {
+        return bytes;
+    }
+
+    /**
+     * Where the payload begins in {@link #bytes()}.
+     *
+     * @return index of the first byte
+     */
+    public int bytesOffset() {
+        return bytesOffset;
+    }
+
+    /**
+     * How long the payload in {@link #bytes()} is.
+     *
+     * @return number of bytes
+     */
+    public int bytesLength() {
+        return bytesLength;
     }
 }

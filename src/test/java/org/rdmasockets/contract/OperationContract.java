@@ -3,10 +3,12 @@ package org.rdmasockets.contract;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.Capability;
@@ -177,6 +179,42 @@ abstract class OperationContract extends ContractTest {
         assertEquals(32, passive.awaitSuccess(70).lengthBytes());
         assertEquals(1, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET), "the first byte as it was");
         assertEquals((byte) (100 * 7 + 1), passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + 16));
+    }
+
+    @Test
+    void anArrayIsCopiedWhereTheDeviceCopies() throws VerbsException {
+        byte[] bytes = new byte[5000];
+        Arrays.fill(bytes, (byte) 33);
+        active.send.write(71, target(), passive.region.remoteKey()).bytes(bytes, 1000, 3000).signalled();
+        int expected = active.device.supports(Capability.COPIES_AT_POST) ? QueuePair.POSTED
+                : Errno.EOPNOTSUPP.number();
+        assertEquals(expected, active.queuePair.postSend(active.send));
+        if (expected != QueuePair.POSTED) {
+            return;
+        }
+        active.awaitSuccess(71);
+        // No receive yet, so that the send waits; its bytes do not.
+        active.send.send(72).bytes(bytes, 0, 100).signalled();
+        active.postSend();
+        Arrays.fill(bytes, (byte) 44);
+        passive.postReceive(70, 0, 200);
+        assertEquals(100, passive.awaitSuccess(70).lengthBytes());
+        active.awaitSuccess(72);
+        for (int i = 0; i < 3000; i++) {
+            assertEquals(33, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + i), "byte " + i + " of the write");
+            assertEquals(i < 100 ? 33 : 0, passive.memory.get(ValueLayout.JAVA_BYTE, i), "byte " + i + " of the send");
+        }
+        assertEquals(0, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + 3000));
+    }
+
+    @Test
+    void anArrayIsNoTargetAndNeedsNoElements() throws VerbsException {
+        needs(Capability.COPIES_AT_POST);
+        active.send.read(71, target(), passive.region.remoteKey()).bytes(new byte[8], 0, 8);
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
+        active.send.send(72).bytes(new byte[8], 0, 8).add(active.region, 0, 8);
+        assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
+        assertThrows(IndexOutOfBoundsException.class, () -> active.send.send(73).bytes(new byte[8], 4, 5));
     }
 
     @Test

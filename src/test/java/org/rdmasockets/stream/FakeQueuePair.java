@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import org.rdmasockets.verbs.Errno;
@@ -48,10 +49,11 @@ final class FakeQueuePair implements QueuePair {
             remoteKey = request.remoteKey();
             immediate = request.immediate();
             signalled = request.isSignalled();
-            inline = request.isInline();
+            inline = request.isInline() || request.bytes() != null;
             elements = pieces.size();
             this.pieces = pieces;
-            inlineData = inline ? gather(pieces) : null;
+            inlineData = request.bytes() != null ? Arrays.copyOfRange(request.bytes(), request.bytesOffset(),
+                    request.bytesOffset() + request.bytesLength()) : inline ? gather(pieces) : null;
         }
 
         byte[] payload() {
@@ -94,6 +96,7 @@ final class FakeQueuePair implements QueuePair {
     private final int maxReceives;
     private final int maxInline;
     private final boolean emptyReceive;
+    private final boolean copiesAtPost;
     private final List<SimulatedRegion> regions;
     private int outstandingSends;
     private int outstandingReceives;
@@ -103,6 +106,7 @@ final class FakeQueuePair implements QueuePair {
         this.maxSends = settings.maxSends();
         this.maxReceives = settings.maxReceives();
         this.emptyReceive = settings.emptyReceive();
+        this.copiesAtPost = settings.copiesAtPost();
         this.maxInline = maxInline;
         this.regions = List.of(regions);
     }
@@ -146,6 +150,9 @@ final class FakeQueuePair implements QueuePair {
         }
         if (outstandingSends == maxSends) {
             throw new AssertionError("send queue of " + maxSends + " overrun");
+        }
+        if (request.bytes() != null && (!copiesAtPost || request.isInline() || request.elements().count() > 0)) {
+            throw new AssertionError("this device takes no array, or not only that");
         }
         if (request.isInline() && request.elements().totalBytes() > maxInline) {
             throw new AssertionError(request.elements().totalBytes() + " bytes inline, granted " + maxInline);

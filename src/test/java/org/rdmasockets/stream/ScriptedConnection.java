@@ -41,12 +41,12 @@ final class ScriptedConnection {
 
     /** Settings of C on InfiniBand: 384 credits, two rings of 128 KiB. */
     static StreamSettings infiniBand() {
-        return new StreamSettings(true, true, true, 64, 400, 131072, 131072, 1 << 20);
+        return new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 1 << 20);
     }
 
     /** The same on iWARP. */
     static StreamSettings iwarp() {
-        return new StreamSettings(false, false, false, 64, 400, 131072, 131072, 1 << 20);
+        return new StreamSettings(false, false, false, false, 64, 400, 131072, 131072, 1 << 20);
     }
 
     /** Connected to a peer with C's defaults, and the first announcement done. */

@@ -94,8 +94,8 @@ class StreamAllocationTest {
 
         Loop(Arena arena, boolean immediateData) throws SocketException {
             this.immediateData = immediateData;
-            StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, 64, 64, 2 * CHUNK,
-                    2 * CHUNK, 65_536);
+            StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 64, 64,
+                    2 * CHUNK, 2 * CHUNK, 65_536);
             sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
             remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
             slots = RegionLayout.of(settings).incomingOffset();

@@ -140,14 +140,14 @@ class StreamModelTest {
         }
 
         private StreamSettings settings(boolean immediateData, boolean emptyReceive) {
-            return new StreamSettings(immediateData, emptyReceive, immediateData, pick(16, 17, 20, 64),
-                    pick(16, 17, 23, 40, 128), pick(1024, 1500, 4096, 16_384), pick(1024, 1026, 2050, 4096, 16_384),
-                    pick(100, 1024, 65_536, 1 << 20));
+            return new StreamSettings(immediateData, emptyReceive, immediateData, random.nextInt(3) == 0,
+                    pick(16, 17, 20, 64), pick(16, 17, 23, 40, 128), pick(1024, 1500, 4096, 16_384),
+                    pick(1024, 1026, 2050, 4096, 16_384), pick(100, 1024, 65_536, 1 << 20));
         }
 
         /** C reads chunks straight from memory, so a send buffer larger than a few of our halves starves receives. */
         private StreamSettings cSettings(boolean immediateData, StreamSettings ours) {
-            return new StreamSettings(immediateData, immediateData, immediateData, pick(16, 64, 384),
+            return new StreamSettings(immediateData, immediateData, immediateData, false, pick(16, 64, 384),
                     pick(16, 16, 17, 40, 64, 384), Math.max(4096, Math.min(16_384, ours.receiveBufferBytes())),
                     pick(1024, 1026, 4096, 16_384), 1 << 16);
         }

@@ -98,7 +98,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             case COMPARE_AND_SWAP, FETCH_AND_ADD -> device.supports(Capability.ATOMICS);
             case SEND, WRITE, READ -> true;
         };
-        if (!able) {
+        if (!able || request.bytes() != null) {
             return EOPNOTSUPP;
         }
         boolean tooLong = request.isInline() && request.elements().totalBytes() > maxInlineBytes;

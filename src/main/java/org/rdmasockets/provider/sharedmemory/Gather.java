@@ -1,11 +1,13 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ScatterGatherList;
+import org.rdmasockets.verbs.SendRequest;
 
 /** The local pieces of a request, checked and entered, as one range of bytes. Reusable; one thread at a time. */
 final class Gather {
@@ -13,6 +15,9 @@ final class Gather {
     private final long[] offsets;
     private final int[] lengths;
     private final MemorySegment scratch = MemorySegment.ofArray(new long[1]);
+    /** The only piece, if it is not registered memory. */
+    private byte[] array;
+    private int arrayOffset;
     private int count;
     private long totalBytes;
 
@@ -30,14 +35,21 @@ final class Gather {
     /**
      * Enters all pieces; {@link #leave} has to follow.
      *
-     * @param elements not more than the capacity
+     * @param request with not more elements than the capacity
      * @param domain whose regions they must be
      * @param changed whether the pieces will be written to
      * @return false if one is not of the domain, closed, or must not be written to; then nothing is entered
      */
-    boolean enter(ScatterGatherList elements, SharedMemoryProtectionDomain domain, boolean changed) {
+    boolean enter(SendRequest request, SharedMemoryProtectionDomain domain, boolean changed) {
         count = 0;
         totalBytes = 0;
+        array = request.bytes();
+        if (array != null) {
+            arrayOffset = request.bytesOffset();
+            totalBytes = request.bytesLength();
+            return true;
+        }
+        ScatterGatherList elements = request.elements();
         for (int i = 0; i < elements.count(); i++) {
             if (!(elements.region(i) instanceof SharedMemoryRegion region) || region.domain() != domain
                     || changed && !region.access().contains(AccessFlag.LOCAL_WRITE) || !region.tryEnter()) {
@@ -58,6 +70,7 @@ final class Gather {
         for (int i = 0; i < count; i++) {
             regions[i].leave();
         }
+        array = null;
         Arrays.fill(regions, 0, count, null);
         count = 0;
     }
@@ -69,6 +82,10 @@ final class Gather {
 
     /** Copies a part of the range out. */
     void copyTo(long from, MemorySegment target, long offset, long length) {
+        if (array != null) {
+            MemorySegment.copy(array, arrayOffset + (int) from, target, JAVA_BYTE, offset, (int) length);
+            return;
+        }
         copy(from, target, offset, length, true);
     }
 

@@ -112,11 +112,7 @@ final class SendQueue implements Expiring {
         if (refusal != QueuePair.POSTED) {
             return refusal;
         }
-        boolean changes = switch (request.opcode()) {
-            case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
-            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> false;
-        };
-        boolean entered = gather.enter(request.elements(), owner.domain(), changes);
+        boolean entered = gather.enter(request, owner.domain(), changesHere(request));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
@@ -135,6 +131,14 @@ final class SendQueue implements Expiring {
         return QueuePair.POSTED;
     }
 
+    /** Whether the request writes to local memory. */
+    private static boolean changesHere(SendRequest request) {
+        return switch (request.opcode()) {
+            case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
+            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> false;
+        };
+    }
+
     /** Why the request is not taken at all, or {@link QueuePair#POSTED}. */
     private int refusal(SendRequest request) {
         if (closed) {
@@ -142,7 +146,10 @@ final class SendQueue implements Expiring {
         }
         boolean tooLong = request.elements().totalBytes() > (request.isInline() ? maxInlineBytes
                 : SharedMemoryDevice.MAX_MESSAGE_BYTES);
-        boolean unfit = tooLong || request.elements().count() > maxElements || peer == null && !flushing;
+        boolean misplaced = request.bytes() != null && (request.isInline() || request.elements().count() > 0
+                || changesHere(request));
+        tooLong |= request.bytesLength() > SharedMemoryDevice.MAX_MESSAGE_BYTES;
+        boolean unfit = misplaced || tooLong || request.elements().count() > maxElements || peer == null && !flushing;
         return unfit ? Errno.EINVAL.number() : QueuePair.POSTED;
     }
 
