@@ -46,8 +46,6 @@ final class Arrival implements Source {
                 greet(buffer);
             } else if (peer != null && Frame.type(buffer) == Frame.SEGMENT) {
                 link(buffer);
-            } else if (buffer.isMalformed()) {
-                warn("its descriptor did not arrive: raise ulimit -n if it is low");
             } else {
                 drop("it sent a packet that has no meaning, of " + length + " bytes");
             }
@@ -68,6 +66,10 @@ final class Arrival implements Source {
     }
 
     private void link(PacketBuffer buffer) {
+        if (buffer.isDescriptorLost()) {
+            warn("this process has too many open files: raise ulimit -n");
+            return;
+        }
         try {
             Mapping mapping = SealedMemory.map(buffer.descriptor(), SegmentLayout.BYTES);
             hub.arrived(this, new Link(hub, socket, mapping, 1, peer), sourceId);

@@ -6,6 +6,8 @@ import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
 import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. Read by the hub when the
@@ -17,6 +19,8 @@ final class ControlChannel {
     /** More packets than fit into any socket: an announcement made before a key was told is among them. */
     private static final int MOST_WAITING = 1 << 14;
     private static final int AGAIN = Errno.EAGAIN.number();
+
+    private static final Logger LOG = LoggerFactory.getLogger(ControlChannel.class);
 
     private final Link link;
     private final PacketSocket socket;
@@ -108,9 +112,7 @@ final class ControlChannel {
             switch (Frame.type(buffer)) {
                 case Frame.ANNOUNCE -> map(buffer);
                 case Frame.RETRACT -> retract(Frame.number(buffer));
-                default -> link.fail(buffer.isMalformed()
-                        ? "a packet came without its descriptor, or with too many: raise ulimit -n if it is low"
-                        : "the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
+                default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
             }
         } finally {
             buffer.closeDescriptor();
@@ -128,12 +130,24 @@ final class ControlChannel {
             return;
         }
         try {
-            RegionMemory memory = RegionMemory.in(
-                    SealedMemory.map(buffer.descriptor(), RegionMemory.totalBytes(length)), length);
-            regions.add(new PeerRegion(memory, key, address, Frame.third(buffer), Frame.fourth(buffer)));
+            RegionMemory memory = buffer.isDescriptorLost() ? lost("this process has too many open files")
+                    : RegionMemory.in(SealedMemory.map(buffer.descriptor(), RegionMemory.totalBytes(length)), length);
+            regions.add(new PeerRegion(memory, key, address, length, Frame.third(buffer), Frame.fourth(buffer)));
         } catch (VerbsException e) {
-            link.fail("a region of the peer cannot be mapped: " + e.getMessage());
+            if (e.errno() == Errno.EPROTO) {
+                link.fail("a region of the peer cannot be mapped: " + e.getMessage());
+            } else {
+                regions.add(new PeerRegion(lost(e.getMessage()), key, address, length, Frame.third(buffer),
+                        Frame.fourth(buffer)));
+            }
         }
+    }
+
+    /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
+    private static RegionMemory lost(String reason) {
+        LOG.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
+                + "the sysctl vm.max_map_count", reason);
+        return null;
     }
 
     private void retract(int key) {

@@ -36,9 +36,8 @@ public final class Dial implements AutoCloseable {
             dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
             Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.number());
-            int error = dial.socket.send(hello, Frame.BYTES, -1);
-            if (error != 0) {
-                throw new VerbsException("connect", error, "name=" + name, "");
+            if (dial.socket.send(hello, Frame.BYTES, -1) != 0) {
+                throw dial.refusal("the listener hung up");
             }
             dial.sourceId = hub.number(dial.source());
             hub.watch(dial.socket, dial.sourceId);
@@ -125,10 +124,9 @@ public final class Dial implements AutoCloseable {
             Mapping mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
             armBoth(mapping);
             Frame.write(buffer, Frame.SEGMENT, 0, 0);
-            int error = socket.send(buffer, Frame.BYTES, memory.descriptor());
-            if (error != 0) {
+            if (socket.send(buffer, Frame.BYTES, memory.descriptor()) != 0) {
                 mapping.close();
-                throw new VerbsException("sendmsg", error, "name=" + name, "the listener has just gone");
+                throw refusal("the listener has just gone");
             }
             return mapping;
         }

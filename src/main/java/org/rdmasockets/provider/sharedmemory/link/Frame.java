@@ -60,17 +60,17 @@ final class Frame {
 
     /** Whether the packet received is a doorbell. */
     static boolean isDoorbell(PacketBuffer buffer) {
-        return buffer.length() == 1 && !buffer.isMalformed() && buffer.descriptor() < 0;
+        return buffer.length() == 1 && !buffer.isMalformed() && !buffer.isDescriptorLost() && buffer.descriptor() < 0;
     }
 
-    /** The type of the packet received, 0 if it is none of ours; a descriptor comes with exactly the right types. */
+    /** The type of the packet received, 0 if it is none of ours; a descriptor came with exactly the right types. */
     static int type(PacketBuffer buffer) {
         if (buffer.length() != BYTES || buffer.isMalformed()) {
             return 0;
         }
         int type = buffer.packet().get(JAVA_INT, 0);
         boolean carries = type == SEGMENT || type == ANNOUNCE;
-        return carries == buffer.descriptor() >= 0 ? type : 0;
+        return carries == (buffer.descriptor() >= 0 || buffer.isDescriptorLost()) ? type : 0;
     }
 
     /** The number of the packet received. */

@@ -252,7 +252,7 @@ public final class Link implements AutoCloseable {
      * room, the ring is held up until it has. Announcing a region twice on one link is harmless.
      *
      * @param region open memory
-     * @param remoteKey the key that names it, not used for another region of this process that is announced
+     * @param remoteKey the key that names it, always the same, and not used for another region that is announced
      * @param access what the peer may do
      * @param tag 64 bits that the peer gets with the region, see {@link PeerRegion#tag}
      * @throws VerbsException {@code ENOSPC} if there are too many or too large ones, {@code ECONNRESET} if the link is

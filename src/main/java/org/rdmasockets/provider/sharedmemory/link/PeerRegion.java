@@ -10,19 +10,22 @@ import org.rdmasockets.verbs.AccessFlag;
 public final class PeerRegion {
     private static final AccessFlag[] FLAGS = AccessFlag.values();
 
+    /** Null if this process could not map it. */
     private final RegionMemory memory;
     private final int remoteKey;
     private final long address;
+    private final long lengthBytes;
     private final Set<AccessFlag> access;
     private final long tag;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean closed;
 
     /** Takes over mapped memory; the key, the address, the flags and the tag are as the peer said. */
-    PeerRegion(RegionMemory memory, int remoteKey, long address, long accessBits, long tag) {
+    PeerRegion(RegionMemory memory, int remoteKey, long address, long lengthBytes, long accessBits, long tag) {
         this.memory = memory;
         this.remoteKey = remoteKey;
         this.address = address;
+        this.lengthBytes = lengthBytes;
         access = flags(accessBits);
         this.tag = tag;
     }
@@ -71,7 +74,7 @@ public final class PeerRegion {
      * @return length in bytes
      */
     public long lengthBytes() {
-        return memory.data().byteSize();
+        return lengthBytes;
     }
 
     /**
@@ -104,10 +107,11 @@ public final class PeerRegion {
     /**
      * Begins an access: as long as it lasts, the memory stays mapped.
      *
-     * @return false if the peer closed the region or the link is dead; then {@link #leave} must not be called
+     * @return false if the peer closed the region, the link is dead, or this process had no room to map the region;
+     *         then {@link #leave} must not be called
      */
     public boolean tryEnter() {
-        return memory.enterIfValid();
+        return memory != null && memory.enterIfValid();
     }
 
     /** Ends an access. */
@@ -124,7 +128,9 @@ public final class PeerRegion {
     void close() {
         if (!closed) {
             closed = true;
-            memory.close();
+            if (memory != null) {
+                memory.close();
+            }
         }
     }
 }

@@ -46,6 +46,8 @@ public final class PacketBuffer {
     private int descriptor = -1;
     /** Whether the packet received broke the rules. */
     private boolean malformed;
+    /** Whether a descriptor came that this process had no number for. */
+    private boolean descriptorLost;
 
     /** An empty buffer. */
     public PacketBuffer() {
@@ -73,13 +75,21 @@ public final class PacketBuffer {
     }
 
     /**
-     * Whether the packet received cannot be used: too long, or with more than one descriptor, or one that this process
-     * could not take for lack of descriptors.
+     * Whether the packet received is too long, or has more than one descriptor.
      *
      * @return true if it is useless
      */
     public boolean isMalformed() {
         return malformed;
+    }
+
+    /**
+     * Whether the packet received had a descriptor that this process could not take, because it has too many.
+     *
+     * @return true if there is none now, for this reason
+     */
+    public boolean isDescriptorLost() {
+        return descriptorLost;
     }
 
     /**
@@ -128,9 +138,12 @@ public final class PacketBuffer {
         length = Posix.receiveMessage(memory.asSlice(CAPTURED_OFFSET, 8), socket, memory.address());
         descriptor = -1;
         malformed = false;
+        descriptorLost = false;
         if (length >= 0) {
             takeDescriptors();
-            malformed |= (memory.get(JAVA_INT, FLAGS_OFFSET) & (Posix.MSG_TRUNC | Posix.MSG_CTRUNC)) != 0;
+            int flags = memory.get(JAVA_INT, FLAGS_OFFSET);
+            descriptorLost = (flags & Posix.MSG_CTRUNC) != 0 && descriptor < 0;
+            malformed |= (flags & Posix.MSG_TRUNC) != 0 || (flags & Posix.MSG_CTRUNC) != 0 && !descriptorLost;
         }
         return length;
     }

@@ -12,8 +12,11 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -202,6 +205,62 @@ class LinkProcessTest {
             kill(process);
             closePipes(process);
         }
+    }
+
+    @Test
+    void aProcessWithoutDescriptorsRefusesAndGoesOnLater() throws Exception {
+        Process process = ChildJvm.start(List.of("bash", "-c", "ulimit -n 200; exec \"$@\"", "bash"), GRANTED,
+                PeerMain.class, "exhaust");
+        List<SharedRegion> regions = new ArrayList<>();
+        try (BufferedReader output = process.inputReader(); Node other = new Node()) {
+            InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
+                    Integer.parseInt(nextLine(output)));
+            Recorder end = node.dial(address);
+            regions.add(announce(end, 1));
+            assertEquals("region 1 entered", nextLine(output));
+            assertEquals("exhausted", nextLine(output));
+            regions.add(announce(end, 2));
+            assertEquals("region 2 refused", nextLine(output));
+            assertEquals(Errno.ECONNREFUSED, refusal(other, address).errno());
+            assertTrue(end.send(1, 0, 0, new byte[0]));
+            assertEquals("free again", nextLine(output));
+            regions.add(announce(end, 3));
+            assertEquals("region 3 entered", nextLine(output));
+            other.dial(address).link.close();
+            regions.forEach(SharedRegion::close);
+            end.link.close();
+        } finally {
+            kill(process);
+            closePipes(process);
+        }
+    }
+
+    /** Dials and fails, now or later. */
+    private static VerbsException refusal(Node node, InetSocketAddress address) throws Exception {
+        try {
+            node.outcome(address).get(Node.LIMIT_SECONDS, TimeUnit.SECONDS);
+        } catch (VerbsException e) {
+            return e;
+        } catch (ExecutionException e) {
+            return (VerbsException) e.getCause();
+        }
+        throw new AssertionError("a link to a process without descriptors");
+    }
+
+    private SharedRegion announce(Recorder end, int key) throws VerbsException {
+        SharedRegion region = node.hub.allocate(1);
+        end.link.announce(region, key, Set.of(), 0);
+        assertTrue(end.send(1, key, 0, new byte[0]));
+        return region;
+    }
+
+    /** The next line that is not of the log. */
+    private static String nextLine(BufferedReader output) throws IOException {
+        String line = output.readLine();
+        while (line != null && line.contains(" WARN ")) {
+            line = output.readLine();
+        }
+        return line;
     }
 
     @Test

@@ -11,8 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Who sleeps is rung: entries, room and receives come at any moment of going to sleep. A missed doorbell ends in
- * "waited in vain". Without the full fences of {@code RingWriter.notifyPeer}, {@code RingReader.takeBlocked} or
- * {@code LinkSlot.receivesPosted} these tests fail on some machines.
+ * "waited in vain". More rounds with {@code -Dorg.rdmasockets.test.wakes=1000000}.
  */
 class LinkWakeTest {
     private static final int ROUNDS = Integer.getInteger("org.rdmasockets.test.wakes", 20_000);

@@ -7,11 +7,14 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
 import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.LoggerFactory;
 
 /** The other process: {@code listen}, or something to do with the port to dial. Lives until killed. */
 final class PeerMain {
@@ -26,6 +29,7 @@ final class PeerMain {
         switch (arguments[0]) {
             case "listen" -> listen(address);
             case "echo" -> echo(address);
+            case "exhaust" -> exhaust(address);
             case "scribble" -> scribble(address);
             case "impersonate" -> impersonate(address, Long.parseLong(arguments[2]));
             default -> throw new IllegalArgumentException(arguments[0]);
@@ -48,6 +52,43 @@ final class PeerMain {
             System.out.println(node.hub.listen(address).address().getPort());
             echoAll(node.nextLink(), node);
         }
+    }
+
+    /**
+     * Runs out of descriptors while the parent announces region 2 and dials once more, then has some again. A first
+     * region and a message have loaded the classes that are needed meanwhile: the JVM cannot read class files then.
+     */
+    private static void exhaust(InetSocketAddress address) throws Exception {
+        LoggerFactory.getLogger(PeerMain.class).warn("loads {}", "the logger");
+        try (Node node = new Node()) {
+            try {
+                node.outcome(new InetSocketAddress(address.getAddress(), 1));
+            } catch (VerbsException e) {
+                LoggerFactory.getLogger(PeerMain.class).warn("as expected: {}", e.getMessage());
+            }
+            System.out.println(node.hub.listen(address).address().getPort());
+            Recorder end = node.nextLink();
+            end.next();
+            System.out.println("region 1 " + enter(end.link.peerRegion(1)));
+            List<PacketSocket> sockets = Descriptors.takeAll();
+            System.out.println("exhausted");
+            end.next();
+            System.out.println("region 2 " + enter(end.link.peerRegion(2)));
+            end.next();
+            sockets.forEach(PacketSocket::close);
+            System.out.println("free again");
+            end.next();
+            System.out.println("region 3 " + enter(end.link.peerRegion(3)));
+            end.awaitClosed();
+        }
+    }
+
+    private static String enter(PeerRegion region) {
+        if (!region.tryEnter()) {
+            return "refused";
+        }
+        region.leave();
+        return "entered";
     }
 
     private static void echo(InetSocketAddress address) throws Exception {

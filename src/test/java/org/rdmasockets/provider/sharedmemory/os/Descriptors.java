@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.Stream;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -57,6 +59,18 @@ public final class Descriptors {
     /** Takes the pages of a file away: 0, or a positive errno. */
     public static int punchHole(int descriptor, long bytes) {
         return (int) -FALLOCATE.call(descriptor, FALLOC_FL_PUNCH_HOLE_KEEP_SIZE, 0L, bytes);
+    }
+
+    /** Takes all descriptors that this process may still have. */
+    public static List<PacketSocket> takeAll() {
+        List<PacketSocket> taken = new ArrayList<>();
+        try {
+            while (true) {
+                taken.add(PacketSocket.unnamed());
+            }
+        } catch (VerbsException e) {
+            return taken;
+        }
     }
 
     public static void close(int descriptor) {
