@@ -1,10 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import java.net.InetSocketAddress;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.rdmasockets.provider.sharedmemory.link.Dial;
-import org.rdmasockets.provider.sharedmemory.link.DialHandler;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
@@ -45,28 +42,6 @@ final class Links implements LinkOwner {
     @Override
     public LinkHandler onLink(Link link) {
         return new LinkEnd(fabric, link);
-    }
-
-    /**
-     * Starts to find the process that listens on an address.
-     *
-     * @param identifier the connecting end, which gets the outcome
-     * @param destination whom to reach
-     * @return the attempt, to give it up
-     * @throws VerbsException if it cannot be started, or nobody listens
-     */
-    Dial dial(SharedMemoryIdentifier identifier, InetSocketAddress destination) throws VerbsException {
-        return hub().dial(destination, new DialHandler() {
-            @Override
-            public void onLink(Link link) {
-                identifier.routed((LinkEnd) link.handler());
-            }
-
-            @Override
-            public void onFailed(VerbsException failure) {
-                identifier.unrouted(failure.errorNumber());
-            }
-        });
     }
 
     /** Remembers a link that has more entries; whoever waits goes on with it. */

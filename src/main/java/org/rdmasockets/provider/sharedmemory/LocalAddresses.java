@@ -17,15 +17,20 @@ final class LocalAddresses {
     /**
      * Refuses an address that is none of this host's.
      *
+     * @param fabric what knows whether there still is a device
      * @param call the C function that was asked for
      * @param address an address, which may be the wildcard
      * @throws VerbsException {@link Errno#ENODEV} if the address is another host's
      * @throws IllegalArgumentException if the address is not resolved
      */
-    static void require(String call, InetSocketAddress address) throws VerbsException {
+    static void require(SharedMemoryFabric fabric, String call, InetSocketAddress address) throws VerbsException {
         InetAddress host = address.getAddress();
         if (host == null) {
             throw new IllegalArgumentException("the address is not resolved: " + address);
+        }
+        if (fabric.isRemoved()) {
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + Refusals.text(address),
+                    "the device was removed");
         }
         if (!host.isAnyLocalAddress() && !isLocal(host)) {
             throw new VerbsException(call, Errno.ENODEV.number(), "address=" + Refusals.text(address),

@@ -92,7 +92,8 @@ final class ReceiveQueue {
         if (request.elements().count() > maxElements) {
             return Errno.EINVAL.number();
         }
-        if (!room.take()) {
+        Faults faults = owner.device().fabric().faults();
+        if (faults != null && faults.isFull(owner.number(), true) || !room.take()) {
             return Errno.ENOMEM.number();
         }
         if (flushing) {
@@ -170,7 +171,7 @@ final class ReceiveQueue {
         if (flushing || closed) {
             return Status.RETRY_EXCEEDED;
         }
-        if (posted == 0) {
+        if (posted == 0 || hidesReceives()) {
             starving = true;
             return Status.NOT_READY;
         }
@@ -181,6 +182,11 @@ final class ReceiveQueue {
         filling = true;
         filled = 0;
         return Status.SUCCESS;
+    }
+
+    private boolean hidesReceives() {
+        Faults faults = owner.device().fabric().faults();
+        return faults != null && faults.hidesReceives(owner.number());
     }
 
     private long capacity() {

@@ -117,7 +117,8 @@ final class SendQueue implements Expiring {
             return Errno.EINVAL.number();
         }
         try {
-            if (!room.take()) {
+            Faults faults = owner.device().fabric().faults();
+            if (faults != null && faults.isFull(owner.number(), false) || !room.take()) {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request) : Status.LOCAL_PROTECTION;

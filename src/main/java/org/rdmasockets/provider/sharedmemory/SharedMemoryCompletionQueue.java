@@ -84,27 +84,48 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
 
     /** Adds the completion of a request; its room is given back when it is polled. */
     void complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
-        boolean report;
-        synchronized (this) {
-            int index = append(room);
-            completions.set(index, room.queuePairNumber(), id, status, opcode);
-            report = added();
-        }
-        if (report) {
-            channel.add(this);
+        Faults faults = device.fabric().faults();
+        if (faults == null || !faults.take(new FaultyCompletion(this, room, id, opcode, null, status))) {
+            report(add(room, id, status, opcode));
         }
     }
 
     /** Adds the completion of a receive that was filled. */
     void received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate, int immediate) {
-        boolean report;
-        synchronized (this) {
-            int index = append(room);
-            completions.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
-            completions.setReceived(index, length, hasImmediate, immediate);
-            report = added();
+        Faults faults = device.fabric().faults();
+        if (faults == null || !faults.take(new FaultyCompletion(this, room, id, opcode,
+                new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS))) {
+            report(add(room, id, opcode, length, hasImmediate, immediate));
         }
-        if (report) {
+    }
+
+    /** Adds a completion that was taken before. */
+    void add(FaultyCompletion late) {
+        FaultyCompletion.Received received = late.received();
+        if (received == null || late.status() != Status.SUCCESS) {
+            report(add(late.room(), late.id(), late.status(), late.opcode()));
+        } else {
+            report(add(late.room(), late.id(), late.opcode(), received.length(), received.hasImmediate(),
+                    received.immediate()));
+        }
+    }
+
+    private synchronized boolean add(QueueRoom room, long id, int status, CompletionOpcode opcode) {
+        int index = append(room);
+        completions.set(index, room.queuePairNumber(), id, status, opcode);
+        return added();
+    }
+
+    private synchronized boolean add(QueueRoom room, long id, CompletionOpcode opcode, int length,
+            boolean hasImmediate, int immediate) {
+        int index = append(room);
+        completions.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
+        completions.setReceived(index, length, hasImmediate, immediate);
+        return added();
+    }
+
+    private void report(boolean wanted) {
+        if (wanted) {
             channel.add(this);
         }
     }

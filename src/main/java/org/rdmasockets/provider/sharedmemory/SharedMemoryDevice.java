@@ -139,6 +139,14 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         return new SharedMemoryCompletionQueue(this, entries, own);
     }
 
+    /** Reports that the device is gone. */
+    void removed() {
+        synchronized (events) {
+            events.add(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
+        }
+        signal();
+    }
+
     @Override
     public void drainEvents(Consumer<? super DeviceEvent> handler) {
         DeviceEvent event = next();

@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -16,6 +18,11 @@ final class SharedMemoryFabric {
     private final SharedMemoryDevice device = new SharedMemoryDevice(this);
 
     private final boolean linksOnly;
+    /** Identifiers that are open, for the day that the device is removed. */
+    private final Set<SharedMemoryIdentifier> identifiers = ConcurrentHashMap.newKeySet();
+    /** What tests bend, or null. */
+    private volatile Faults faults;
+    private volatile boolean removed;
 
     /**
      * An empty fabric with its device.
@@ -24,6 +31,38 @@ final class SharedMemoryFabric {
      */
     SharedMemoryFabric(boolean linksOnly) {
         this.linksOnly = linksOnly;
+    }
+
+    /** What tests bend; null outside of tests. */
+    Faults faults() {
+        return faults;
+    }
+
+    /** Bends what the device does from now on, for tests; null for nothing. */
+    void faults(Faults newFaults) {
+        faults = newFaults;
+    }
+
+    /** Takes a new identifier up. */
+    void opened(SharedMemoryIdentifier identifier) {
+        identifiers.add(identifier);
+    }
+
+    /** Forgets an identifier that closes. */
+    void closed(SharedMemoryIdentifier identifier) {
+        identifiers.remove(identifier);
+    }
+
+    /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
+    void removeDevice() {
+        removed = true;
+        device.removed();
+        identifiers.forEach(SharedMemoryIdentifier::deviceRemoved);
+    }
+
+    /** Whether the device was removed. */
+    boolean isRemoved() {
+        return removed;
     }
 
     /** Whether even this process is reached by a link. */

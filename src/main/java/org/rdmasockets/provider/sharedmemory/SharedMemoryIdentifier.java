@@ -2,8 +2,6 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import org.rdmasockets.provider.sharedmemory.link.Dial;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -21,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link Partner} is called under it.
  */
-final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
+final class SharedMemoryIdentifier implements ConnectionIdentifier {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
@@ -43,6 +41,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     private final SharedMemoryFabric fabric;
     private final EventDelivery delivery = new EventDelivery();
     private final WaitingRequests requests = new WaitingRequests();
+    private final RouteSearch search;
     /** Guarded by this, as are all fields below. */
     private State state = State.IDLE;
     private boolean closed;
@@ -56,12 +55,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     private Partner partner;
     /** Of a request: what the partner asked for. */
     private ConnectionParameters asked;
-    /** An attempt to reach another process, or null. */
-    private Dial dial;
-    /** The link to the process that listens on the destination; null if that is this one. */
-    private LinkEnd route;
-    /** When {@link #resolveRoute} fails, by nanoTime. */
-    private long deadline;
     /** Whether the partner went while its request was being accepted. */
     private boolean partnerGone;
 
@@ -69,6 +62,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
         this.fabric = manager.fabric();
+        search = new RouteSearch(fabric, this);
+        fabric.opened(this);
     }
 
     @Override
@@ -110,7 +105,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     public void bind(InetSocketAddress wanted) throws VerbsException {
         synchronized (this) {
             require("rdma_bind_addr", State.IDLE);
-            LocalAddresses.require("rdma_bind_addr", wanted);
+            LocalAddresses.require(fabric, "rdma_bind_addr", wanted);
             state = State.BINDING;
         }
         PortTable.Claim taken = null;
@@ -164,7 +159,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
         synchronized (this) {
             require("rdma_resolve_addr", State.IDLE, State.BOUND);
         }
-        LocalAddresses.require("rdma_resolve_addr", wanted);
+        LocalAddresses.require(fabric, "rdma_resolve_addr", wanted);
         InetSocketAddress destination = LocalAddresses.destination(wanted);
         if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
@@ -189,43 +184,22 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
 
     @Override
     public void resolveRoute(int timeoutMillis) throws VerbsException {
+        boolean here;
         synchronized (this) {
             require("rdma_resolve_route", State.ADDRESS_RESOLVED);
-            if (isListenedOnHere()) {
-                state = State.ROUTE_RESOLVED;
-                add(new ConnectionEvent.RouteResolved());
-                return;
-            }
             state = State.RESOLVING_ROUTE;
-            deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+            here = !fabric.linksOnly() && fabric.ports().listener(remote) != null;
         }
-        fabric.deadlines().add(this);
-        Dial attempt;
-        try {
-            attempt = fabric.links().dial(this, remoteAddress());
-        } catch (VerbsException e) {
-            unrouted(e.errorNumber());
-            return;
+        if (here) {
+            routed();
+        } else {
+            search.start(remoteAddress(), timeoutMillis);
         }
-        if (!keep(attempt)) {
-            attempt.close();
-        }
-    }
-
-    /** Whether the destination is this process, and no link is needed. */
-    private boolean isListenedOnHere() {
-        return !fabric.linksOnly() && fabric.ports().listener(remote) != null;
-    }
-
-    private synchronized boolean keep(Dial attempt) {
-        dial = attempt;
-        return !closed;
     }
 
     /** The process that listens on the destination was found. */
-    synchronized void routed(LinkEnd end) {
+    synchronized void routed() {
         if (state == State.RESOLVING_ROUTE) {
-            route = end;
             state = State.ROUTE_RESOLVED;
             add(new ConnectionEvent.RouteResolved());
         }
@@ -237,21 +211,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
             state = State.ENDED;
             add(new ConnectionEvent.Failed("rdma_resolve_route", errorNumber));
         }
-    }
-
-    @Override
-    public void lookAtDeadline() {
-        synchronized (this) {
-            if (System.nanoTime() - deadline < 0) {
-                return;
-            }
-        }
-        unrouted(Errno.ETIMEDOUT.number());
-    }
-
-    @Override
-    public synchronized boolean hasDeadline() {
-        return state == State.RESOLVING_ROUTE && !closed;
     }
 
     @Override
@@ -311,7 +270,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
             checkedQueuePair("rdma_connect", parameters, MAX_REQUEST_BYTES);
             state = State.CONNECTING;
         }
-        LinkEnd end = route();
+        LinkEnd end = search.route();
         if (end != null) {
             connectByLink(end, parameters);
             return;
@@ -320,10 +279,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
         if (listener == null || !connectInProcess(listener, parameters)) {
             rejected(NOBODY_LISTENS, NO_DATA);
         }
-    }
-
-    private synchronized LinkEnd route() {
-        return route;
     }
 
     private void connectByLink(LinkEnd end, ConnectionParameters parameters) {
@@ -354,6 +309,18 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
         if (state == State.CONNECTING) {
             state = State.ENDED;
             add(new ConnectionEvent.Failed("rdma_connect", errorNumber));
+        }
+    }
+
+    /** The device is gone. */
+    void deviceRemoved() {
+        SharedMemoryQueuePair own = queuePair();
+        if (own != null) {
+            own.fail();
+        }
+        synchronized (this) {
+            state = State.ENDED;
+            add(new ConnectionEvent.DeviceRemoved());
         }
     }
 
@@ -543,19 +510,16 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, Expiring {
     @Override
     public void close() {
         State last;
-        Dial attempt;
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
             delivery.stop();
+            fabric.closed(this);
             last = state;
-            attempt = dial;
         }
-        if (attempt != null) {
-            attempt.close();
-        }
+        search.close();
         SharedMemoryQueuePair own = queuePair();
         if (own != null) {
             own.close();

@@ -32,6 +32,11 @@ public final class SharedMemoryProvider implements VerbsProvider {
         fabric = new SharedMemoryFabric(linksOnly);
     }
 
+    /** What all objects of this provider share. */
+    SharedMemoryFabric fabric() {
+        return fabric;
+    }
+
     @Override
     public String name() {
         return NAME;

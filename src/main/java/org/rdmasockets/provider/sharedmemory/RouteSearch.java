@@ -1,0 +1,114 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.provider.sharedmemory.link.Dial;
+import org.rdmasockets.provider.sharedmemory.link.DialHandler;
+import org.rdmasockets.provider.sharedmemory.link.Link;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The search of an identifier for the process that listens on its destination. The identifier hears of one outcome. */
+final class RouteSearch implements DialHandler, Expiring {
+    private final SharedMemoryFabric fabric;
+    private final SharedMemoryIdentifier identifier;
+    /** Guarded by this, as are all fields below. */
+    private Dial dial;
+    private long deadline;
+    private boolean searching;
+    /** The link to that process; null until it is found. */
+    private LinkEnd route;
+
+    /** A search that has not begun. */
+    RouteSearch(SharedMemoryFabric fabric, SharedMemoryIdentifier identifier) {
+        this.fabric = fabric;
+        this.identifier = identifier;
+    }
+
+    /**
+     * Begins; without any lock.
+     *
+     * @param destination whom to reach
+     * @param timeoutMillis longest search in milliseconds
+     */
+    void start(InetSocketAddress destination, int timeoutMillis) {
+        synchronized (this) {
+            searching = true;
+            deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        }
+        fabric.deadlines().add(this);
+        Dial attempt;
+        try {
+            attempt = fabric.links().hub().dial(destination, this);
+        } catch (VerbsException e) {
+            onFailed(e);
+            return;
+        }
+        synchronized (this) {
+            dial = attempt;
+            if (searching || route != null) {
+                return;
+            }
+        }
+        attempt.close();
+    }
+
+    /** The link to the process that was found; null if none was. */
+    synchronized LinkEnd route() {
+        return route;
+    }
+
+    @Override
+    public void onLink(Link link) {
+        synchronized (this) {
+            if (!searching) {
+                return;
+            }
+            searching = false;
+            route = (LinkEnd) link.handler();
+        }
+        identifier.routed();
+    }
+
+    @Override
+    public void onFailed(VerbsException failure) {
+        end(failure.errorNumber());
+    }
+
+    private void end(int errorNumber) {
+        synchronized (this) {
+            if (!searching) {
+                return;
+            }
+            searching = false;
+        }
+        identifier.unrouted(errorNumber);
+    }
+
+    @Override
+    public void lookAtDeadline() {
+        synchronized (this) {
+            if (System.nanoTime() - deadline < 0) {
+                return;
+            }
+        }
+        end(Errno.ETIMEDOUT.number());
+    }
+
+    @Override
+    public synchronized boolean hasDeadline() {
+        return searching;
+    }
+
+    /** Gives up. */
+    void close() {
+        Dial attempt;
+        synchronized (this) {
+            searching = false;
+            attempt = dial;
+        }
+        if (attempt != null) {
+            attempt.close();
+        }
+    }
+}
