@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Call;
@@ -79,6 +80,25 @@ class RdmaSocketOnDeviceTest {
             for (RdmaSocket client : clients) {
                 client.close();
             }
+        }
+    }
+
+    /** Nobody ever waits here, so that only the library takes completions in; unanswered probes would end it. */
+    @Test
+    void probesKeepAConnectionThatNobodyReads() throws Exception {
+        try (RdmaServerSocket listener = listening(5); RdmaSocket client = new RdmaSocket()) {
+            client.setKeepAlive(true);
+            client.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 1);
+            client.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, 1);
+            client.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, 1);
+            client.connect(listener.getLocalSocketAddress());
+            RdmaSocket server = listener.accept();
+            for (int i = 0; i < 5; i++) {
+                client.getOutputStream().write(i);
+                Thread.sleep(1_500); // several probes, and each could find its predecessor unanswered
+            }
+            assertArrayEquals(new byte[] {0, 1, 2, 3, 4}, server.getInputStream().readNBytes(5));
+            server.close();
         }
     }
 

@@ -19,13 +19,13 @@ final class Ratios {
     private static final int LARGE_BYTES = 65_536;
 
     /** Iterations of the measured run, and messages per iteration. */
-    private static final int SMALL_ITERATIONS = 10_000;
+    private static final int SMALL_ITERATIONS = 3_000;
     private static final int LARGE_ITERATIONS = 10;
     private static final int LARGE_MESSAGES = 100;
 
     private static final int RUNS = 4;
     /** Longest wait for a measurement, on an emulated machine. */
-    private static final long RUN_MILLIS = 400_000;
+    private static final long RUN_MILLIS = 110_000;
     private static final String C_PORT = "7471";
     private static final Pattern RSTREAM_RESULT = Pattern.compile("custom .* ([\\d.]+)s +\\S+ +([\\d.]+)\\s*$",
             Pattern.MULTILINE);
