@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** Tells what RDMA this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}. */
+/** Tells what RDMA devices this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}. */
 public final class RdmaDevices {
     private RdmaDevices() {
     }
@@ -42,7 +42,7 @@ public final class RdmaDevices {
     }
 
     /**
-     * Tells why RDMA sockets cannot be used on this machine now.
+     * Tells why RDMA devices cannot be used on this machine now; sockets use other transports then.
      *
      * @return empty if they can; else one sentence with the reason and what to do about it
      */
