@@ -330,14 +330,15 @@ public final class Link implements AutoCloseable {
     private void end(String reason) {
         fail(reason);
         if (!finished.getAndSet(true)) {
-            release();
+            hub.forget(this, sourceId);
+            socket.close();
+            // Before the regions go: so a request fails because the peer has gone, not because of its key.
             handler.onClosed(this, failure.get());
+            forgetRegions();
         }
     }
 
-    private void release() {
-        hub.forget(this, sourceId);
-        socket.close();
+    private void forgetRegions() {
         channel.clear();
         announced.clear();
     }
@@ -354,7 +355,9 @@ public final class Link implements AutoCloseable {
         boolean first = !finished.getAndSet(true);
         fail("the link was closed");
         if (first) {
-            release();
+            hub.forget(this, sourceId);
+            socket.close();
+            forgetRegions();
         }
         mapping.close();
     }

@@ -28,7 +28,7 @@ public interface LinkHandler {
     /**
      * The link is dead, once, in the thread that calls {@link LinkHub#drain}: the peer's process ended, or either side
      * failed the link. Entries that the peer published before can still be drained, until {@link Link#close}, which the
-     * handler's owner must call in the end.
+     * handler's owner must call in the end; the peer's regions go when this returns.
      *
      * @param link which one
      * @param reason why, as a sentence for a person
