@@ -7,9 +7,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
@@ -71,8 +71,8 @@ final class LinkEnd implements LinkHandler {
     private volatile boolean held;
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
-    /** Completion queues of the connections, one entry per connection and queue. */
-    private final List<SharedMemoryCompletionQueue> queues = new CopyOnWriteArrayList<>();
+    /** Completion queues of the connections, and how many uses each has. */
+    private final Map<SharedMemoryCompletionQueue, Integer> queues = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     /**
@@ -145,14 +145,22 @@ final class LinkEnd implements LinkHandler {
 
     /** Lets completion queues of a connection poll, and arm, this link. */
     void attach(SharedMemoryCompletionQueue queue) {
-        queues.add(queue);
-        queue.attach(this);
+        queues.compute(queue, (same, uses) -> {
+            if (uses == null) {
+                queue.attach(this);
+            }
+            return uses == null ? 1 : uses + 1;
+        });
     }
 
     /** Undoes one {@link #attach}. */
     void detach(SharedMemoryCompletionQueue queue) {
-        queues.remove(queue);
-        queue.detach(this);
+        queues.compute(queue, (same, uses) -> {
+            if (uses == 1) {
+                queue.detach(this);
+            }
+            return uses == 1 ? null : uses - 1;
+        });
     }
 
     /**
@@ -261,7 +269,7 @@ final class LinkEnd implements LinkHandler {
     public void onDoorbell(Link source) {
         boolean empty = drainSome();
         goOn();
-        if (empty && queues.stream().anyMatch(SharedMemoryCompletionQueue::isArmed)) {
+        if (empty && queues.keySet().stream().anyMatch(SharedMemoryCompletionQueue::isArmed)) {
             link.arm();
             empty = drainSome();
         }

@@ -32,7 +32,7 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     private int head;
     /** Written under the monitor. */
     private volatile boolean armed;
-    /** Links that may bring completions, one element per connection; replaced, never changed; guarded by this. */
+    /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkEnd[] links = {};
     /** How many completions there are; written under the monitor, read without it to find an empty queue cheaply. */
     private volatile int count;
@@ -231,14 +231,14 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return armed;
     }
 
-    /** Polls and arms a link with this queue, once per connection. */
+    /** Polls and arms a link with this queue. */
     synchronized void attach(LinkEnd link) {
         LinkEnd[] more = Arrays.copyOf(links, links.length + 1);
         more[links.length] = link;
         links = more;
     }
 
-    /** Undoes one {@link #attach}. */
+    /** Undoes {@link #attach}. */
     synchronized void detach(LinkEnd link) {
         List<LinkEnd> fewer = new ArrayList<>(List.of(links));
         fewer.remove(link);
