@@ -11,6 +11,8 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
+import org.rdmasockets.verbs.ConnectionEvent.Established;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -146,6 +148,36 @@ abstract class CompletionQueueContract extends ContractTest {
         }
         assertEquals(0, channel.drainEvents(q -> {
         }), "events without arming");
+    }
+
+    @Test
+    void aQueueArmedBeforeItsConnectionReports() throws VerbsException {
+        Device device = device();
+        // An earlier connection between the same two ends: what they share may be in any state now.
+        Pair earlier = connect();
+        earlier.passive.postReceive(1, 0, 10);
+        earlier.active.send.send(2).add(earlier.active.region, 0, 10).signalled();
+        earlier.active.postSend();
+        earlier.passive.awaitSuccess(1);
+        CompletionChannel channel = closing(device.createCompletionChannel());
+        CompletionQueue queue = closing(device.createCompletionQueue(End.SENDS + End.RECEIVES, channel));
+        queue.requestNotification();
+        ConnectionEvents requests = new ConnectionEvents();
+        ConnectionIdentifier listener = closing(Pair.listen(loop(), fixture().address(), requests));
+        ConnectionEvents events = new ConnectionEvents();
+        End active = closing(new End(closing(Pair.resolve(loop(), listener.localAddress(), events)), events));
+        active.identifier.connect(Pair.PARAMETERS);
+        ConnectionIdentifier request = closing(requests.await(ConnectRequest.class).identifier());
+        End passive = closing(new End(request, new ConnectionEvents(), queue));
+        passive.postReceive(3, 0, 10);
+        request.accept(Pair.ANSWER);
+        events.await(Established.class);
+        active.send.send(4).add(active.region, 0, 10).signalled();
+        active.postSend();
+        EventPoller poller = closing(provider().createEventPoller());
+        poller.add(channel);
+        assertEquals(1, poller.await(WAIT_MILLIS, source -> assertSame(channel, source)));
+        passive.awaitSuccess(3);
     }
 
     @Test

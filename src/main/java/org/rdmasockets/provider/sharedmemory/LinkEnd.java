@@ -151,6 +151,10 @@ final class LinkEnd implements LinkHandler {
             }
             return uses == null ? 1 : uses + 1;
         });
+        if (queue.isArmed()) {
+            // Since before it had this link. Nothing for it can be in the ring yet: the other side does not know it.
+            link.arm();
+        }
     }
 
     /** Undoes one {@link #attach}. */
