@@ -343,7 +343,9 @@ class BetweenProcessesTest extends ContractTest {
             echoing.end().queuePair.postSend(echoing.end().send);
             echoing.end().pollNow();
         }
-        assertEquals(WorkCompletionStatus.RETRY_EXCEEDED, last, "how it ended in round " + round);
+        // The memory of a process may be gone before its link is, as on a network.
+        assertTrue(last == WorkCompletionStatus.RETRY_EXCEEDED || last == WorkCompletionStatus.REMOTE_ACCESS_ERROR,
+                "how it ended in round " + round + ": " + last);
         writing.end().events.await(Disconnected.class);
         echoing.end().events.await(Disconnected.class);
         killer.join();
