@@ -81,4 +81,9 @@ final class Attempt {
     boolean isOver() {
         return outcome.isDone();
     }
+
+    @Override
+    public String toString() {
+        return name + ": " + outcome;
+    }
 }

@@ -23,7 +23,7 @@ final class SoakTraffic {
     private static final long MAX_BYTES = 32L << 20;
 
     /** Sent over and over; a prime length, so that what is lost, doubled or swapped shows as a mismatch. */
-    private static final byte[] CONTENT = new byte[1_048_573];
+    static final byte[] CONTENT = new byte[1_048_573];
 
     static {
         new Random(1).nextBytes(CONTENT);
@@ -148,7 +148,8 @@ final class SoakTraffic {
         return 1 + random.nextInt(1 + random.nextInt(MAX_PIECE_BYTES));
     }
 
-    private static void compare(byte[] received, int count, long position) throws IOException {
+    /** What has come must be what is sent over and over, from a position on. */
+    static void compare(byte[] received, int count, long position) throws IOException {
         int start = (int) (position % CONTENT.length);
         int first = Math.min(count, CONTENT.length - start);
         if (Arrays.mismatch(received, 0, first, CONTENT, start, start + first) >= 0

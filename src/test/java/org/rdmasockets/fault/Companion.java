@@ -1,0 +1,123 @@
+package org.rdmasockets.fault;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.interop.Program;
+import org.rdmasockets.interop.TestBed;
+
+/**
+ * An honest process that outlives what happens to the others: it echoes, and whatever this process sends is compared
+ * with what comes back, without a pause, over connections that stay open.
+ */
+final class Companion implements AutoCloseable {
+    private static final int CONNECTIONS = 2;
+    private static final int MAX_BYTES = 20_000;
+
+    private final Program program = Program.java(Companion.class.getName());
+    private final int port = Integer.parseInt(program.awaitLine("listening"));
+    private final Socket[] sockets = new Socket[CONNECTIONS];
+    private final Attempt[] loops = new Attempt[CONNECTIONS];
+    private final AtomicLong exchanges = new AtomicLong();
+    private volatile boolean closing;
+
+    Companion() throws IOException, InterruptedException {
+        for (int i = 0; i < CONNECTIONS; i++) {
+            Socket socket = Neighbours.connect(port);
+            Random random = new Random(i);
+            sockets[i] = socket;
+            loops[i] = Attempt.start("exchange " + i, () -> exchangeAll(socket, random));
+        }
+    }
+
+    /**
+     * Echoes until it is killed.
+     */
+    static void main() throws IOException {
+        try (ServerSocket server = Neighbours.listen()) {
+            System.out.println("listening " + server.getLocalPort());
+            while (true) {
+                Socket socket = server.accept();
+                Thread.ofVirtual().start(() -> echo(socket));
+            }
+        }
+    }
+
+    private static void echo(Socket socket) {
+        try (socket) {
+            socket.getInputStream().transferTo(socket.getOutputStream());
+        } catch (IOException e) {
+            System.out.println("an echo ends: " + e);
+        }
+    }
+
+    private int exchangeAll(Socket socket, Random random) throws IOException {
+        while (!closing) {
+            exchange(socket, random);
+            exchanges.incrementAndGet();
+        }
+        return 0;
+    }
+
+    private static void exchange(Socket socket, Random random) throws IOException {
+        byte[] sent = new byte[1 + random.nextInt(MAX_BYTES)];
+        random.nextBytes(sent);
+        socket.getOutputStream().write(sent);
+        byte[] received = socket.getInputStream().readNBytes(sent.length);
+        int mismatch = Arrays.mismatch(sent, received);
+        if (mismatch >= 0) {
+            throw new IOException("echo of " + sent.length + " bytes differs at " + mismatch);
+        }
+    }
+
+    /** All exchanges go on, and a new connection is served as well. */
+    void assertServes() throws Exception {
+        long enough = exchanges.get() + 10L * CONNECTIONS;
+        Await.until("exchanges with the companion", () -> {
+            assertHealthy();
+            return exchanges.get() >= enough;
+        });
+        try (Socket socket = Neighbours.connect(port)) {
+            socket.setSoTimeout(TestBed.PATIENCE_MILLIS);
+            exchange(socket, new Random(enough));
+        }
+    }
+
+    private void assertHealthy() throws InterruptedException {
+        for (Attempt loop : loops) {
+            assertFalse(loop.isOver(), () -> "an exchange with the companion ended: " + loop + "; " + program);
+        }
+    }
+
+    /** How often something was sent and came back as it was. */
+    long exchanges() {
+        return exchanges.get();
+    }
+
+    /** Ends the exchanges, none of which may have failed, and the process. */
+    @Override
+    public void close() throws IOException {
+        closing = true;
+        try (program) {
+            for (Attempt loop : loops) {
+                Attempt.Outcome outcome = loop.await(TestBed.PATIENCE_MILLIS);
+                if (outcome.failure() != null) {
+                    throw new IOException("an exchange with the companion failed", outcome.failure());
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted before the exchanges had ended", e);
+        } finally {
+            for (Socket socket : sockets) {
+                socket.close();
+            }
+        }
+    }
+}

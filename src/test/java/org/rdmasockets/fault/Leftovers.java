@@ -1,0 +1,44 @@
+package org.rdmasockets.fault;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+
+/**
+ * What this process holds on behalf of others: descriptors, mappings of shared memory, and sockets under the name of
+ * its listener.
+ */
+record Leftovers(int port, long descriptors, long mappings, long names) {
+    /** What there is now, with a listener on a port. */
+    static Leftovers take(int port) throws IOException {
+        return new Leftovers(port, Descriptors.openCount(), Descriptors.sharedMappings(), names(port));
+    }
+
+    /** How many sockets of this network namespace carry the name of a listener on a port. */
+    static long names(int port) throws IOException {
+        try (Stream<String> sockets = Files.lines(Path.of("/proc/net/unix"))) {
+            return sockets.filter(line -> line.contains("@org.rdmasockets/") && line.endsWith("/" + port)).count();
+        }
+    }
+
+    /** Waits until there is no more than this again. */
+    void awaitAgain() throws Exception {
+        Leftovers[] last = {this};
+        try {
+            Await.until("cleaning up", () -> {
+                last[0] = take(port);
+                return last[0].descriptors <= descriptors && last[0].mappings <= mappings && last[0].names <= names;
+            });
+        } catch (AssertionError e) {
+            throw new AssertionError("before: " + this + ", left: " + last[0], e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return descriptors + " descriptors, " + mappings + " mappings, " + names + " names";
+    }
+}

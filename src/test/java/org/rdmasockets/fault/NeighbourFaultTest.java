@@ -1,0 +1,28 @@
+package org.rdmasockets.fault;
+
+import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.interop.TestBed;
+import org.rdmasockets.provider.Providers;
+
+/** Processes that share memory are killed, or hostile: the short form of {@code src/test/sharedmemory}. */
+class NeighbourFaultTest {
+    @BeforeAll
+    static void needSharedMemory() {
+        Optional<String> reason = Providers.sharedMemory().unavailability();
+        reason.ifPresent(r -> System.out.println("NeighbourFaultTest skips: " + r));
+        Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
+    }
+
+    @Test
+    void killedProcessesAreNoticedAndLeaveNothing() throws Exception {
+        Kills.run(3, TestBed.PATIENCE_MILLIS);
+    }
+
+    @Test
+    void aHostileProcessHarmsNobodyElse() throws Exception {
+        Hostility.run(2);
+    }
+}

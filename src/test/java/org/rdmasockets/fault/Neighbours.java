@@ -1,0 +1,41 @@
+package org.rdmasockets.fault;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
+import org.rdmasockets.interop.TestBed;
+
+/** Sockets between processes of this host that share memory or fail; never another transport. */
+final class Neighbours {
+    private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+
+    private Neighbours() {
+    }
+
+    /** A listening socket on a free port. */
+    static ServerSocket listen() throws IOException {
+        RdmaServerSocket server = new RdmaServerSocket();
+        server.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+        server.bind(new InetSocketAddress(LOOPBACK, 0));
+        return server;
+    }
+
+    /** Connects to a port; reads have no timeout. */
+    static Socket connect(int port) throws IOException {
+        RdmaSocket socket = new RdmaSocket();
+        try {
+            socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            socket.connect(new InetSocketAddress(LOOPBACK, port), TestBed.PATIENCE_MILLIS);
+            return socket;
+        } catch (IOException | RuntimeException e) {
+            socket.close();
+            throw e;
+        }
+    }
+}
