@@ -44,6 +44,8 @@ final class ScribblerMain {
     /** Writes there fail, and do not end the process, where the library has given memory back. */
     private final FileChannel memory = FileChannel.open(Path.of("/proc/self/mem"), StandardOpenOption.WRITE);
     private long writes;
+    /** Why a connection could not be made, the last time. */
+    private String unconnected;
 
     private ScribblerMain(int port) throws IOException {
         this.port = port;
@@ -64,7 +66,8 @@ final class ScribblerMain {
             attacks++;
         }
         System.out.println("done: " + attacks + " attacks, " + broken + " of which broke all connections, "
-                + scribbler.writes + " writes");
+                + scribbler.writes + " writes"
+                + (scribbler.unconnected == null ? "" : ", not always connected: " + scribbler.unconnected));
         Runtime.getRuntime().halt(scribbler.writes == 0 ? 1 : 0);
     }
 
@@ -82,7 +85,8 @@ final class ScribblerMain {
             }
             return scribbleUntilBroken(traffic);
         } catch (IOException e) {
-            return false; // the connections before were attacked, or the attack before still holds the link
+            unconnected = e.toString();
+            return false;
         } finally {
             for (Socket socket : sockets) {
                 socket.close();
