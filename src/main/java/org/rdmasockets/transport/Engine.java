@@ -15,6 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.completion.CompletionPoller;
+import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -200,18 +201,19 @@ public final class Engine {
             case COMPLETION_QUEUE_ERROR -> poller.failQueue(event.completionQueue(),
                     new IOException(reason(device, event)));
             case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR ->
-                failAll(device, event, c -> c.uses(device, event.queuePairNumber()));
-            case DEVICE_FATAL -> failAll(device, event, c -> c.uses(device));
+                // A killed peer brings these, too, on soft-iWARP.
+                failAll(StreamFailure.reset(reason(device, event)), c -> c.uses(device, event.queuePairNumber()));
+            case DEVICE_FATAL -> failAll(StreamFailure.of(reason(device, event), reason(device, event)),
+                    c -> c.uses(device));
             case PORT_ERROR -> LOG.warn("device {} port {} lost its link", device.info().name(), event.portNumber());
             default -> LOG.debug("device {}: {}", device.info().name(), event);
         }
     }
 
-    private void failAll(Device device, DeviceEvent event, Predicate<StreamTransport> affected) {
-        String reason = reason(device, event);
+    private void failAll(StreamFailure failure, Predicate<StreamTransport> affected) {
         forEach(c -> {
             if (affected.test(c)) {
-                c.fail(reason);
+                c.fail(failure);
             }
         });
     }

@@ -170,6 +170,7 @@ public final class StreamTransport implements Connection {
             case ConnectionEvent.Disconnected disconnected -> stream.onDisconnected();
             case ConnectionEvent.DeviceRemoved removed -> failStream("RDMA device " + device.info().name()
                     + " was removed");
+            case StreamFailure failure -> stream.onFailure(failure);
             case Throwable failure -> failStream("waiting for completions failed: " + failure);
             default -> failStream(token.toString());
         }
@@ -232,8 +233,8 @@ public final class StreamTransport implements Connection {
     }
 
     /** Any thread: this connection cannot go on. */
-    void fail(String reason) {
-        engine.setupPool().execute(() -> inbox.drainThenOffer(reason));
+    void fail(StreamFailure failure) {
+        engine.setupPool().execute(() -> inbox.drainThenOffer(failure));
     }
 
     /** Tells whether this connection goes over a device. */
