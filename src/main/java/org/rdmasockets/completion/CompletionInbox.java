@@ -226,7 +226,7 @@ public final class CompletionInbox {
             boolean ready = drainAndTest(role);
             long now = System.nanoTime();
             if (ready || now - start >= budget) {
-                policy.learn(waiter, ready, now - start);
+                policy.learn(waiter, ready);
                 return ready;
             }
             if (!open || polledNothing && policy.wasDescheduled(last, now)) {

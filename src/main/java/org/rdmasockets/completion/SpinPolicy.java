@@ -13,12 +13,11 @@ final class SpinPolicy {
     static final long CHECK_NANOS = 1_000;
     /** A longer pause between two looks at the clock means that the processor was taken away. */
     private static final long GAP_NANOS = 50_000;
-    /** How long nobody spins after such a pause. */
-    private static final long GAP_PENALTY_NANOS = 10_000_000;
+    /** Nobody spins after such a pause for as long as it was, but no longer than this. */
+    private static final long MAX_PENALTY_NANOS = 10_000_000;
     /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
     private static final int PROBE_INTERVAL = 64;
-    private static final int MIN_BUDGET_NANOS = 2_000;
-    /** The weight of a new value in the moving means is one in 2^3. */
+    /** The weight of a new value in the moving mean is one in 2^3. */
     private static final int WEIGHT_SHIFT = 3;
 
     private final int maxBudgetNanos;
@@ -35,21 +34,21 @@ final class SpinPolicy {
         this.noSpinBefore = System.nanoTime();
     }
 
-    /** How long this waiter should spin now, in nanoseconds; 0 for not at all. */
+    /**
+     * How long this waiter should spin now, in nanoseconds; 0 for not at all. Never a part of the budget: a peer that
+     * has parked once must find this one still spinning when it has woken up, or the two take turns at parking.
+     */
     long budgetNanos(Waiter waiter) {
         if (maxBudgetNanos == 0 || maxSpinners <= 0) {
             return 0;
         }
-        if (waiter.hits < Waiter.ALWAYS / 2) {
+        if (waiter.hits < Waiter.ALWAYS / 2 && !waiter.paid) {
             if (++waiter.unspun < PROBE_INTERVAL) {
                 return 0;
             }
             waiter.unspun = 0;
-            return maxBudgetNanos;
         }
-        int mean = waiter.meanNanos;
-        return mean == 0 ? maxBudgetNanos : Math.clamp(2L * mean, Math.min(MIN_BUDGET_NANOS, maxBudgetNanos),
-                maxBudgetNanos);
+        return maxBudgetNanos;
     }
 
     /** Takes one of the few places for spinners; true must be followed by {@link #end}. */
@@ -79,17 +78,13 @@ final class SpinPolicy {
         if (nowNanos - beforeNanos <= GAP_NANOS) {
             return false;
         }
-        noSpinBefore = nowNanos + GAP_PENALTY_NANOS;
+        noSpinBefore = nowNanos + Math.min(nowNanos - beforeNanos, MAX_PENALTY_NANOS);
         return true;
     }
 
-    /** Learns from a spin that ended after so long, by what it waited for or by its budget. */
-    void learn(Waiter waiter, boolean hit, long spunNanos) {
+    /** Learns from a spin that ended by what it waited for, or by its budget. */
+    void learn(Waiter waiter, boolean hit) {
+        waiter.paid = hit;
         waiter.hits += ((hit ? Waiter.ALWAYS : 0) - waiter.hits) >> WEIGHT_SHIFT;
-        if (hit) {
-            int spun = Math.clamp(spunNanos, 1, maxBudgetNanos);
-            waiter.meanNanos = waiter.meanNanos == 0 ? spun : waiter.meanNanos
-                    + ((spun - waiter.meanNanos) >> WEIGHT_SHIFT);
-        }
     }
 }

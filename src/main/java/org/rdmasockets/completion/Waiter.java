@@ -7,10 +7,10 @@ final class Waiter {
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
-    /** Moving mean of the waits that ended while spinning, in nanoseconds. Only the role's one caller touches it. */
-    int meanNanos;
     /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. Only the role's one caller touches it. */
     int hits = ALWAYS;
+    /** Whether the last spin ended in time: then the next one may, too. Only the role's one caller touches it. */
+    boolean paid = true;
     /** Waits since the last probe. Only the role's one caller touches it. */
     int unspun;
 }

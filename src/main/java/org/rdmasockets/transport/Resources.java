@@ -74,9 +74,13 @@ final class Resources {
             throws VerbsException {
         Device device = identifier.device();
         int most = device.attributes().maxWorkRequests();
-        return StreamSettings.forDevice(device, device.port(identifier.portNumber()).maxMessageBytes())
-                .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most))
-                .withBuffers(options.sendBufferBytes(), options.receiveBufferBytes());
+        StreamSettings settings = StreamSettings
+                .forDevice(device, device.port(identifier.portNumber()).maxMessageBytes())
+                .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most));
+        // Where no send ring is needed, its bytes go to the receive ring: as much as elsewhere lies between two peers.
+        int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
+                options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
+        return settings.withBuffers(options.sendBufferBytes(), receiveBytes);
     }
 
     /** Where completions arrive. */

@@ -27,7 +27,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 millis("unacknowledgedTimeout", 30 * SECOND_MILLIS),
                 millis("linger", 10 * SECOND_MILLIS),
                 millis("exitWait", 2 * SECOND_MILLIS),
-                MICROSECOND_NANOS * Property.number("spinMicros", 30, 0, SECOND_MILLIS));
+                MICROSECOND_NANOS * Property.number("spinMicros", 50, 0, SECOND_MILLIS));
     }
 
     /**

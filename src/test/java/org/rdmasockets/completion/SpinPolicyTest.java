@@ -41,14 +41,11 @@ class SpinPolicyTest {
     }
 
     @Test
-    void budgetIsTwiceTheMeanWait() {
+    void aSpinThatPaysIsNotCutShort() {
         SpinPolicy policy = policy(SETTINGS);
         Waiter waiter = new Waiter();
-        assertEquals(40_000, policy.budgetNanos(waiter), "all of it at first");
-        policy.learn(waiter, true, 5_000);
-        assertEquals(10_000, policy.budgetNanos(waiter));
-        policy.learn(waiter, true, 100);
-        assertTrue(policy.budgetNanos(waiter) < 10_000);
+        policy.learn(waiter, true);
+        assertEquals(40_000, policy.budgetNanos(waiter), "the peer may have to be woken next time");
     }
 
     @Test
@@ -56,17 +53,27 @@ class SpinPolicyTest {
         SpinPolicy policy = policy(SETTINGS);
         Waiter waiter = new Waiter();
         for (int i = 0; i < 20; i++) {
-            policy.learn(waiter, false, 40_000);
+            policy.learn(waiter, false);
         }
         int probes = 0;
         for (int i = 0; i < 640; i++) {
             probes += policy.budgetNanos(waiter) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
-        for (int i = 0; i < 20; i++) {
-            policy.learn(waiter, true, 1_000);
+        policy.learn(waiter, true);
+        assertTrue(policy.budgetNanos(waiter) > 0, "one hit brings it back");
+        policy.learn(waiter, false);
+        assertEquals(0, policy.budgetNanos(waiter), "until the next miss");
+    }
+
+    @Test
+    void fewMissesAmongManyHitsDoNotEndSpinning() {
+        SpinPolicy policy = policy(SETTINGS);
+        Waiter waiter = new Waiter();
+        for (int i = 0; i < 5; i++) {
+            policy.learn(waiter, false);
         }
-        assertTrue(policy.budgetNanos(waiter) > 0, "hits bring it back");
+        assertTrue(policy.budgetNanos(waiter) > 0);
     }
 
     @Test
@@ -76,5 +83,13 @@ class SpinPolicyTest {
         assertFalse(policy.wasDescheduled(now, now + 40_000));
         assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L));
         assertFalse(policy.begin());
+    }
+
+    @Test
+    void thePauseIsAsLongAsTheProcessorWasAway() {
+        SpinPolicy policy = policy(SETTINGS);
+        long now = System.nanoTime();
+        assertTrue(policy.wasDescheduled(now - 1_000_000_000, now - 900_000_000));
+        assertTrue(policy.begin(), "ten milliseconds at most");
     }
 }
