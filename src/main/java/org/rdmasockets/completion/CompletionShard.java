@@ -32,7 +32,7 @@ public final class CompletionShard {
     private final MessagePassingQueue<Completion> freeSlots;
     /** Empty lists; any thread gives back, the holder of cqLock takes. */
     private final MessagePassingQueue<WakeList> freeLists;
-    /** The queue is armed, or its event is not yet handled. Set under cqLock; cleared under it by the poller alone. */
+    /** The queue is armed, or its event is not yet handled. Set and cleared under cqLock, by who handles the event. */
     private volatile boolean armed;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
@@ -221,6 +221,31 @@ public final class CompletionShard {
     }
 
     /**
+     * Handles the event of the queue in the thread whose post made it: delivers what is there, and arms it again.
+     *
+     * @return false if another thread polls now, or this one does already: then the poller handles the event
+     */
+    boolean takeEvent() {
+        if (cqLock.isHeldByCurrentThread() || !cqLock.tryLock()) {
+            return !faults.posterLeavesEvent();
+        }
+        WakeList touched;
+        try {
+            // Armed again before anybody can see it cleared under the lock, so no look at parked is needed.
+            armed &= !faults.clearsArmed();
+            arm();
+            touched = pollBatch();
+        } finally {
+            cqLock.unlock();
+        }
+        if (wake(touched) == batch.capacity()) {
+            // What is left was there before the queue was armed and makes no event.
+            poller.kick(this);
+        }
+        return true;
+    }
+
+    /**
      * Looks after this shard: after an event, a kick, or when a lease has run out. Poller thread only.
      *
      * @param event true if the queue's event was taken from the channel
@@ -253,7 +278,7 @@ public final class CompletionShard {
 
     /** Arms again unless leaders poll anyway and nobody is parked; cqLock held, poller thread. */
     private void armForWaiters(boolean event) {
-        if (event && faults.pollerClearsArmed()) {
+        if (event && faults.clearsArmed()) {
             // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
             armed = false;
         }

@@ -35,6 +35,7 @@ final class DeviceShards {
         this.device = device;
         this.nextEntries = poller.settings().firstQueueEntries();
         this.channel = device.createCompletionChannel();
+        channel.onPost(poller::onPost);
         Consumer<CompletionQueue> handler = poller::onEvent;
         poller.addSource(channel, () -> {
             try {

@@ -42,8 +42,13 @@ class Faults {
         return true;
     }
 
-    /** Tells whether the poller notes that an event has disarmed the queue. */
-    boolean pollerClearsArmed() {
+    /** Tells whether a thread that posts leaves an event to the poller when cqLock is taken. */
+    boolean posterLeavesEvent() {
+        return true;
+    }
+
+    /** Tells whether who handles an event notes that it has disarmed the queue. */
+    boolean clearsArmed() {
         return true;
     }
 

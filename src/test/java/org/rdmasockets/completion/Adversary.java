@@ -108,14 +108,26 @@ class Adversary extends Faults {
         }
     }
 
-    /** The poller forgets that an event disarms the queue. */
-    static final class PollerForgetsArmed extends Adversary {
-        PollerForgetsArmed(int odds) {
+    /** A thread that posts takes its event to be handled when somebody else holds the lock. */
+    static final class PosterDropsEvent extends Adversary {
+        PosterDropsEvent(int odds) {
             super(odds);
         }
 
         @Override
-        boolean pollerClearsArmed() {
+        boolean posterLeavesEvent() {
+            return false;
+        }
+    }
+
+    /** Who handles an event forgets that it has disarmed the queue. */
+    static final class ForgetsArmed extends Adversary {
+        ForgetsArmed(int odds) {
+            super(odds);
+        }
+
+        @Override
+        boolean clearsArmed() {
             return false;
         }
     }

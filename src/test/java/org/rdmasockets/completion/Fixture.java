@@ -22,7 +22,7 @@ final class Fixture implements AutoCloseable {
     }
 
     Fixture(CompletionPoller.Settings settings, Faults faults, int maxQueues, int maxEntries) {
-        device = new SimulatedDevice(events, maxQueues, maxEntries);
+        device = new SimulatedDevice(events, false, maxQueues, maxEntries);
         poller = new CompletionPoller(events, settings, faults);
     }
 

@@ -2,6 +2,7 @@ package org.rdmasockets.completion;
 
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -11,13 +12,24 @@ final class SimulatedChannel implements CompletionChannel, SimulatedEvents.Sourc
     private final SimulatedDevice device;
     private final ConcurrentLinkedQueue<SimulatedQueue> events = new ConcurrentLinkedQueue<>();
 
+    private volatile Predicate<? super CompletionQueue> taker = queue -> false;
+
     SimulatedChannel(SimulatedDevice device) {
         this.device = device;
     }
 
     void event(SimulatedQueue queue) {
-        events.add(queue);
-        device.events().signal();
+        if (!taker.test(queue)) {
+            events.add(queue);
+            device.events().signal();
+        }
+    }
+
+    @Override
+    public void onPost(Predicate<? super CompletionQueue> handler) {
+        if (device.handsOver()) {
+            taker = handler;
+        }
     }
 
     @Override

@@ -18,20 +18,27 @@ import org.rdmasockets.verbs.TransportType;
 /** A device that only makes completion queues; what completes, the test says. */
 final class SimulatedDevice implements Device {
     private final SimulatedEvents events;
+    private final boolean handsOver;
     private final DeviceAttributes limits;
     private final List<SimulatedQueue> queues = new CopyOnWriteArrayList<>();
 
-    SimulatedDevice(SimulatedEvents events) {
-        this(events, 1_000, 32_767);
+    /** Whether events are offered to the thread that makes them, as by a device that works in the poster's thread. */
+    SimulatedDevice(SimulatedEvents events, boolean handsOver) {
+        this(events, handsOver, 1_000, 32_767);
     }
 
-    SimulatedDevice(SimulatedEvents events, int maxQueues, int maxEntries) {
+    SimulatedDevice(SimulatedEvents events, boolean handsOver, int maxQueues, int maxEntries) {
         this.events = events;
+        this.handsOver = handsOver;
         this.limits = new DeviceAttributes("", 1, 1 << 30, 1_000, 1_000, 1, maxQueues, maxEntries, 1_000, 1_000, 1, 1);
     }
 
     SimulatedEvents events() {
         return events;
+    }
+
+    boolean handsOver() {
+        return handsOver;
     }
 
     /** All queues ever made. */

@@ -52,8 +52,19 @@ final class Simulation {
      * @param window messages in flight per direction
      * @param lateSends send completions come from a thread of their own, some time later
      * @param inOrder whether the order of messages is checked
+     * @param handsOver whether the thread that posts is offered the events
      */
-    record Plan(List<Kind> kinds, Threads threads, int messages, int window, boolean lateSends, boolean inOrder) {
+    record Plan(List<Kind> kinds, Threads threads, int messages, int window, boolean lateSends, boolean inOrder,
+            boolean handsOver) {
+        /** Events go to the poller. */
+        Plan(List<Kind> kinds, Threads threads, int messages, int window, boolean lateSends, boolean inOrder) {
+            this(kinds, threads, messages, window, lateSends, inOrder, false);
+        }
+
+        /** The same with events offered to the thread that posts. */
+        Plan handingOver() {
+            return new Plan(kinds, threads, messages, window, lateSends, inOrder, true);
+        }
     }
 
     /**
@@ -89,7 +100,7 @@ final class Simulation {
 
     Result run(Plan plan) throws Exception {
         SimulatedEvents events = new SimulatedEvents();
-        SimulatedDevice device = new SimulatedDevice(events);
+        SimulatedDevice device = new SimulatedDevice(events, plan.handsOver());
         ExecutorService late = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory());
         long start = System.nanoTime();
         try (CompletionPoller poller = new CompletionPoller(events, settings, faults)) {

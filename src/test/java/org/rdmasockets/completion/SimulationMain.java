@@ -55,6 +55,17 @@ final class SimulationMain {
                 new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true));
         good &= sound("mixed, spin, store buffers", settings(spin, true, 64), new Adversary.StoreBuffer(8, true),
                 new Plan(List.of(D, P, O, D), Threads.MIXED, 3 * scale, 1, true, false));
+        good &= sound("handed over: ping-pong, spin", settings(spin, true, 64), Faults.NONE,
+                new Plan(List.of(P), Threads.VIRTUAL, 40 * scale, 1, false, true).handingOver());
+        good &= sound("handed over: mixed, spin, valve, one queue", settings(spin, true, 4096), Faults.NONE,
+                new Plan(List.of(D, P, O, D, P, O, D, D), Threads.MIXED, 12 * scale, 2, true, true).handingOver());
+        good &= sound("handed over: mixed, no spin, lock-step", settings(0, true, 16), Faults.NONE,
+                new Plan(List.of(D, D, P, D, I), Threads.MIXED, 10 * scale, 1, false, true).handingOver());
+        good &= sound("handed over: mixed, spin, bad timing", settings(spin, true, 64), new Adversary(8),
+                new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true).handingOver());
+        good &= sound("handed over: mixed, spin, store buffers", settings(spin, true, 64),
+                new Adversary.StoreBuffer(8, true),
+                new Plan(List.of(D, P, O, D), Threads.MIXED, 3 * scale, 1, true, false).handingOver());
         return good;
     }
 
@@ -74,12 +85,16 @@ final class SimulationMain {
                 new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, true, true)));
         caught.add(mutant("no last drain when leaving", () -> new Adversary.NoDrainWhenLeaving(2),
                 settings(0, true, 64), new Plan(List.of(I, I, I), Threads.MIXED, 5_000, 1, false, true)));
-        caught.add(mutant("poller forgets to clear armed", () -> new Adversary.PollerForgetsArmed(2),
+        caught.add(mutant("poller forgets to clear armed", () -> new Adversary.ForgetsArmed(2),
                 settings(0, true, 64), new Plan(List.of(P), Threads.VIRTUAL, 2_000, 1, false, true)));
         caught.add(mutant("no poll after arming", () -> new Adversary.NoPollAfterArming(2),
                 settings(0, true, 16), new Plan(List.of(O, O, O, O), Threads.MIXED, 1, 1, false, true)));
         caught.add(mutant("send completions do not wake who owes credit", () -> new Adversary.NoWakeForCredit(2),
                 settings(0, true, 64), new Plan(List.of(O), Threads.MIXED, 2_000, 2, true, true)));
+        caught.add(mutant("an event that a busy poster does not take is lost", () -> new Adversary.PosterDropsEvent(2),
+                settings(0, true, 64), new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, false, true).handingOver()));
+        caught.add(mutant("poster forgets to clear armed", () -> new Adversary.ForgetsArmed(2),
+                settings(0, true, 64), new Plan(List.of(P), Threads.VIRTUAL, 2_000, 1, false, true).handingOver()));
         return !caught.contains(false);
     }
 

@@ -53,7 +53,7 @@ final class StarvationMain {
     public static void main(String[] args) throws Exception {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Integer.parseInt(args[1]));
         SimulatedEvents events = new SimulatedEvents();
-        SimulatedDevice device = new SimulatedDevice(events);
+        SimulatedDevice device = new SimulatedDevice(events, true);
         CompletionPoller poller = new CompletionPoller(events, CompletionPoller.Settings.defaults()
                 .withSpinBudgetNanos(0).withValve(Boolean.parseBoolean(args[0])));
         Thread third = Thread.ofVirtual().start(StarvationMain::measure);

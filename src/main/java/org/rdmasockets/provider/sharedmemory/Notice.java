@@ -21,6 +21,8 @@ final class Notice {
     private Gather gather;
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
+    /** A queue that got its completion while it was armed, or null. */
+    private SharedMemoryCompletionQueue unreported;
     /** How many bytes of a send the peer has; only peers that take it in pieces use this. */
     private int sentBytes;
 
@@ -86,6 +88,18 @@ final class Notice {
         } else {
             MemorySegment.copy(kept, from, target, offset, length);
         }
+    }
+
+    /** Leaves the report of a peer's completion to whoever holds this. */
+    void unreported(SharedMemoryCompletionQueue queue) {
+        unreported = queue;
+    }
+
+    /** Takes over what has to be reported; null if nothing has. */
+    SharedMemoryCompletionQueue takeUnreported() {
+        SharedMemoryCompletionQueue queue = unreported;
+        unreported = null;
+        return queue;
     }
 
     /** {@code wr_id}. */

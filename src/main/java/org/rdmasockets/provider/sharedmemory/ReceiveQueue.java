@@ -97,7 +97,7 @@ final class ReceiveQueue {
             return Errno.ENOMEM.number();
         }
         if (flushing) {
-            completions.complete(room, request.workRequestId(), Status.FLUSHED, CompletionOpcode.RECEIVE);
+            complete(request.workRequestId(), Status.FLUSHED);
         } else {
             append(request);
             postedEver++;
@@ -155,7 +155,9 @@ final class ReceiveQueue {
         if (length > 0 && !fill(notice, null, 0, length)) {
             return Status.REMOTE_OPERATION;
         }
-        finish(notice.isSend(), notice.lengthBytes(), notice.hasImmediate(), notice.immediate());
+        if (received(notice.isSend(), notice.lengthBytes(), notice.hasImmediate(), notice.immediate())) {
+            notice.unreported(completions);
+        }
         return Status.SUCCESS;
     }
 
@@ -254,17 +256,26 @@ final class ReceiveQueue {
 
     /** Completes the receive that was begun. */
     synchronized void finish(boolean send, int length, boolean hasImmediate, int immediate) {
-        if (filling) {
-            long id = remove();
-            completions.received(room, id, send ? CompletionOpcode.RECEIVE
-                    : CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, length, hasImmediate, immediate);
+        if (filling && received(send, length, hasImmediate, immediate)) {
+            completions.report();
         }
+    }
+
+    /** Completes the oldest receive; whether that has to be reported. */
+    private boolean received(boolean send, int length, boolean hasImmediate, int immediate) {
+        return completions.received(room, remove(), send ? CompletionOpcode.RECEIVE
+                : CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, length, hasImmediate, immediate);
     }
 
     /** Completes the oldest receive with an error. */
     private void drop(int status) {
-        long id = remove();
-        completions.complete(room, id, status, CompletionOpcode.RECEIVE);
+        complete(remove(), status);
+    }
+
+    private void complete(long id, int status) {
+        if (completions.complete(room, id, status, CompletionOpcode.RECEIVE)) {
+            completions.report();
+        }
     }
 
     private long remove() {

@@ -52,6 +52,8 @@ final class SendQueue implements Expiring {
     private boolean failed;
     /** Whether {@link #settle} has to fail the peer; guarded by this. */
     private boolean peerAtFault;
+    /** Whether a completion of this queue has to be reported; guarded by this. */
+    private boolean unreported;
 
     /**
      * An empty queue that is not connected.
@@ -97,14 +99,31 @@ final class SendQueue implements Expiring {
     int post(SendRequest request) {
         int result;
         boolean unsettled;
+        boolean ours;
+        SharedMemoryCompletionQueue theirs;
         synchronized (this) {
             result = postLocked(request);
             unsettled = failed || peerAtFault;
+            theirs = current.takeUnreported();
+            ours = takeUnreported();
+        }
+        if (theirs != null) {
+            theirs.handOver();
+        }
+        if (ours) {
+            completions.handOver();
         }
         if (unsettled) {
             settle();
         }
         return result;
+    }
+
+    /** Whether the caller has to report a completion of this queue. */
+    private boolean takeUnreported() {
+        boolean taken = unreported;
+        unreported = false;
+        return taken;
     }
 
     private int postLocked(SendRequest request) {
@@ -266,7 +285,7 @@ final class SendQueue implements Expiring {
         if (status == Status.SUCCESS && !notice.isSignalled()) {
             room.giveBack();
         } else {
-            completions.complete(room, notice.id(), status, notice.completionOpcode());
+            unreported |= completions.complete(room, notice.id(), status, notice.completionOpcode());
         }
         if (status != Status.SUCCESS && !flushing) {
             failed = true;
@@ -283,8 +302,13 @@ final class SendQueue implements Expiring {
                 Notice notice = waiting[head];
                 head = head + 1 == waiting.length ? 0 : head + 1;
                 waits--;
+                SharedMemoryCompletionQueue theirs = notice.takeUnreported();
+                if (theirs != null) {
+                    theirs.report();
+                }
                 complete(notice);
             }
+            report();
             unsettled = failed || peerAtFault;
         }
         if (unsettled) {
@@ -324,6 +348,14 @@ final class SendQueue implements Expiring {
     synchronized void flush() {
         if (!closed && !flushing) {
             flushLocked();
+            report();
+        }
+    }
+
+    /** Lets the channel know of completions, for threads that may hold locks of others. */
+    private void report() {
+        if (takeUnreported()) {
+            completions.report();
         }
     }
 
@@ -334,7 +366,7 @@ final class SendQueue implements Expiring {
             Notice notice = waiting[head];
             head = head + 1 == waiting.length ? 0 : head + 1;
             waits--;
-            completions.complete(room, notice.id(), Status.FLUSHED, notice.completionOpcode());
+            unreported |= completions.complete(room, notice.id(), Status.FLUSHED, notice.completionOpcode());
         }
     }
 

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.util.ArrayDeque;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -13,6 +14,8 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     private final ArrayDeque<SharedMemoryCompletionQueue> events = new ArrayDeque<>();
     /** Whether {@link #events} has any; written under its lock. */
     private volatile boolean ready;
+    /** Takes events of posts; null if nobody offered to. */
+    private volatile Predicate<? super CompletionQueue> handler;
     private volatile boolean closed;
 
     /** A channel without events. */
@@ -27,6 +30,19 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
             ready = true;
         }
         signal();
+    }
+
+    /** Lets the handler take an event of a queue, or adds it. A thread that posts, without locks. */
+    void handOver(SharedMemoryCompletionQueue queue) {
+        Predicate<? super CompletionQueue> taker = handler;
+        if (closed || taker == null || !taker.test(queue)) {
+            add(queue);
+        }
+    }
+
+    @Override
+    public void onPost(Predicate<? super CompletionQueue> newHandler) {
+        handler = newHandler;
     }
 
     @Override

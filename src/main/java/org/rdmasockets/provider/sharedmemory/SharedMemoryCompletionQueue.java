@@ -82,31 +82,35 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         retired += promised;
     }
 
-    /** Adds the completion of a request; its room is given back when it is polled. */
-    void complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
+    /**
+     * Adds the completion of a request; its room is given back when it is polled.
+     *
+     * @return true if the queue was armed: then {@link #report} or {@link #handOver} has to be called
+     */
+    boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
         Faults faults = device.fabric().faults();
-        if (faults == null || !faults.take(new FaultyCompletion(this, room, id, opcode, null, status))) {
-            report(add(room, id, status, opcode));
-        }
+        boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode, null, status));
+        return !taken && add(room, id, status, opcode);
     }
 
-    /** Adds the completion of a receive that was filled. */
-    void received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate, int immediate) {
+    /** Adds the completion of a receive that was filled; returns what {@link #complete} does. */
+    boolean received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
+            int immediate) {
         Faults faults = device.fabric().faults();
-        if (faults == null || !faults.take(new FaultyCompletion(this, room, id, opcode,
-                new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS))) {
-            report(add(room, id, opcode, length, hasImmediate, immediate));
-        }
+        boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode,
+                new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS));
+        return !taken && add(room, id, opcode, length, hasImmediate, immediate);
     }
 
     /** Adds a completion that was taken before. */
     void add(FaultyCompletion late) {
         FaultyCompletion.Received received = late.received();
-        if (received == null || late.status() != Status.SUCCESS) {
-            report(add(late.room(), late.id(), late.status(), late.opcode()));
-        } else {
-            report(add(late.room(), late.id(), late.opcode(), received.length(), received.hasImmediate(),
-                    received.immediate()));
+        boolean wanted = received == null || late.status() != Status.SUCCESS
+                ? add(late.room(), late.id(), late.status(), late.opcode())
+                : add(late.room(), late.id(), late.opcode(), received.length(), received.hasImmediate(),
+                        received.immediate());
+        if (wanted) {
+            report();
         }
     }
 
@@ -124,10 +128,14 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return added();
     }
 
-    private void report(boolean wanted) {
-        if (wanted) {
-            channel.add(this);
-        }
+    /** Makes an event for whoever waits for the channel. */
+    void report() {
+        channel.add(this);
+    }
+
+    /** Lets the thread that posted deal with the event; it holds no lock of this device. */
+    void handOver() {
+        channel.handOver(this);
     }
 
     /** Counts a completion; whether it has to be reported to the channel. */
