@@ -55,7 +55,9 @@ class RdmaSocketManyConnectionsTest {
                     during::toString);
             assertTrue(during.descriptors() - before.descriptors() <= SPARE_DESCRIPTORS,
                     () -> "descriptors before " + before.descriptors() + ", during " + during.descriptors());
-            assertTrue(during.libraryThreads() <= MOST_LIBRARY_THREADS, during::toString);
+            // Connects that earlier tests gave up may still hold set-up threads on soft-iWARP, whose calls block.
+            assertTrue(during.libraryThreads() <= Math.max(MOST_LIBRARY_THREADS, before.libraryThreads()),
+                    during::toString);
             assertNothingLeft(before);
         }
     }
