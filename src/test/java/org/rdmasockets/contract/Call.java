@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Assertions;
+import org.rdmasockets.far.Blocked;
 
 /**
  * A call that runs in a thread of its own, because it may block.
@@ -87,23 +88,10 @@ public final class Call<T> {
             if (outcome.isDone()) {
                 throw new AssertionError("'" + what + "' ended instead of blocking: " + describeOutcome());
             }
-            blockedLooks = isBlocked() ? blockedLooks + 1 : 0;
+            blockedLooks = Blocked.looks(thread) ? blockedLooks + 1 : 0;
             return blockedLooks >= BLOCKED_LOOKS;
         });
         return this;
-    }
-
-    /** A platform thread that waits in the kernel, as in the JDK's TCP sockets, counts as running. */
-    private boolean isBlocked() {
-        return switch (thread.getState()) {
-            case WAITING, TIMED_WAITING -> true;
-            case RUNNABLE -> {
-                StackTraceElement[] stack = thread.getStackTrace();
-                yield stack.length > 0 && stack[0].isNativeMethod()
-                        && stack[0].getClassName().startsWith("sun.nio.ch.");
-            }
-            default -> false;
-        };
     }
 
     private String describeOutcome() {

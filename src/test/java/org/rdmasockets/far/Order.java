@@ -1,0 +1,20 @@
+package org.rdmasockets.far;
+
+import java.io.Serializable;
+
+/**
+ * A {@link Question} without an answer.
+ *
+ * @param <S> type of the thing
+ * @param <E> what it may throw
+ */
+@FunctionalInterface
+public interface Order<S, E extends Exception> extends Serializable {
+    /**
+     * Does it.
+     *
+     * @param thing the thing; null where nothing is needed
+     * @throws E whatever goes wrong
+     */
+    void give(S thing) throws E;
+}

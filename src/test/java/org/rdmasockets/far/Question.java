@@ -1,0 +1,22 @@
+package org.rdmasockets.far;
+
+import java.io.Serializable;
+
+/**
+ * What is asked of a thing where it is: a lambda that captures only what can be serialized, and options.
+ *
+ * @param <S> type of the thing
+ * @param <T> type of the answer, which can be serialized
+ * @param <E> what it may throw
+ */
+@FunctionalInterface
+public interface Question<S, T, E extends Exception> extends Serializable {
+    /**
+     * Asks.
+     *
+     * @param thing the thing; null where nothing is needed
+     * @return the answer
+     * @throws E whatever goes wrong
+     */
+    T ask(S thing) throws E;
+}
