@@ -7,9 +7,13 @@
 module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.verbs;
+    // The JVM calls the agent from there.
+    exports org.rdmasockets.agent to java.instrument;
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;
+    // For the agent; the JVM brings the module where it is used.
+    requires static java.instrument;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;
     // The names of the keep-alive options; without this module nobody can name them.

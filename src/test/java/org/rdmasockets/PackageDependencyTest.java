@@ -34,6 +34,7 @@ class PackageDependencyTest {
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
             entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
+            entry(ROOT + ".agent", Set.of(ROOT, "java.lang.instrument")),
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", SLF4J)),
             entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),

@@ -1,0 +1,69 @@
+package org.rdmasockets;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
+import java.lang.invoke.MethodType;
+import java.net.SocketException;
+import java.net.SocketImpl;
+
+/**
+ * Makes what {@code java.net}'s sockets consist of where no factory is set: TCP, with the SOCKS settings. With a
+ * factory set there is no public way to it, so package {@code java.net} must be open to this library. Any thread may
+ * call anything.
+ *
+ * @param plain makes a TCP implementation, from whether it shall listen
+ * @param socks lets one that connects honour the SOCKS settings
+ */
+record PlatformSockets(MethodHandle plain, MethodHandle socks) {
+    /**
+     * Finds the way in.
+     *
+     * @return the way
+     * @throws SocketException if {@code java.net} is closed, or has changed; the message says what to do
+     */
+    static PlatformSockets find() throws SocketException {
+        try {
+            Lookup inside = MethodHandles.privateLookupIn(SocketImpl.class, MethodHandles.lookup());
+            Class<?> socksImpl = inside.findClass("java.net.SocksSocketImpl");
+            return new PlatformSockets(
+                    inside.findStatic(SocketImpl.class, "createPlatformSocketImpl",
+                            MethodType.methodType(SocketImpl.class, boolean.class)),
+                    inside.findConstructor(socksImpl, MethodType.methodType(void.class, SocketImpl.class))
+                            .asType(MethodType.methodType(SocketImpl.class, SocketImpl.class)));
+        } catch (IllegalAccessException e) {
+            throw refused("The sockets of this JVM cannot be replaced, because TCP would be lost: start Java with "
+                    + "-javaagent:rdma-sockets.jar, or with --add-opens java.base/java.net=" + us(), e);
+        } catch (ReflectiveOperationException e) {
+            throw refused("The sockets of this JVM cannot be replaced: Java " + Runtime.version()
+                    + " is not known to this version of rdma-sockets", e);
+        }
+    }
+
+    private static SocketException refused(String text, Exception cause) {
+        return (SocketException) new SocketException(text).initCause(cause);
+    }
+
+    /** As the options of the JVM name this module. */
+    private static String us() {
+        Module module = PlatformSockets.class.getModule();
+        return module.isNamed() ? module.getName() : "ALL-UNNAMED";
+    }
+
+    /**
+     * Makes the implementation of one socket.
+     *
+     * @param server whether it will listen
+     * @return a new one, not created yet
+     */
+    SocketImpl create(boolean server) {
+        try {
+            SocketImpl tcp = (SocketImpl) plain.invokeExact(server);
+            return server ? tcp : (SocketImpl) socks.invokeExact(tcp);
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable t) {
+            throw new IllegalStateException(t); // neither declares any
+        }
+    }
+}

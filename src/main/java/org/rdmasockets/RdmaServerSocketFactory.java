@@ -1,0 +1,74 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.Objects;
+import javax.net.ServerSocketFactory;
+
+/**
+ * Makes an {@link RdmaServerSocket} wherever a program or library takes a {@code javax.net.ServerSocketFactory}. Any
+ * thread may use it.
+ */
+public final class RdmaServerSocketFactory extends ServerSocketFactory {
+    private static final RdmaServerSocketFactory DEFAULT = new RdmaServerSocketFactory();
+    private static final int DEFAULT_BACKLOG = 50;
+
+    /** What each server socket asks for, null if the settings decide. */
+    private final Transport wish;
+
+    /** Makes a factory whose server sockets listen on the transports that the settings say. */
+    public RdmaServerSocketFactory() {
+        this.wish = null;
+    }
+
+    /**
+     * Makes a factory whose server sockets ask for one transport, see {@link RdmaSocketOptions#TRANSPORT}.
+     *
+     * @param transport one of the constants of {@link Transport}
+     */
+    public RdmaServerSocketFactory(Transport transport) {
+        this.wish = Objects.requireNonNull(transport);
+    }
+
+    /**
+     * The factory whose server sockets listen on the transports that the settings say.
+     *
+     * @return always the same one
+     */
+    public static ServerSocketFactory getDefault() {
+        return DEFAULT;
+    }
+
+    @Override
+    public RdmaServerSocket createServerSocket() throws IOException {
+        RdmaServerSocket server = new RdmaServerSocket();
+        if (wish != null) {
+            server.setOption(RdmaSocketOptions.TRANSPORT, wish);
+        }
+        return server;
+    }
+
+    @Override
+    public ServerSocket createServerSocket(int port) throws IOException {
+        return createServerSocket(port, DEFAULT_BACKLOG, null);
+    }
+
+    @Override
+    public ServerSocket createServerSocket(int port, int backlog) throws IOException {
+        return createServerSocket(port, backlog, null);
+    }
+
+    @Override
+    public ServerSocket createServerSocket(int port, int backlog, InetAddress address) throws IOException {
+        RdmaServerSocket server = createServerSocket();
+        try {
+            server.bind(new InetSocketAddress(address, port), backlog);
+            return server;
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+}

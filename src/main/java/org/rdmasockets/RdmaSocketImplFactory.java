@@ -1,0 +1,67 @@
+package org.rdmasockets;
+
+import java.net.SocketException;
+import java.net.SocketImpl;
+import java.net.SocketImplFactory;
+import java.util.Set;
+
+/**
+ * What {@code Socket.setSocketImplFactory} and {@code ServerSocket.setSocketFactory} take;
+ * {@link RdmaSockets#install()} sets both. Any thread may use it.
+ *
+ * <p>Sockets that this library needs itself are TCP's: those under its own connections, and those that a logger opens
+ * while the library logs, which otherwise would log again.
+ */
+public final class RdmaSocketImplFactory implements SocketImplFactory {
+    /** The floors below this package: whoever makes a socket from there must get TCP. */
+    private static final Set<String> FLOORS = Set.of("choice", "transport", "completion", "provider");
+    private static final String OURS = RdmaSocketImplFactory.class.getPackageName() + ".";
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private final boolean server;
+    private final PlatformSockets platform;
+
+    private RdmaSocketImplFactory(boolean server) throws SocketException {
+        this.server = server;
+        this.platform = PlatformSockets.find();
+    }
+
+    /**
+     * Makes the factory for sockets that connect or are accepted.
+     *
+     * @return for {@code Socket.setSocketImplFactory}
+     * @throws SocketException if package {@code java.net} is not open to this library; the message says what to do
+     */
+    public static RdmaSocketImplFactory ofSockets() throws SocketException {
+        return new RdmaSocketImplFactory(false);
+    }
+
+    /**
+     * Makes the factory for sockets that listen.
+     *
+     * @return for {@code ServerSocket.setSocketFactory}
+     * @throws SocketException if package {@code java.net} is not open to this library; the message says what to do
+     */
+    public static RdmaSocketImplFactory ofServerSockets() throws SocketException {
+        return new RdmaSocketImplFactory(true);
+    }
+
+    @Override
+    public SocketImpl createSocketImpl() {
+        return isForUs() ? platform.create(server) : new RdmaSocketImpl(server);
+    }
+
+    /** Whether a floor below asks, be it through somebody else. */
+    private static boolean isForUs() {
+        return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getClassName)
+                .anyMatch(RdmaSocketImplFactory::isBelow));
+    }
+
+    private static boolean isBelow(String className) {
+        if (!className.startsWith(OURS)) {
+            return false;
+        }
+        int end = className.indexOf('.', OURS.length());
+        return end > 0 && FLOORS.contains(className.substring(OURS.length(), end));
+    }
+}

@@ -1,0 +1,46 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+
+/** The switch for the whole JVM: plain sockets of {@code java.net} become RDMA sockets. */
+public final class RdmaSockets {
+    /** Protected by this class. */
+    private static boolean installed;
+
+    private RdmaSockets() {
+    }
+
+    /**
+     * Lets {@code new Socket(...)} and {@code new ServerSocket(...)} anywhere in this JVM follow the settings that
+     * {@link RdmaSocket} follows, from now on and for good; a second call does nothing. Their option
+     * {@link RdmaSocketOptions#TRANSPORT} tells what they go over. Not replaced are sockets made with a SOCKS or HTTP
+     * {@code Proxy}, NIO channels, and what the JDK builds on these, such as {@code java.net.http}.
+     *
+     * <p>It needs Java to be started with {@code --add-opens java.base/java.net=org.rdmasockets}, or
+     * {@code ALL-UNNAMED} if the library is on the class path. With {@code -javaagent:rdma-sockets.jar} it has been
+     * done already when {@code main} begins.
+     *
+     * @throws SocketException if package {@code java.net} is not open to this library, or somebody else has replaced
+     *         the sockets of this JVM; the message says what to do
+     * @throws IOException never otherwise
+     */
+    @SuppressWarnings("deprecation") // both methods are, for there is one factory per JVM; which is what is wanted here
+    public static synchronized void install() throws IOException {
+        if (installed) {
+            return;
+        }
+        RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
+        RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
+        try {
+            Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
+            ServerSocket.setSocketFactory(serverSockets);
+        } catch (SocketException e) {
+            throw (SocketException) new SocketException("Somebody else has replaced the sockets of this JVM: "
+                    + e.getMessage()).initCause(e);
+        }
+        installed = true;
+    }
+}

@@ -1,0 +1,144 @@
+package org.rdmasockets.programs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rdmasockets.interop.Program;
+
+/**
+ * The built jar as an agent of unmodified programs: the server and the shell of the H2 database, which use plain
+ * {@code new ServerSocket} and {@code new Socket}.
+ */
+class AgentTest {
+    private static final String SERVER = "org.h2.tools.Server";
+    private static final String SHELL = "org.h2.tools.Shell";
+    private static final String QUERY = "create table t as select x, md5 from (select x, rawtohex(hash('SHA-256', x)) "
+            + "as md5 from system_range(1, 3000)); select count(*), min(md5), max(md5) from t; select * from t";
+
+    @TempDir
+    private Path directory;
+
+    /** Where the programs meet. */
+    Place place() {
+        return Place.here().orSkip();
+    }
+
+    private static Path jar() throws IOException {
+        try (Stream<Path> built = Files.list(Path.of("target"))) {
+            return built.filter(file -> file.getFileName().toString().matches("rdma-sockets-.*\\.jar")).findFirst()
+                    .orElseThrow(() -> new AssertionError("target has no jar of rdma-sockets: mvn package makes it"));
+        }
+    }
+
+    /** The program's own libraries: this project is not among them. */
+    private static String classPath() throws IOException {
+        try (Stream<Path> libraries = Files.list(Path.of("target", "lib"))) {
+            return libraries.filter(file -> file.getFileName().toString().matches("(h2|slf4j-simple)-.*"))
+                    .map(Path::toString).collect(Collectors.joining(":"));
+        }
+    }
+
+    private static Program h2(List<String> options, String... arguments) throws IOException {
+        return Program.start(Place.java(Stream.concat(options.stream(), Stream.of("-cp", classPath())).toList(),
+                arguments));
+    }
+
+    private Program server(List<String> options) throws IOException {
+        return h2(options, SERVER, "-tcp", "-tcpAllowOthers", "-tcpPort", "0", "-ifNotExists", "-baseDir",
+                directory.toString());
+    }
+
+    /** What the shell prints, less what differs from run to run. */
+    private static List<String> answer(Place place, List<String> options, Program server) throws Exception {
+        String port = server.awaitLine("TCP server running at tcp://").replaceFirst("^.*:(\\d+).*$", "$1");
+        try (Program shell = h2(options, SHELL, "-url", "jdbc:h2:tcp://" + place.host() + ":" + port + "/mem:test",
+                "-user", "sa", "-password", "x", "-sql", QUERY)) {
+            String output = shell.awaitSuccess();
+            String expected = "connected over " + place.transport().name();
+            assertEquals(options.toString().contains("-javaagent"), output.contains(expected), output);
+            return output.lines().filter(line -> !line.contains("org.rdmasockets"))
+                    .map(line -> line.replaceFirst(", \\d+ ms\\)", ")")).toList();
+        }
+    }
+
+    @Test
+    void anUnmodifiedDatabaseAndItsShellMeetOverTheTransport() throws Exception {
+        Place place = place();
+        List<String> plain = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        List<String> agent = place.options("-javaagent:" + jar());
+        List<String> expected;
+        try (Program server = server(plain)) {
+            expected = answer(place.tcp(), plain, server);
+        }
+        assertEquals(3000 + 6, expected.size(), () -> String.join("\n", expected));
+        try (Program server = server(agent)) {
+            assertEquals(expected, answer(place, agent, server));
+            assertTrue(server.output().contains("accepted over " + place.transport().name()), server::output);
+            assertFalse(server.output().contains("WARNING"), server::output);
+        }
+    }
+
+    /** Only that end has the agent, so they meet over TCP, which says why. */
+    @Test
+    void aProgramWithoutTheAgentIsServedAsEver() throws Exception {
+        List<String> agent = Place.here().orSkip().options("-javaagent:" + jar());
+        try (Program server = server(agent)) {
+            answer(Place.here().tcp(), List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), server);
+            assertTrue(server.output().contains("accepted over tcp"), server::output);
+        }
+    }
+
+    @Test
+    void theArgumentIsAFileOfRules() throws Exception {
+        Path rules = Files.writeString(directory.resolve("my.rules"), "tcp * *\n");
+        List<String> agent = Place.here().options("-javaagent:" + jar() + "=" + rules);
+        try (Program server = server(agent)) {
+            answer(Place.here().tcp(), agent, server);
+            assertTrue(server.output().contains("listens over tcp alone: the rule in " + rules + ":1"),
+                    server::output);
+        }
+    }
+
+    @Test
+    void nativeAccessIsGrantedWhereItIsDeniedToOthers() throws Exception {
+        List<String> agent = Place.here().orSkip().options("--illegal-native-access=deny", "-javaagent:" + jar());
+        try (Program server = server(agent)) {
+            answer(Place.here(), agent, server);
+        }
+    }
+
+    /** A program configures its logging itself, in main. */
+    @Test
+    void theAgentItselfDoesNotLog() throws Exception {
+        List<String> options = Place.here().options("-javaagent:" + jar(), "-Xlog:class+load");
+        try (Program program = h2(options, SERVER, "-?")) {
+            String output = program.awaitSuccess();
+            assertTrue(output.contains("org.rdmasockets.RdmaSockets source:"), output);
+            assertFalse(output.contains("org.slf4j.LoggerFactory"), output);
+        }
+    }
+
+    @Test
+    void whatIsMissingIsNamed() throws Exception {
+        Path alone = Files.copy(jar(), directory.resolve("rdma-sockets.jar"));
+        assertRefuses("-javaagent:" + alone, "org.slf4j.Logger is missing");
+        assertRefuses("-javaagent:" + jar() + "=no.rules", "the file of rules no.rules is not there");
+    }
+
+    private static void assertRefuses(String option, String reason) throws Exception {
+        try (Program program = h2(List.of(option), SERVER, "-?")) {
+            assertNotEquals(0, program.awaitEnd());
+            assertTrue(program.output().startsWith("-javaagent, rdma-sockets: " + reason), program::output);
+        }
+    }
+}

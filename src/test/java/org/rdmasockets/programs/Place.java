@@ -1,0 +1,78 @@
+package org.rdmasockets.programs;
+
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
+import org.rdmasockets.TestDevice;
+import org.rdmasockets.Transport;
+import org.rdmasockets.provider.Providers;
+
+/**
+ * Where programs meet.
+ *
+ * @param address what servers bind and clients dial
+ * @param transport what they should meet over
+ */
+record Place(InetAddress address, Transport transport) {
+    private static final String TRANSPORT_PROPERTY = "-Dorg.rdmasockets.transport=";
+    private static final Path JAVA = Path.of(System.getProperty("java.home"), "bin", "java");
+
+    /** Two processes of this host. */
+    static Place here() {
+        return new Place(InetAddress.ofLiteral("127.0.0.1"), Transport.SHARED_MEMORY);
+    }
+
+    /** The RDMA device of the guest. */
+    static Place device() {
+        return new Place(TestDevice.address(), Transport.IBVERBS);
+    }
+
+    /** Where plain TCP goes, for comparison. */
+    Place tcp() {
+        return new Place(address, Transport.TCP);
+    }
+
+    /** Skips the test, with the reason, where there is no such transport. */
+    Place orSkip() {
+        if (transport.is(Transport.SHARED_MEMORY)) {
+            Optional<String> reason = Providers.sharedMemory().unavailability();
+            reason.ifPresent(r -> System.out.println("programs are not run over shared memory: " + r));
+            Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
+        }
+        return this;
+    }
+
+    /** The address in words. */
+    String host() {
+        return address.getHostAddress();
+    }
+
+    /**
+     * Options for a JVM that shall tell its transport. Within this host it is left to auto, as by default.
+     *
+     * @param more further options
+     */
+    List<String> options(String... more) {
+        List<String> options = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets=info",
+                TRANSPORT_PROPERTY + (transport.is(Transport.SHARED_MEMORY) ? "auto" : transport.name())));
+        options.addAll(List.of(more));
+        return options;
+    }
+
+    /**
+     * A command line for a program that knows nothing of this project.
+     *
+     * @param options for the JVM
+     * @param arguments main class and arguments
+     */
+    static String[] java(List<String> options, String... arguments) {
+        List<String> command = new ArrayList<>(List.of(JAVA.toString()));
+        command.addAll(options);
+        command.addAll(List.of(arguments));
+        return command.toArray(String[]::new);
+    }
+}
