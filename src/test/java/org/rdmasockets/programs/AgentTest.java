@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -53,8 +54,11 @@ class AgentTest {
                 arguments));
     }
 
-    private Program server(List<String> options) throws IOException {
-        return h2(options, SERVER, "-tcp", "-tcpAllowOthers", "-tcpPort", "0", "-ifNotExists", "-baseDir",
+    /** It tries to connect to itself, so it must know where. */
+    private Program server(Place place, List<String> options) throws IOException {
+        List<String> all = new ArrayList<>(options);
+        all.add("-Dh2.bindAddress=" + place.host());
+        return h2(all, SERVER, "-tcp", "-tcpAllowOthers", "-tcpPort", "0", "-ifNotExists", "-baseDir",
                 directory.toString());
     }
 
@@ -77,11 +81,11 @@ class AgentTest {
         List<String> plain = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
         List<String> agent = place.options("-javaagent:" + jar());
         List<String> expected;
-        try (Program server = server(plain)) {
+        try (Program server = server(place, plain)) {
             expected = answer(place.tcp(), plain, server);
         }
         assertEquals(3000 + 6, expected.size(), () -> String.join("\n", expected));
-        try (Program server = server(agent)) {
+        try (Program server = server(place, agent)) {
             assertEquals(expected, answer(place, agent, server));
             assertTrue(server.output().contains("accepted over " + place.transport().name()), server::output);
             assertFalse(server.output().contains("WARNING"), server::output);
@@ -92,7 +96,7 @@ class AgentTest {
     @Test
     void aProgramWithoutTheAgentIsServedAsEver() throws Exception {
         List<String> agent = Place.here().orSkip().options("-javaagent:" + jar());
-        try (Program server = server(agent)) {
+        try (Program server = server(Place.here(), agent)) {
             answer(Place.here().tcp(), List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), server);
             assertTrue(server.output().contains("accepted over tcp"), server::output);
         }
@@ -102,7 +106,7 @@ class AgentTest {
     void theArgumentIsAFileOfRules() throws Exception {
         Path rules = Files.writeString(directory.resolve("my.rules"), "tcp * *\n");
         List<String> agent = Place.here().options("-javaagent:" + jar() + "=" + rules);
-        try (Program server = server(agent)) {
+        try (Program server = server(Place.here(), agent)) {
             answer(Place.here().tcp(), agent, server);
             assertTrue(server.output().contains("listens over tcp alone: the rule in " + rules + ":1"),
                     server::output);
@@ -112,7 +116,7 @@ class AgentTest {
     @Test
     void nativeAccessIsGrantedWhereItIsDeniedToOthers() throws Exception {
         List<String> agent = Place.here().orSkip().options("--illegal-native-access=deny", "-javaagent:" + jar());
-        try (Program server = server(agent)) {
+        try (Program server = server(Place.here(), agent)) {
             answer(Place.here(), agent, server);
         }
     }

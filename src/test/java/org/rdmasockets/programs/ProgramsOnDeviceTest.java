@@ -1,0 +1,76 @@
+package org.rdmasockets.programs;
+
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+
+/** The programs of this package once more, on the RDMA device of the guest. */
+@Tag("device")
+class ProgramsOnDeviceTest {
+    /** Plain sockets of unmodified programs. */
+    @Nested
+    class Agent extends AgentTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** Plain sockets of a program that switches its JVM. */
+    @Nested
+    class Install extends InstallTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** TLS on our sockets. */
+    @Nested
+    class Tls extends TlsTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+
+        @Override
+        int megabytes() {
+            return 5; // ciphers and devices are emulated
+        }
+    }
+
+    /** Apache HttpComponents. */
+    @Nested
+    class Http extends HttpComponentsTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** A JGroups cluster. */
+    @Nested
+    class Cluster extends ClusterTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** Plain servers behind RDMA. */
+    @Nested
+    class Gateway extends GatewayTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** PostgreSQL behind RDMA. */
+    @Nested
+    class Query extends QueryTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+}
