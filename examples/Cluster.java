@@ -25,6 +25,11 @@ import org.rdmasockets.RdmaSocketFactory;
 
 /** Tells all members whom it sees whenever that changes, and prints what it hears; leaves at the end of the input. */
 void main(String[] args) throws Exception {
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
+    if (args.length < 3) {
+        System.err.println("usage: Cluster NAME HOST PORT [MEMBER_PORT...], its own port first");
+        System.exit(2);
+    }
     String name = args[0];
     InetAddress host = InetAddress.getByName(args[1]);
     List<InetSocketAddress> members = Arrays.stream(args).skip(2)

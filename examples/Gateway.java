@@ -7,6 +7,11 @@ import org.rdmasockets.RdmaSocketOptions;
 static final int MOST_CONNECTIONS = 1_000, CONNECT_MILLIS = 5_000;
 
 void main(String[] args) throws IOException {
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
+    if (args.length < 3) {
+        System.err.println("usage: Gateway PORT TCP_HOST TCP_PORT");
+        System.exit(2);
+    }
     InetSocketAddress target = new InetSocketAddress(args[1], Integer.parseInt(args[2]));
     Semaphore room = new Semaphore(MOST_CONNECTIONS); // whoever comes beyond waits to be accepted
     try (RdmaServerSocket server = new RdmaServerSocket(Integer.parseInt(args[0]))) {

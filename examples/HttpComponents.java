@@ -23,6 +23,11 @@ import org.rdmasockets.RdmaSocketFactory;
 static final int LONGEST_POST = 100_000_000;
 
 void main(String[] args) throws Exception {
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
+    if (args.length == 0) {
+        System.err.println("usage: HttpComponents server PORT DIRECTORY, or HttpComponents URL...");
+        System.exit(2);
+    }
     if (args[0].equals("server")) {
         serve(Integer.parseInt(args[1]), Path.of(args[2]).toRealPath());
     } else {

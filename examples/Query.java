@@ -9,6 +9,10 @@ import org.rdmasockets.RdmaSocketFactory;
 
 /** PostgreSQL itself speaks TCP: HOST and PORT are those of examples/Gateway in front of it. */
 void main(String[] args) {
+    if (args.length < 5) {
+        System.err.println("usage: Query HOST PORT DATABASE USER SQL [PASSWORD]");
+        System.exit(2);
+    }
     Properties properties = new Properties();
     properties.setProperty("user", args[3]);
     properties.setProperty("password", args.length > 5 ? args[5] : "");

@@ -8,14 +8,18 @@ static final String PASSWORD = "changeit";
 
 /** The server makes FILE, a key store with a certificate for HOST, which the client trusts. */
 void main(String[] args) throws Exception {
+    Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> System.err.println(e));
+    if (args.length < 3) {
+        System.err.println("usage: TlsEcho server HOST PORT FILE, or TlsEcho HOST PORT FILE [MEGABYTES]");
+        System.exit(2);
+    }
     if (args.length == 4 && args[0].equals("server")) {
         serve(InetAddress.getByName(args[1]), Integer.parseInt(args[2]), Path.of(args[3]));
     } else {
         SSLContext context = context(Path.of(args[2]));
         long bytes = 1_000_000L * (args.length > 3 ? Integer.parseInt(args[3]) : 10);
-        for (int i = 0; i < 2; i++) { // the second connection resumes the session of the first
-            echo(context, args[0], Integer.parseInt(args[1]), bytes);
-        }
+        echo(context, args[0], Integer.parseInt(args[1]), bytes);
+        echo(context, args[0], Integer.parseInt(args[1]), bytes / 100); // resumes the session of the first
     }
 }
 

@@ -55,18 +55,21 @@ class AgentTest {
     }
 
     /** It tries to connect to itself, so it must know where. */
-    private Program server(Place place, List<String> options) throws IOException {
+    private Program server(Place place, List<String> options, String... more) throws IOException {
         List<String> all = new ArrayList<>(options);
         all.add("-Dh2.bindAddress=" + place.host());
-        return h2(all, SERVER, "-tcp", "-tcpAllowOthers", "-tcpPort", "0", "-ifNotExists", "-baseDir",
-                directory.toString());
+        List<String> arguments = new ArrayList<>(List.of(SERVER, "-tcp", "-tcpAllowOthers", "-tcpPort", "0",
+                "-ifNotExists", "-baseDir", directory.toString()));
+        arguments.addAll(List.of(more));
+        return h2(all, arguments.toArray(String[]::new));
     }
 
     /** What the shell prints, less what differs from run to run. */
     private static List<String> answer(Place place, List<String> options, Program server) throws Exception {
-        String port = server.awaitLine("TCP server running at tcp://").replaceFirst("^.*:(\\d+).*$", "$1");
-        try (Program shell = h2(options, SHELL, "-url", "jdbc:h2:tcp://" + place.host() + ":" + port + "/mem:test",
-                "-user", "sa", "-password", "x", "-sql", QUERY)) {
+        String where = server.awaitLine("TCP server running at ").replaceFirst("^(\\w+)://.*:(\\d+).*$",
+                "$1://" + place.host() + ":$2");
+        try (Program shell = h2(options, SHELL, "-url", "jdbc:h2:" + where + "/mem:test", "-user", "sa", "-password",
+                "x", "-sql", QUERY)) {
             String output = shell.awaitSuccess();
             String expected = "connected over " + place.transport().name();
             assertEquals(options.toString().contains("-javaagent"), output.contains(expected), output);
@@ -77,15 +80,28 @@ class AgentTest {
 
     @Test
     void anUnmodifiedDatabaseAndItsShellMeetOverTheTransport() throws Exception {
-        Place place = place();
-        List<String> plain = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
-        List<String> agent = place.options("-javaagent:" + jar());
+        assertTheSameAsOverTcp(place(), List.of());
+    }
+
+    /** Its TLS is that of {@code SSLServerSocket} and {@code SSLSocket}, which are made of plain sockets, too. */
+    @Test
+    void soTheyDoWithTls() throws Exception {
+        assertTheSameAsOverTcp(place(), List.of("-Duser.home=" + directory,
+                "-Djavax.net.ssl.trustStore=" + directory.resolve(".h2.keystore"),
+                "-Djavax.net.ssl.trustStorePassword=h2pass"), "-tcpSSL");
+    }
+
+    private void assertTheSameAsOverTcp(Place place, List<String> options, String... arguments) throws Exception {
+        List<String> plain = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        plain.addAll(options);
+        List<String> agent = new ArrayList<>(place.options("-javaagent:" + jar()));
+        agent.addAll(options);
         List<String> expected;
-        try (Program server = server(place, plain)) {
+        try (Program server = server(place, plain, arguments)) {
             expected = answer(place.tcp(), plain, server);
         }
         assertEquals(3000 + 6, expected.size(), () -> String.join("\n", expected));
-        try (Program server = server(place, agent)) {
+        try (Program server = server(place, agent, arguments)) {
             assertEquals(expected, answer(place, agent, server));
             assertTrue(server.output().contains("accepted over " + place.transport().name()), server::output);
             assertFalse(server.output().contains("WARNING"), server::output);

@@ -25,7 +25,6 @@ import org.rdmasockets.interop.Program;
 class GatewayTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int PATIENCE_MILLIS = 60_000;
-    private static final int LENGTH = 1_000_000;
     private static final int MANY = 40;
 
     /** Where client and gateway meet. */
@@ -58,8 +57,8 @@ class GatewayTest {
         return socket;
     }
 
-    private static byte[] randomBytes(int seed) {
-        byte[] bytes = new byte[LENGTH];
+    private static byte[] randomBytes(Place place, int seed) {
+        byte[] bytes = new byte[place.length()];
         new Random(seed).nextBytes(bytes);
         return bytes;
     }
@@ -68,8 +67,8 @@ class GatewayTest {
     @Test
     void eachDirectionEndsByItself() throws Exception {
         Place place = place();
-        byte[] question = randomBytes(1);
-        byte[] answer = randomBytes(2);
+        byte[] question = randomBytes(place, 1);
+        byte[] answer = randomBytes(place, 2);
         try (ServerSocket server = plainServer(); Program gateway = gateway(place, server.getLocalPort());
                 Socket client = connect(place, gateway)) {
             Call<byte[]> asked = Call.start(ThreadKind.PLATFORM, "serve", () -> {
@@ -147,19 +146,19 @@ class GatewayTest {
             Call<Void> serve = Call.run(ThreadKind.PLATFORM, "serve", () -> echo(server));
             List<Call<byte[]>> clients = new ArrayList<>();
             for (int i = 0; i < MANY; i++) {
-                byte[] own = randomBytes(i);
+                byte[] own = randomBytes(place, i);
                 clients.add(Call.start(ThreadKind.VIRTUAL, "client " + i, () -> {
                     try (Socket client = connect(place, gateway)) {
                         Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write",
                                 () -> client.getOutputStream().write(own));
-                        byte[] back = client.getInputStream().readNBytes(LENGTH);
+                        byte[] back = client.getInputStream().readNBytes(own.length);
                         write.result();
                         return back;
                     }
                 }));
             }
             for (int i = 0; i < MANY; i++) {
-                assertArrayEquals(randomBytes(i), clients.get(i).result(), "client " + i);
+                assertArrayEquals(randomBytes(place, i), clients.get(i).result(), "client " + i);
             }
             serve.result();
         }

@@ -45,6 +45,11 @@ record Place(InetAddress address, Transport transport) {
         return this;
     }
 
+    /** How much a test sends, in bytes: devices are emulated. */
+    int length() {
+        return transport.is(Transport.IBVERBS) ? 50_000 : 1_000_000;
+    }
+
     /** The address in words. */
     String host() {
         return address.getHostAddress();

@@ -85,8 +85,8 @@ class TlsTest {
     }
 
     private static List<String> equal(Place place, int megabytes) {
-        String rest = megabytes + "000000 bytes came back, equal, over " + place.transport().name();
-        return List.of("TLSv1.3 new session: " + rest, "TLSv1.3 resumed: " + rest);
+        String rest = "0000 bytes came back, equal, over " + place.transport().name();
+        return List.of("TLSv1.3 new session: " + megabytes + "00" + rest, "TLSv1.3 resumed: " + megabytes + rest);
     }
 
     private List<String> echo(Place place, int megabytes) throws Exception {
