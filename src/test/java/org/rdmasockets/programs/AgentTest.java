@@ -49,9 +49,10 @@ class AgentTest {
         }
     }
 
+    /** Its patience of two seconds is short for a busy machine: half of that is for the first choice. */
     private static Program h2(List<String> options, String... arguments) throws IOException {
-        return Program.start(Place.java(Stream.concat(options.stream(), Stream.of("-cp", classPath())).toList(),
-                arguments));
+        return Program.start(Place.java(Stream.concat(options.stream(),
+                Stream.of("-Dh2.socketConnectTimeout=60000", "-cp", classPath())).toList(), arguments));
     }
 
     /** It tries to connect to itself, so it must know where. */
