@@ -10,7 +10,6 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
@@ -30,8 +29,6 @@ public final class ClientEnd implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientEnd.class);
     private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
-    /** Longest attempt within this host: nothing gets lost there, so who does not answer is only slow. */
-    private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Policy policy;
     /** The transport that the socket asks for, null for none. */
@@ -189,7 +186,7 @@ public final class ClientEnd implements AutoCloseable {
     private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
             SocketWishes wishes) throws IOException {
         long start = System.nanoTime();
-        long most = provider.name().equals(Policy.SHARED_MEMORY) ? LOCAL_ATTEMPT_NANOS : policy.attemptNanos();
+        long most = policy.attemptNanos();
         long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, (deadlineNanos - start) / 2);
         try {
             Connection connection = connect(provider, false, remote,
@@ -197,7 +194,10 @@ public final class ClientEnd implements AutoCloseable {
             OUTCOMES.succeeded(provider.name(), remote);
             return connection;
         } catch (IOException e) {
-            OUTCOMES.failed(provider.name(), remote, text(e), isRefusal(e), System.nanoTime() - start);
+            rethrowIfEnded(e); // which says nothing of the other end
+            // On this host one server says nothing of the others.
+            boolean thisPortOnly = isRefusal(e) || provider.name().equals(Policy.SHARED_MEMORY);
+            OUTCOMES.failed(provider.name(), remote, text(e), thisPortOnly, System.nanoTime() - start);
             throw e;
         }
     }

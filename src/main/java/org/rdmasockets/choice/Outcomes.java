@@ -79,13 +79,13 @@ final class Outcomes {
      * @param transport the transport's name
      * @param remote who was to be reached
      * @param reason for people
-     * @param refused whether the host answered: then it concerns that port alone
+     * @param thisPortOnly whether it concerns that port alone, as when the host answered
      * @param tookNanos how long it took, in nanoseconds
      */
-    synchronized void failed(String transport, InetSocketAddress remote, String reason, boolean refused,
-            long tookNanos) {
+    synchronized void failed(String transport, InetSocketAddress remote, String reason,
+            boolean thisPortOnly, long tookNanos) {
         long now = clock.getAsLong();
-        Target target = new Target(transport, remote.getAddress(), refused ? remote.getPort() : 0);
+        Target target = new Target(transport, remote.getAddress(), thisPortOnly ? remote.getPort() : 0);
         failures.remove(target); // so that it becomes the youngest
         failures.put(target, new Failure(reason, now, now + Math.min(MAX_NANOS, TIMES * tookNanos)));
     }
