@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -73,6 +74,11 @@ final class LinkEnd implements LinkHandler {
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
     /** Completion queues of the connections, and how many uses each has. */
     private final Map<SharedMemoryCompletionQueue, Integer> queues = new ConcurrentHashMap<>();
+    /**
+     * Whether the peer was asked to ring and no doorbell was heard since: then there is no need to ask again. Written
+     * before the peer is asked and before a doorbell is answered; a new link is armed.
+     */
+    private volatile boolean armed = true;
     private volatile boolean closed;
 
     /**
@@ -152,7 +158,8 @@ final class LinkEnd implements LinkHandler {
             return uses == null ? 1 : uses + 1;
         });
         if (queue.isArmed()) {
-            // Since before it had this link. Nothing for it can be in the ring yet: the other side does not know it.
+            // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
+            // something for others can, so this does not count as armed.
             link.arm();
         }
     }
@@ -244,10 +251,21 @@ final class LinkEnd implements LinkHandler {
         goOn();
     }
 
-    /** Makes the peer ring at its next entry, and takes what came before. */
+    /**
+     * Makes the peer ring at its next entry, and takes what came before. Costs next to nothing while the peer is asked
+     * already, so that a process with many peers pays for those that are active.
+     */
     void arm() {
+        // Between the queue's flag, which the caller has set, and ours: in onDoorbell there is one between ours and it.
+        VarHandle.fullFence();
+        if (armed) {
+            return;
+        }
+        armed = true;
         link.arm();
-        link.drain(BATCH);
+        if (!drainSome()) {
+            fabric.links().drainLater(this);
+        }
         goOn();
     }
 
@@ -271,9 +289,12 @@ final class LinkEnd implements LinkHandler {
 
     @Override
     public void onDoorbell(Link source) {
+        armed = false;
+        VarHandle.fullFence();
         boolean empty = drainSome();
         goOn();
         if (empty && queues.keySet().stream().anyMatch(SharedMemoryCompletionQueue::isArmed)) {
+            armed = true;
             link.arm();
             empty = drainSome();
         }
