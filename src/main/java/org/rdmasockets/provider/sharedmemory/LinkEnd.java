@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
@@ -56,6 +57,8 @@ final class LinkEnd implements LinkHandler {
     private static final int BATCH = 64;
     private static final int BATCHES = 64;
     private static final byte[] NO_DATA = {};
+    /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
+    private static final int MOST_LETTERS = 4 * LinkSlot.MOST;
 
     /** An entry that waits for room; its connection's data must not overtake it. */
     private record Letter(int kind, int flags, int slot, int value, byte[] payload) {
@@ -79,6 +82,8 @@ final class LinkEnd implements LinkHandler {
      * before the peer is asked and before a doorbell is answered; a new link is armed.
      */
     private volatile boolean armed = true;
+    /** Whether {@link Links#drainBusy} will come to this. */
+    private final AtomicBoolean postponed = new AtomicBoolean();
     private volatile boolean closed;
 
     /**
@@ -120,16 +125,33 @@ final class LinkEnd implements LinkHandler {
             peer.release();
             return;
         }
-        if (!peer.attach(own)) {
+        if (!attach(peer, own)) {
             return;
         }
         Greeting greeting = new Greeting(own.domain().number(), parameters, identifier.remoteAddress(),
                 identifier.localAddress());
+        peer.tellSlot();
         if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
             peer.release();
         } else if (closed) {
             peer.linkDied();
         }
+    }
+
+    /** Lets a connection have its queue pair; false if the link died. Gives the slot back if that fails. */
+    private static boolean attach(LinkPeer peer, SharedMemoryQueuePair own) throws VerbsException {
+        boolean attached = false;
+        try {
+            attached = peer.attach(own);
+            if (!attached) {
+                peer.linkDied(); // once more: it may not have known its identifier
+            }
+        } finally {
+            if (!attached) {
+                peer.release();
+            }
+        }
+        return attached;
     }
 
     private LinkPeer register(int peerSlot) throws VerbsException {
@@ -202,6 +224,14 @@ final class LinkEnd implements LinkHandler {
     }
 
     private void put(Letter letter) {
+        if (outbox.size() >= MOST_LETTERS) {
+            outbox.clear();
+            held = false;
+            link.fail("the other process makes requests and does not read the answers");
+        }
+        if (!link.isOpen()) {
+            return;
+        }
         if (!outbox.isEmpty() || !publish(letter)) {
             outbox.add(letter);
             held = true;
@@ -264,27 +294,54 @@ final class LinkEnd implements LinkHandler {
         armed = true;
         link.arm();
         if (!drainSome()) {
-            fabric.links().drainLater(this);
+            postpone();
         }
         goOn();
     }
 
     /** Lets go on what had to wait. */
     private void goOn() {
-        if (held) {
-            writer.lock();
-            try {
-                held = !publishHeld();
-            } finally {
-                writer.unlock();
+        try {
+            if (held) {
+                sendHeld();
             }
-            writer.ringPeer();
+            if (!waiting.isEmpty()) {
+                List<SendQueue> all = new ArrayList<>(waiting);
+                all.forEach(waiting::remove);
+                all.forEach(SendQueue::resume);
+            }
+        } catch (RuntimeException e) {
+            broken(e);
         }
-        if (!waiting.isEmpty()) {
-            List<SendQueue> all = new ArrayList<>(waiting);
-            all.forEach(waiting::remove);
-            all.forEach(SendQueue::resume);
+    }
+
+    private void sendHeld() {
+        writer.lock();
+        try {
+            held = !publishHeld();
+        } finally {
+            writer.unlock();
         }
+        writer.ringPeer();
+    }
+
+    /** Ends the link, and nothing else: this is called by the threads of other connections. */
+    private void broken(RuntimeException e) {
+        LOG.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(), e);
+        link.fail("a fault in this library: " + e);
+    }
+
+    /** Lets whoever waits go on with the entries that are left. */
+    private void postpone() {
+        if (!postponed.getAndSet(true)) {
+            fabric.links().drainLater(this);
+        }
+    }
+
+    /** Goes on with entries that were left behind. */
+    void drainPostponed() {
+        postponed.set(false);
+        onDoorbell(link);
     }
 
     @Override
@@ -299,7 +356,7 @@ final class LinkEnd implements LinkHandler {
             empty = drainSome();
         }
         if (!empty) {
-            fabric.links().drainLater(this);
+            postpone();
         }
     }
 
@@ -322,9 +379,17 @@ final class LinkEnd implements LinkHandler {
             closed = true;
             left = Arrays.stream(peers).filter(p -> p != null).toList();
         }
-        left.forEach(LinkPeer::linkDied);
+        left.forEach(this::linkDied);
         goOn();
         link.close();
+    }
+
+    private void linkDied(LinkPeer peer) {
+        try {
+            peer.linkDied();
+        } catch (RuntimeException e) {
+            broken(e);
+        }
     }
 
     @Override
@@ -342,15 +407,17 @@ final class LinkEnd implements LinkHandler {
             }
         } catch (IllegalArgumentException e) {
             link.fail("the other process broke the protocol: " + e.getMessage());
+        } catch (RuntimeException e) {
+            broken(e);
         }
     }
 
-    /** The connection that an entry names. */
+    /** The connection that an entry names; one whose slot the other side cannot know yet is none. */
     private LinkPeer peer(RingEntry entry) {
         LinkPeer[] all = peers;
         int slot = entry.slot();
         LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
-        if (peer == null) {
+        if (peer == null || !peer.isSlotTold()) {
             throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
                     + ", where there is no connection");
         }
@@ -358,6 +425,9 @@ final class LinkEnd implements LinkHandler {
     }
 
     private void onConnect(RingEntry entry) {
+        if (!link.isOpen()) {
+            return;
+        }
         Greeting greeting = Greeting.decode(entry);
         LinkPeer peer;
         try {

@@ -26,6 +26,8 @@ final class LinkPeer implements Peer, Partner {
     private volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
     private volatile boolean alive;
+    /** Whether the other side was told of our slot, or is about to be; by then all below is set. */
+    private volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
     private boolean silent;
     /** Our end; null until a handler has the request. */
@@ -70,6 +72,16 @@ final class LinkPeer implements Peer, Partner {
     /** The other side's slot, -1 until it is known. */
     int peerSlot() {
         return peerSlot;
+    }
+
+    /** Says that the other side is about to be told of our slot. */
+    void tellSlot() {
+        slotTold = true;
+    }
+
+    /** Whether an entry of the other side may name our slot. */
+    boolean isSlotTold() {
+        return slotTold;
     }
 
     /** Sets the identifier of our end. */
@@ -239,7 +251,14 @@ final class LinkPeer implements Peer, Partner {
     @Override
     public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer)
             throws VerbsException {
-        boolean attached = attach(own);
+        boolean attached = false;
+        try {
+            attached = attach(own);
+        } finally {
+            if (!attached) {
+                refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, NO_DATA);
+            }
+        }
         synchronized (this) {
             if (!attached || endSent || endReceived) {
                 return false;
@@ -254,6 +273,7 @@ final class LinkPeer implements Peer, Partner {
     public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
         Greeting greeting = new Greeting(own.domain().number(), answer, identifier.localAddress(),
                 identifier.remoteAddress());
+        tellSlot();
         return end.send(this, LinkEnd.ACCEPT, 0, slotIndex, greeting.encode()) && end.isOpen();
     }
 

@@ -59,7 +59,7 @@ final class Links implements LinkOwner {
         for (int left = busy.size(); left > 0; left--) {
             LinkEnd end = busy.poll();
             if (end != null) {
-                end.onDoorbell(end.link());
+                end.drainPostponed();
             }
         }
     }

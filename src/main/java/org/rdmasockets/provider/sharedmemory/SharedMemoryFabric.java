@@ -53,6 +53,11 @@ final class SharedMemoryFabric {
         identifiers.remove(identifier);
     }
 
+    /** How many identifiers are open, for tests. */
+    int identifiers() {
+        return identifiers.size();
+    }
+
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;

@@ -365,10 +365,11 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
      * Takes a request into care until a handler gets it.
      *
      * @param request from {@link #newRequest}
-     * @return false if this listens no more, or too many wait
+     * @return false if this listens no more, or too many wait; then the request is forgotten
      */
     synchronized boolean offer(SharedMemoryIdentifier request) {
         if (closed || !requests.add(request)) {
+            fabric.closed(request);
             return false;
         }
         add(new ConnectionEvent.ConnectRequest(request, request.asked));

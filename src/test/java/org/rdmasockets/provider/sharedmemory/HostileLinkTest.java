@@ -1,0 +1,192 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.link.DialHandler;
+import org.rdmasockets.provider.sharedmemory.link.Link;
+import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
+import org.rdmasockets.provider.sharedmemory.link.LinkHub;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A listener, and a peer whose link is well made and whose entries are not. The peer never reads its ring. Everything
+ * happens in the test's thread.
+ */
+class HostileLinkTest {
+    private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    private static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 0, 0, 7, 7);
+
+    private final SharedMemoryProvider victim = new SharedMemoryProvider();
+    private EventPoller poller;
+    private SharedMemoryConnectionManager manager;
+    private ConnectionIdentifier listener;
+    private LinkHub attacker;
+    private Link link;
+    /** Why the attacker's end of the link ended, or null. */
+    private String ended;
+
+    @BeforeEach
+    void connect() throws Exception {
+        poller = victim.createEventPoller();
+        manager = new SharedMemoryConnectionManager(victim.fabric());
+        listener = manager.createIdentifier((identifier, event) -> { });
+        listener.bind(ANY_PORT);
+        listener.listen(1);
+        attacker = LinkHub.open(made -> new Deaf());
+        attacker.dial(listener.localAddress(), new DialHandler() {
+            @Override
+            public void onLink(Link made) {
+                link = made;
+            }
+
+            @Override
+            public void onFailed(VerbsException failure) {
+                ended = failure.getMessage();
+            }
+        });
+        awaitServed("a link", () -> link != null);
+    }
+
+    @AfterEach
+    void close() {
+        listener.close();
+        poller.close();
+        attacker.close();
+    }
+
+    /** Reads nothing. */
+    private final class Deaf implements LinkHandler {
+        @Override
+        public void onEntry(Link source, RingEntry entry) {
+            throw new AssertionError("nobody reads");
+        }
+
+        @Override
+        public void onDoorbell(Link source) {
+            // Deaf.
+        }
+
+        @Override
+        public void onClosed(Link source, String reason) {
+            ended = reason;
+            source.close();
+        }
+    }
+
+    /** Something that comes true while both sides are served. */
+    private interface Condition {
+        boolean holds() throws Exception;
+    }
+
+    private void awaitServed(String what, Condition condition) throws Exception {
+        Await.until(what, () -> {
+            serve();
+            return condition.holds();
+        });
+    }
+
+    private void serve() throws VerbsException {
+        poller.await(0, source -> { });
+        attacker.drain();
+    }
+
+    private boolean send(int kind, int slot, int value, byte[] payload) {
+        RingWriter writer = link.writer();
+        writer.lock();
+        try {
+            if (!writer.begin(payload.length)) {
+                return false;
+            }
+            writer.header(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload.length, 0);
+            MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
+                    payload.length);
+            writer.publish();
+            return true;
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    private byte[] greeting(InetSocketAddress destination) {
+        return new Greeting(1, PARAMETERS, destination, listener.localAddress()).encode();
+    }
+
+    @Test
+    void whoNeverReadsTheAnswersToItsRequestsLosesTheLink() throws Exception {
+        byte[] nobodyListens = greeting(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1));
+        awaitServed("the victim to hang up", () -> {
+            for (int i = 0; i < 10_000 && send(LinkEnd.CONNECT, 0, 1, nobodyListens); i++) {
+                assertTrue(link.isOpen() || ended == null);
+            }
+            link.writer().ringPeer();
+            return ended != null;
+        });
+        assertFalse(link.isOpen());
+    }
+
+    @Test
+    void aSlotThatThePeerCannotKnowYetCannotBeNamed() throws Exception {
+        for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND}) {
+            assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
+            // The victim's slots are given out from 0, and this request was not accepted.
+            assertTrue(send(kind, 0, 1, new byte[0]));
+            link.writer().ringPeer();
+            awaitServed("the victim to hang up", () -> ended != null);
+            close();
+            ended = null;
+            link = null;
+            connect();
+        }
+    }
+
+    @Test
+    void aFaultInTheCodeOfALinkEndsThatLinkOnly() throws Exception {
+        try (SharedMemoryEventPoller other = new SharedMemoryEventPoller(victim.fabric())) {
+            LinkEnd end = new LinkEnd(victim.fabric(), link);
+            end.onEntry(link, null);
+            assertFalse(link.isOpen());
+            assertEquals(0, other.await(0, source -> { }));
+        }
+    }
+
+    @Test
+    void requestsThatAListenerDoesNotTakeAreForgotten() throws Exception {
+        int before = victim.fabric().identifiers();
+        int many = 500;
+        List<ConnectionIdentifier> clients = new ArrayList<>();
+        SharedMemoryDevice device = victim.fabric().device();
+        try (var domain = device.allocateProtectionDomain();
+                var queue = device.createCompletionQueue(2 * many, null)) {
+            for (int i = 0; i < many; i++) {
+                ConnectionIdentifier client = manager.createIdentifier((identifier, event) -> { });
+                clients.add(client);
+                client.resolveAddress(listener.localAddress(), 1000);
+                client.resolveRoute(1000);
+                client.createQueuePair(domain, QueuePairConfig.signalled(queue, 1, 1, 0));
+                client.connect(PARAMETERS);
+            }
+            assertTrue(victim.fabric().identifiers() < before + 2 * many, "the listener took all");
+            clients.forEach(ConnectionIdentifier::close);
+        }
+        listener.close();
+        assertEquals(before - 1, victim.fabric().identifiers());
+    }
+}
