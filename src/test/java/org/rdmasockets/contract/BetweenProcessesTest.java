@@ -275,7 +275,7 @@ class BetweenProcessesTest extends ContractTest {
     @Test
     void aPortOfAnotherProcessIsTaken() throws VerbsException {
         ConnectionIdentifier identifier = closing(loop().manager().createIdentifier(new ConnectionEvents()));
-        refused(Errno.EADDRINUSE, "another process of this user listens there", () -> identifier.bind(there));
+        refused(Errno.EADDRINUSE, "taken by another process of this user", () -> identifier.bind(there));
     }
 
     @Test

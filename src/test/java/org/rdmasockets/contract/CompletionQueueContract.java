@@ -5,13 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
-import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
 import org.rdmasockets.verbs.ConnectionEvent.Established;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
@@ -150,34 +151,64 @@ abstract class CompletionQueueContract extends ContractTest {
         }), "events without arming");
     }
 
+    /** Waits, as the accepting side, for the event of a queue that was armed before its connection was made. */
+    private static final class ArmedBefore implements AutoCloseable {
+        private final Acceptor acceptor;
+        private final CompletionChannel channel;
+        private final CompletionQueue queue;
+        private final EventPoller poller;
+        private End end;
+
+        ArmedBefore(Acceptor acceptor) throws VerbsException {
+            this.acceptor = acceptor;
+            Device device = acceptor.device();
+            channel = device.createCompletionChannel();
+            queue = device.createCompletionQueue(End.SENDS + End.RECEIVES, channel);
+            poller = acceptor.provider.createEventPoller();
+            poller.add(channel);
+            queue.requestNotification();
+        }
+
+        void accept() throws VerbsException {
+            end = acceptor.prepare(queue);
+            end.postReceive(3, 0, 10);
+            end.identifier.accept(Pair.ANSWER);
+        }
+
+        void awaitEvent() throws VerbsException {
+            assertEquals(1, poller.await(WAIT_MILLIS, source -> assertSame(channel, source)));
+            end.awaitSuccess(3);
+        }
+
+        @Override
+        public void close() {
+            end.close();
+            queue.close();
+            poller.close();
+            channel.close();
+        }
+    }
+
     @Test
     void aQueueArmedBeforeItsConnectionReports() throws VerbsException {
-        Device device = device();
+        Holder<Acceptor> acceptor = acceptor();
         // An earlier connection between the same two ends: what they share may be in any state now.
-        Pair earlier = connect();
-        earlier.passive.postReceive(1, 0, 10);
+        Duo earlier = closing(new Duo(loop(), acceptor));
+        earlier.passive.tell(end -> end.postReceive(1, 0, 10));
         earlier.active.send.send(2).add(earlier.active.region, 0, 10).signalled();
         earlier.active.postSend();
-        earlier.passive.awaitSuccess(1);
-        CompletionChannel channel = closing(device.createCompletionChannel());
-        CompletionQueue queue = closing(device.createCompletionQueue(End.SENDS + End.RECEIVES, channel));
-        queue.requestNotification();
-        ConnectionEvents requests = new ConnectionEvents();
-        ConnectionIdentifier listener = closing(Pair.listen(loop(), fixture().address(), requests));
+        earlier.passive.ask(end -> end.awaitSuccess(1));
+        Holder<ArmedBefore> armed = acceptor.make(a -> new ArmedBefore(a));
+        InetSocketAddress destination = acceptor.ask(a -> a.address());
         ConnectionEvents events = new ConnectionEvents();
-        End active = closing(new End(closing(Pair.resolve(loop(), listener.localAddress(), events)), events));
+        End active = closing(new End(closing(Pair.resolve(loop(), destination, events)), events));
         active.identifier.connect(Pair.PARAMETERS);
-        ConnectionIdentifier request = closing(requests.await(ConnectRequest.class).identifier());
-        End passive = closing(new End(request, new ConnectionEvents(), queue));
-        passive.postReceive(3, 0, 10);
-        request.accept(Pair.ANSWER);
+        armed.tell(a -> a.accept());
+        closing(() -> armed.tell(a -> a.close()));
         events.await(Established.class);
         active.send.send(4).add(active.region, 0, 10).signalled();
         active.postSend();
-        EventPoller poller = closing(provider().createEventPoller());
-        poller.add(channel);
-        assertEquals(1, poller.await(WAIT_MILLIS, source -> assertSame(channel, source)));
-        passive.awaitSuccess(3);
+        armed.tell(a -> a.awaitEvent());
     }
 
     @Test

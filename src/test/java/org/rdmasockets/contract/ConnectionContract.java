@@ -14,8 +14,8 @@ import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
 import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
 import org.rdmasockets.verbs.ConnectionEvent.Rejected;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -27,14 +27,20 @@ import org.rdmasockets.verbs.VerbsException;
 /** Connecting, refusing and disconnecting. */
 abstract class ConnectionContract extends ContractTest {
     private static final long LIMIT_SECONDS = 30;
-    private final ConnectionEvents requests = new ConnectionEvents();
 
     private ConnectionIdentifier identifier() throws VerbsException {
         return closing(loop().manager().createIdentifier(new ConnectionEvents()));
     }
 
-    private ConnectionIdentifier listener() throws VerbsException {
-        return closing(Pair.listen(loop(), fixture().address(), requests));
+    /** Where an acceptor listens until the end of the test. */
+    private InetSocketAddress listening() throws VerbsException {
+        return acceptor().ask(a -> a.address());
+    }
+
+    /** An end that can connect to the acceptor. */
+    private End client(Holder<Acceptor> acceptor) throws VerbsException {
+        InetSocketAddress destination = acceptor.ask(a -> a.address());
+        return client(destination);
     }
 
     private End client(InetSocketAddress destination) throws VerbsException {
@@ -48,17 +54,18 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void bothEndsKnowBothAddresses() throws VerbsException {
-        Pair pair = connect();
-        InetSocketAddress active = pair.active.identifier.localAddress();
-        InetSocketAddress passive = pair.active.identifier.remoteAddress();
+        Duo duo = connectDuo();
+        InetSocketAddress active = duo.active.identifier.localAddress();
+        InetSocketAddress passive = duo.active.identifier.remoteAddress();
         assertEquals(fixture().address(), active.getAddress());
         assertEquals(fixture().address(), passive.getAddress());
         assertTrue(active.getPort() > 0 && passive.getPort() > 0);
-        assertEquals(passive, pair.passive.identifier.localAddress());
-        assertEquals(active, pair.passive.identifier.remoteAddress());
-        pair.close();
-        assertEquals(active, pair.active.identifier.localAddress(), "remembered after close");
-        assertEquals(passive, pair.active.identifier.remoteAddress(), "remembered after close");
+        assertEquals(passive, duo.passive.ask(end -> end.identifier.localAddress()));
+        assertEquals(active, duo.passive.ask(end -> end.identifier.remoteAddress()));
+        duo.close();
+        assertEquals(active, duo.active.identifier.localAddress(), "remembered after close");
+        assertEquals(passive, duo.active.identifier.remoteAddress(), "remembered after close");
+        assertEquals(active, duo.passive.ask(end -> end.identifier.remoteAddress()), "remembered after close");
     }
 
     @Test
@@ -72,9 +79,10 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void privateDataTravelsBothWays() throws VerbsException {
-        Pair pair = connect();
-        assertStartsWith(Pair.PARAMETERS.privateData(), pair.request.parameters().privateData());
-        assertStartsWith(Pair.ANSWER.privateData(), pair.answer.parameters().privateData());
+        Holder<Acceptor> acceptor = acceptor();
+        Duo duo = closing(new Duo(loop(), acceptor));
+        assertStartsWith(Pair.PARAMETERS.privateData(), acceptor.ask(a -> a.privateData()));
+        assertStartsWith(Pair.ANSWER.privateData(), duo.answer.parameters().privateData());
     }
 
     /** Transports may pad with zeros, and do nothing else. */
@@ -85,7 +93,7 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void tooMuchPrivateDataIsRefused() throws VerbsException {
-        End client = client(listener().localAddress());
+        End client = client(listening());
         refused(Errno.EINVAL, "private", () -> client.identifier.connect(
                 new ConnectionParameters(new byte[256], 1, 1, 6, 7)));
         if (!iwarp()) {
@@ -96,27 +104,27 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void aRequestCanBeRejectedWithAReason() throws VerbsException {
-        End client = client(listener().localAddress());
+        Holder<Acceptor> acceptor = acceptor();
+        End client = client(acceptor);
         client.identifier.connect(Pair.PARAMETERS);
-        try (ConnectionIdentifier request = requests.await(ConnectRequest.class).identifier()) {
-            request.reject(new byte[] {9, 8, 7});
-            assertStartsWith(new byte[] {9, 8, 7}, client.events.await(Rejected.class).privateData());
-        }
+        acceptor.tell(a -> a.request().reject(new byte[] {9, 8, 7}));
+        assertStartsWith(new byte[] {9, 8, 7}, client.events.await(Rejected.class).privateData());
     }
 
     @Test
     void aRequestThatIsClosedIsRejected() throws VerbsException {
-        End client = client(listener().localAddress());
+        Holder<Acceptor> acceptor = acceptor();
+        End client = client(acceptor);
         client.identifier.connect(Pair.PARAMETERS);
-        requests.await(ConnectRequest.class).identifier().close();
+        acceptor.tell(a -> a.request().close());
         client.events.await(Rejected.class);
     }
 
     @Test
     void aPortWithoutListenerIsRefused() throws VerbsException {
-        ConnectionIdentifier listener = listener();
-        InetSocketAddress destination = listener.localAddress();
-        listener.close();
+        Holder<Acceptor> acceptor = acceptor();
+        InetSocketAddress destination = acceptor.ask(a -> a.address());
+        acceptor.tell(a -> a.stopListening());
         ConnectionEvents events = new ConnectionEvents();
         ConnectionIdentifier identifier = closing(loop().manager().createIdentifier(events));
         identifier.resolveAddress(destination, Pair.RESOLVE_MILLIS);
@@ -138,24 +146,31 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void disconnectingIsSeenByThePeer() throws VerbsException {
-        Pair pair = connect();
-        pair.active.identifier.disconnect();
-        pair.passive.events.await(Disconnected.class);
+        Duo duo = connectDuo();
+        duo.active.identifier.disconnect();
+        duo.passive.tell(end -> end.events.await(Disconnected.class));
     }
 
     @Test
     void closingIsSeenByThePeer() throws VerbsException {
-        Pair pair = connect();
-        pair.active.close();
-        pair.passive.events.await(Disconnected.class);
+        Duo duo = connectDuo();
+        duo.passive.tell(end -> end.close());
+        duo.active.events.await(Disconnected.class);
+    }
+
+    @Test
+    void closingIsSeenByTheEndThatAccepted() throws VerbsException {
+        Duo duo = connectDuo();
+        duo.active.close();
+        duo.passive.tell(end -> end.events.await(Disconnected.class));
     }
 
     @Test
     void aPortIsTakenOnce() throws VerbsException {
-        ConnectionIdentifier listener = listener();
+        InetSocketAddress taken = listening();
         ConnectionIdentifier second = identifier();
         refused(Errno.EADDRINUSE, "taken", () -> {
-            second.bind(listener.localAddress());
+            second.bind(taken);
             second.listen(1);
         });
     }
@@ -178,46 +193,59 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void connectingNeedsAQueuePair() throws VerbsException {
-        ConnectionIdentifier client = closing(Pair.resolve(loop(), listener().localAddress(), new ConnectionEvents()));
+        ConnectionIdentifier client = closing(Pair.resolve(loop(), listening(), new ConnectionEvents()));
         refused(Errno.EINVAL, "queue pair", () -> client.connect(Pair.PARAMETERS));
     }
 
     @Test
     void anIdentifierHasOneQueuePair() throws VerbsException {
-        End client = client(listener().localAddress());
+        End client = client(listening());
         refused(Errno.EINVAL, "has a queue pair already",
                 () -> client.identifier.createQueuePair(client.domain, End.config(client.queue)));
     }
 
     @Test
     void aQueuePairNeedsADevice() throws VerbsException {
-        End client = client(listener().localAddress());
+        End client = client(listening());
         ConnectionIdentifier unbound = identifier();
         refused(Errno.EINVAL, "no device is known yet",
                 () -> unbound.createQueuePair(client.domain, End.config(client.queue)));
     }
 
+    /** Keeps the event thread of an acceptor busy, so that no request is delivered before it ends. */
+    private static final class Stall {
+        private final CountDownLatch begun = new CountDownLatch(1);
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private final ConnectionIdentifier blocker;
+
+        Stall(Acceptor acceptor) throws VerbsException, InterruptedException {
+            blocker = acceptor.loop.manager().createIdentifier((id, event) -> {
+                begun.countDown();
+                awaitQuietly(ended);
+            });
+            blocker.resolveAddress(acceptor.address(), Pair.RESOLVE_MILLIS);
+            assertTrue(begun.await(LIMIT_SECONDS, TimeUnit.SECONDS), "the event thread is in the handler");
+        }
+
+        void end() {
+            ended.countDown();
+            blocker.close();
+        }
+    }
+
     @Test
     void aListenerThatClosesRejectsWhatNobodyTook() throws Exception {
-        CountDownLatch draining = new CountDownLatch(1);
-        CountDownLatch closed = new CountDownLatch(1);
-        ConnectionIdentifier blocker = closing(loop().manager().createIdentifier((id, event) -> {
-            draining.countDown();
-            awaitQuietly(closed);
-        }));
-        ConnectionIdentifier listener = listener();
-        End client = client(listener.localAddress());
-        End second = client(listener.localAddress());
-        // The event thread is kept busy, so that the requests are not delivered before the listener closes.
-        blocker.resolveAddress(listener.localAddress(), Pair.RESOLVE_MILLIS);
-        assertTrue(draining.await(LIMIT_SECONDS, TimeUnit.SECONDS), "the event thread is in the handler");
+        Holder<Acceptor> acceptor = acceptor();
+        End client = client(acceptor);
+        End second = client(acceptor);
+        Holder<Stall> stall = acceptor.make(a -> new Stall(a));
         client.identifier.connect(Pair.PARAMETERS);
         second.identifier.connect(Pair.PARAMETERS);
-        listener.close();
-        closed.countDown();
+        acceptor.tell(a -> a.stopListening());
+        stall.tell(s -> s.end());
         client.events.await(Rejected.class);
         second.events.await(Rejected.class);
-        assertEquals(0, requests.waiting(), "requests delivered by a closed listener");
+        assertEquals(0, acceptor.ask(a -> a.requests.waiting()).intValue(), "requests delivered by a closed listener");
     }
 
     private static void awaitQuietly(CountDownLatch latch) {
@@ -232,12 +260,12 @@ abstract class ConnectionContract extends ContractTest {
     void closingWaitsForTheHandler() throws Exception {
         CountDownLatch inHandler = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
-        ConnectionIdentifier listener = listener();
+        InetSocketAddress destination = listening();
         ConnectionIdentifier identifier = closing(loop().manager().createIdentifier((id, event) -> {
             inHandler.countDown();
             awaitQuietly(leave);
         }));
-        identifier.resolveAddress(listener.localAddress(), Pair.RESOLVE_MILLIS);
+        identifier.resolveAddress(destination, Pair.RESOLVE_MILLIS);
         assertTrue(inHandler.await(LIMIT_SECONDS, TimeUnit.SECONDS), "the event thread is in the handler");
         Thread closer = Thread.ofPlatform().start(identifier::close);
         while (closer.getState() != Thread.State.WAITING) {
@@ -251,52 +279,51 @@ abstract class ConnectionContract extends ContractTest {
 
     @Test
     void aHandlerThatThrowsHarmsNobody() throws VerbsException {
-        ConnectionIdentifier listener = listener();
+        InetSocketAddress destination = listening();
         ConnectionIdentifier thrower = closing(loop().manager().createIdentifier((id, event) -> {
             throw new IllegalStateException("thrown on purpose by a test");
         }));
-        thrower.resolveAddress(listener.localAddress(), Pair.RESOLVE_MILLIS);
-        assertNotNull(client(listener.localAddress()));
+        thrower.resolveAddress(destination, Pair.RESOLVE_MILLIS);
+        assertNotNull(client(destination));
     }
 
     @Test
     void acceptingAPeerThatHasGoneFailsOrDisconnects() throws VerbsException {
-        End client = client(listener().localAddress());
+        Holder<Acceptor> acceptor = acceptor();
+        End client = client(acceptor);
         client.identifier.connect(Pair.PARAMETERS);
-        ConnectionIdentifier request = closing(requests.await(ConnectRequest.class).identifier());
-        ConnectionEvents events = new ConnectionEvents();
-        request.handler(events);
-        End server = closing(new End(request, events));
+        Holder<End> server = acceptor.make(a -> a.prepare());
+        closing(() -> server.tell(end -> end.close()));
         client.close();
+        server.tell(end -> acceptInVain(end));
+    }
+
+    private static void acceptInVain(End server) {
         try {
             server.identifier.accept(Pair.ANSWER);
         } catch (VerbsException e) {
             assertTrue(e.getMessage().startsWith("rdma_accept failed"), e::getMessage);
             return;
         }
-        ConnectionEvent last = events.await(ConnectionEvent.class);
+        ConnectionEvent last = server.events.await(ConnectionEvent.class);
         while (last instanceof ConnectionEvent.Established) {
-            last = events.await(ConnectionEvent.class);
+            last = server.events.await(ConnectionEvent.class);
         }
         assertNotNull(last, "an event that ends the connection");
     }
 
     @Test
     void manyConnectionsShareOneListener() throws VerbsException {
-        ConnectionIdentifier listener = listener();
+        Holder<Acceptor> acceptor = acceptor();
         int count = 20;
         End[] clients = new End[count];
         for (int i = 0; i < count; i++) {
-            clients[i] = client(listener.localAddress());
+            clients[i] = client(acceptor);
             clients[i].identifier.connect(Pair.PARAMETERS);
         }
         for (int i = 0; i < count; i++) {
-            ConnectionIdentifier request = requests.await(ConnectRequest.class).identifier();
-            ConnectionEvents events = new ConnectionEvents();
-            request.handler(events);
-            End server = closing(new End(request, events));
-            server.identifier.accept(Pair.ANSWER);
-            events.await(ConnectionEvent.Established.class);
+            Holder<End> server = acceptor.make(a -> a.accept());
+            closing(() -> server.tell(end -> end.close()));
         }
         for (End client : clients) {
             client.events.await(ConnectionEvent.Established.class);

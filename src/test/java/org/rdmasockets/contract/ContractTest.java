@@ -10,6 +10,8 @@ import java.util.Deque;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmasockets.far.Here;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -65,6 +67,23 @@ abstract class ContractTest {
     /** Two connected ends on one completion queue. */
     Pair connect(CompletionQueue shared) throws VerbsException {
         return closing(new Pair(loop, fixture().address(), shared));
+    }
+
+    /** Who accepts in trials whose accepting side may be in another JVM: somebody of this one, unless overridden. */
+    Holder<Acceptor> newAcceptor() throws VerbsException {
+        return new Here<>(new Acceptor(provider(), fixture().address()));
+    }
+
+    /** {@link #newAcceptor}, until the end of the test. */
+    Holder<Acceptor> acceptor() throws VerbsException {
+        Holder<Acceptor> acceptor = newAcceptor();
+        closing(() -> acceptor.tell(a -> a.close()));
+        return acceptor;
+    }
+
+    /** Two connected ends, of which the passive one may be in another JVM. */
+    Duo connectDuo() throws VerbsException {
+        return closing(new Duo(loop, acceptor()));
     }
 
     /** Goes on only where the device has the capability. */

@@ -3,7 +3,9 @@ package org.rdmasockets.contract;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import java.io.Serializable;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
@@ -32,7 +34,7 @@ final class End implements AutoCloseable {
 
     /** A completion, copied. */
     record Done(long id, WorkCompletionStatus status, CompletionOpcode opcode, int lengthBytes, boolean hasImmediate,
-            int immediate, int queuePairNumber) {
+            int immediate, int queuePairNumber) implements Serializable {
     }
 
     final ConnectionIdentifier identifier;
@@ -91,6 +93,11 @@ final class End implements AutoCloseable {
     void postReceiveNothing(long id) {
         receive.receive(id);
         assertEquals(QueuePair.POSTED, queuePair.postReceive(receive), "post of an empty receive");
+    }
+
+    /** What is in a piece of the region. */
+    byte[] bytes(int offset, int length) {
+        return memory.asSlice(offset, length).toArray(ValueLayout.JAVA_BYTE);
     }
 
     /** Waits for the next completion. */

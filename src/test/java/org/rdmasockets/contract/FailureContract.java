@@ -1,11 +1,15 @@
 package org.rdmasockets.contract;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.Serializable;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
@@ -20,9 +24,17 @@ import org.rdmasockets.verbs.WorkCompletions;
 abstract class FailureContract extends ContractTest {
     private static final byte UNTOUCHED = 77;
 
+    /** The region of an end. */
+    private record Place(long address, int key) implements Serializable {
+        static Place of(Holder<End> holder) {
+            return holder.ask(end -> new Place(end.region.address(), end.region.remoteKey()));
+        }
+    }
+
     /** Writes a byte to the victim's memory; the connection has to die, and the byte must not arrive. */
-    private static void writeIsRefused(End writer, End peer, End victim, long address, int key) throws VerbsException {
-        victim.memory.fill(UNTOUCHED);
+    private static void writeIsRefused(Duo duo, Holder<End> victim, long address, int key) throws VerbsException {
+        End writer = duo.active;
+        victim.tell(end -> end.memory.fill(UNTOUCHED));
         writer.memory.set(ValueLayout.JAVA_BYTE, 0, (byte) 1);
         writer.send.write(5, address, key).add(writer.region, 0, 1).signalled();
         writer.postSend();
@@ -31,60 +43,60 @@ abstract class FailureContract extends ContractTest {
         } else {
             // iWARP completes a write when it is queued; the refusal ends the connection.
             writer.await();
-            peer.events.await(Disconnected.class);
+            duo.passive.tell(end -> end.events.await(Disconnected.class));
         }
-        for (long i = 0; i < End.BYTES; i++) {
-            assertEquals(UNTOUCHED, victim.memory.get(ValueLayout.JAVA_BYTE, i), "byte " + i);
-        }
+        byte[] expected = new byte[End.BYTES];
+        Arrays.fill(expected, UNTOUCHED);
+        assertArrayEquals(expected, victim.ask(end -> end.bytes(0, End.BYTES)));
     }
 
     @Test
     void aWrongKeyChangesNothing() throws VerbsException {
-        Pair pair = connect();
-        writeIsRefused(pair.active, pair.passive, pair.passive, pair.passive.region.address(),
-                pair.passive.region.remoteKey() ^ 0x5a5a5a00);
+        Duo duo = connectDuo();
+        Place place = Place.of(duo.passive);
+        writeIsRefused(duo, duo.passive, place.address, place.key ^ 0x5a5a5a00);
     }
 
     @Test
     void aWriteBeyondTheRegionChangesNothing() throws VerbsException {
-        Pair pair = connect();
-        writeIsRefused(pair.active, pair.passive, pair.passive, pair.passive.region.address() + End.BYTES,
-                pair.passive.region.remoteKey());
+        Duo duo = connectDuo();
+        Place place = Place.of(duo.passive);
+        writeIsRefused(duo, duo.passive, place.address + End.BYTES, place.key);
     }
 
     @Test
     void aKeyOfAnotherDomainChangesNothingThere() throws VerbsException {
-        Pair pair = connect();
-        Pair other = connect();
-        writeIsRefused(pair.active, pair.passive, other.passive, other.passive.region.address(),
-                other.passive.region.remoteKey());
-        other.passive.postReceive(1, 0, 10);
+        Duo duo = connectDuo();
+        Duo other = connectDuo();
+        Place place = Place.of(other.passive);
+        writeIsRefused(duo, other.passive, place.address, place.key);
+        other.passive.tell(end -> end.postReceive(1, 0, 10));
         other.active.send.send(2).add(other.active.region, 0, 10).signalled();
         other.active.postSend();
         other.active.awaitSuccess(2);
-        other.passive.awaitSuccess(1);
+        other.passive.ask(end -> end.awaitSuccess(1));
     }
 
     @Test
     void aKeyIsDeadOnceTheRegionIsClosed() throws VerbsException {
-        Pair pair = connect();
-        End passive = pair.passive;
-        passive.region.close();
-        writeIsRefused(pair.active, passive, passive, passive.region.address(), passive.region.remoteKey());
+        Duo duo = connectDuo();
+        Place place = Place.of(duo.passive);
+        duo.passive.tell(end -> end.region.close());
+        writeIsRefused(duo, duo.passive, place.address, place.key);
     }
 
     @Test
     void aSendWaitsForAReceiveWhereTheDeviceRetries() throws VerbsException {
         needs(Capability.RECEIVER_NOT_READY_RETRY);
-        Pair pair = connect();
-        pair.passive.queuePair.modify(new QueuePairAttributes().set(QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER,
-                1));
-        pair.active.send.send(2).add(pair.active.region, 0, 10).signalled();
-        pair.active.postSend();
-        assertEquals(0, pair.active.pollNow(), "completions without a receive");
-        pair.passive.postReceive(1, 0, 10);
-        pair.passive.awaitSuccess(1);
-        pair.active.awaitSuccess(2);
+        Duo duo = connectDuo();
+        duo.passive.tell(end -> end.queuePair.modify(new QueuePairAttributes().set(
+                QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, 1)));
+        duo.active.send.send(2).add(duo.active.region, 0, 10).signalled();
+        duo.active.postSend();
+        assertEquals(0, duo.active.pollNow(), "completions without a receive");
+        duo.passive.tell(end -> end.postReceive(1, 0, 10));
+        duo.passive.ask(end -> end.awaitSuccess(1));
+        duo.active.awaitSuccess(2);
     }
 
     @Test
@@ -107,11 +119,11 @@ abstract class FailureContract extends ContractTest {
 
     @Test
     void aReceiveThatIsTooShortFailsBothEnds() throws VerbsException {
-        Pair pair = connect();
-        pair.passive.postReceive(1, 0, 10);
-        pair.active.send.send(2).add(pair.active.region, 0, 11).signalled();
-        pair.active.postSend();
-        assertNotEquals(WorkCompletionStatus.SUCCESS, pair.passive.await().status());
+        Duo duo = connectDuo();
+        duo.passive.tell(end -> end.postReceive(1, 0, 10));
+        duo.active.send.send(2).add(duo.active.region, 0, 11).signalled();
+        duo.active.postSend();
+        assertNotEquals(WorkCompletionStatus.SUCCESS, duo.passive.ask(end -> end.await().status()));
     }
 
     @Test

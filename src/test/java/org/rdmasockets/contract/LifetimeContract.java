@@ -12,6 +12,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -50,6 +51,29 @@ abstract class LifetimeContract extends ContractTest {
                 one.close();
             }
         }
+    }
+
+    @Test
+    void everythingOfBothEndsMayBeClosedInAnyOrder() throws Exception {
+        Holder<Acceptor> acceptor = acceptor();
+        for (int seed = 0; seed < ROUNDS; seed++) {
+            Duo duo = new Duo(loop(), acceptor);
+            Holder<End> passive = duo.passive;
+            passive.tell(end -> end.postReceive(1, 0, 10));
+            List<AutoCloseable> all = new ArrayList<>(List.of(duo.active.queuePair, duo.active.identifier,
+                    duo.active.region, duo.active.domain, duo.active.queue,
+                    () -> passive.tell(end -> end.queuePair.close()),
+                    () -> passive.tell(end -> end.identifier.close()),
+                    () -> passive.tell(end -> end.region.close()),
+                    () -> passive.tell(end -> end.domain.close()),
+                    () -> passive.tell(end -> end.queue.close())));
+            Collections.shuffle(all, new Random(seed));
+            for (AutoCloseable one : all) {
+                one.close();
+            }
+            duo.close();
+        }
+        closing(new Duo(loop(), acceptor)); // nobody was harmed
     }
 
     @Test
@@ -135,28 +159,31 @@ abstract class LifetimeContract extends ContractTest {
 
     @Test
     void childrenWorkAfterTheirParentsClosed() throws VerbsException {
-        Pair pair = connect();
-        pair.passive.domain.close();
-        pair.active.domain.close();
-        pair.passive.postReceive(1, 0, 10);
-        pair.active.send.send(2).add(pair.active.region, 0, 10).signalled();
-        pair.active.postSend();
-        pair.active.awaitSuccess(2);
-        pair.passive.awaitSuccess(1);
+        Duo duo = connectDuo();
+        duo.passive.tell(end -> end.domain.close());
+        duo.active.domain.close();
+        duo.passive.tell(end -> end.postReceive(1, 0, 10));
+        duo.active.send.send(2).add(duo.active.region, 0, 10).signalled();
+        duo.active.postSend();
+        duo.active.awaitSuccess(2);
+        duo.passive.ask(end -> end.awaitSuccess(1));
     }
 
     @Test
     void postingWhileClosingEndsInARefusal() throws Exception {
+        Holder<Acceptor> acceptor = acceptor();
         for (int round = 0; round < ROUNDS; round++) {
-            Pair pair = connect();
+            Duo duo = closing(new Duo(loop(), acceptor));
+            long address = duo.passive.ask(end -> end.region.address());
+            int key = duo.passive.ask(end -> end.region.remoteKey());
             AtomicReference<Object> result = new AtomicReference<>();
-            Thread sender = Thread.ofPlatform().start(() -> result.set(writeUntilRefused(pair.active, pair.passive)));
-            Thread receiver = Thread.ofPlatform().start(() -> receiveUntilRefused(pair.passive));
+            Thread sender = Thread.ofPlatform().start(() -> result.set(writeUntilRefused(duo.active, address, key)));
+            Thread receiver = Thread.ofPlatform().start(() -> duo.passive.tell(end -> receiveUntilRefused(end)));
             for (int i = 0; i < 10; i++) {
-                pair.active.awaitSuccess(1);
+                duo.active.awaitSuccess(1);
             }
-            pair.active.queuePair.close();
-            pair.passive.queuePair.close();
+            duo.active.queuePair.close();
+            duo.passive.tell(end -> end.queuePair.close());
             sender.join(JOIN_MILLIS);
             receiver.join(JOIN_MILLIS);
             assertEquals(Errno.ESHUTDOWN.number(), result.get());
@@ -165,9 +192,8 @@ abstract class LifetimeContract extends ContractTest {
     }
 
     /** Posts writes as long as the queue pair is open; full queues are normal. What ended it. */
-    private static int writeUntilRefused(End end, End peer) {
-        SendRequest send = new SendRequest(1).write(1, peer.region.address(), peer.region.remoteKey())
-                .add(end.region, 0, 64).signalled();
+    private static int writeUntilRefused(End end, long address, int key) {
+        SendRequest send = new SendRequest(1).write(1, address, key).add(end.region, 0, 64).signalled();
         int error = QueuePair.POSTED;
         while (error == QueuePair.POSTED || error == Errno.ENOMEM.number()) {
             error = end.queuePair.postSend(send);

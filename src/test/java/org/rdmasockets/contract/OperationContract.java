@@ -1,16 +1,17 @@
 package org.rdmasockets.contract;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.far.Holder;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
@@ -20,55 +21,67 @@ import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Every operation over a connection. The source is always the beginning of the active end's region. */
+/**
+ * Every operation over a connection. The source is always the beginning of the active end's region; the passive end may
+ * be in another JVM.
+ */
 abstract class OperationContract extends ContractTest {
     private static final int TARGET = 4096;
     private static final int IMMEDIATE = 0x12345678;
 
     private End active;
-    private End passive;
+    private Holder<End> passive;
+    /** Address and key of the passive end's region. */
+    private long region;
+    private int key;
 
     @BeforeEach
     void connectEnds() throws VerbsException {
-        Pair pair = connect();
-        active = pair.active;
-        passive = pair.passive;
+        Duo duo = connectDuo();
+        active = duo.active;
+        passive = duo.passive;
+        region = passive.ask(end -> end.region.address());
+        key = passive.ask(end -> end.region.remoteKey());
         for (int i = 0; i < TARGET; i++) {
             active.memory.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 7 + 1));
         }
     }
 
     private void assertArrived(int from, int to, int length) {
-        assertEquals(-1, MemorySegment.mismatch(active.memory, from, from + length, passive.memory, to, to + length),
-                "first byte that differs");
+        assertArrayEquals(active.bytes(from, length), passive.ask(end -> end.bytes(to, length)));
+    }
+
+    private long targetValue() {
+        return passive.ask(end -> end.memory.get(JAVA_LONG, TARGET));
     }
 
     private long target() {
-        return passive.region.address() + TARGET;
+        return region + TARGET;
     }
 
     @Test
     void sendsArriveInTheReceive() throws VerbsException {
-        passive.postReceive(70, TARGET, 1000);
+        passive.tell(end -> end.postReceive(70, TARGET, 1000));
         active.send.send(71).add(active.region, 10, 600).signalled();
         active.postSend();
         assertEquals(CompletionOpcode.SEND, active.awaitSuccess(71).opcode());
-        End.Done received = passive.awaitSuccess(70);
+        End.Done received = passive.ask(end -> end.awaitSuccess(70));
         assertEquals(CompletionOpcode.RECEIVE, received.opcode());
         assertEquals(600, received.lengthBytes());
         assertFalse(received.hasImmediate());
-        assertEquals(passive.queuePair.number(), received.queuePairNumber());
+        int number = passive.ask(end -> end.queuePair.number());
+        assertEquals(number, received.queuePairNumber());
         assertArrived(10, TARGET, 600);
     }
 
     @Test
     void aSendCarriesImmediateData() throws VerbsException {
         needs(Capability.IMMEDIATE_DATA);
-        passive.postReceive(70, TARGET, 1000);
+        passive.tell(end -> end.postReceive(70, TARGET, 1000));
         active.send.send(71).immediate(IMMEDIATE).add(active.region, 0, 5).signalled();
         active.postSend();
         active.awaitSuccess(71);
-        End.Done received = passive.awaitSuccess(70);
+        End.Done received = passive.ask(end -> end.awaitSuccess(70));
         assertEquals(CompletionOpcode.RECEIVE, received.opcode());
         assertTrue(received.hasImmediate());
         assertEquals(IMMEDIATE, received.immediate());
@@ -77,27 +90,26 @@ abstract class OperationContract extends ContractTest {
 
     @Test
     void writesAreSilentForThePeer() throws VerbsException {
-        passive.postReceive(70, 0, 1000);
-        active.send.write(71, target(), passive.region.remoteKey()).add(active.region, 3, 900).signalled();
+        passive.tell(end -> end.postReceive(70, 0, 1000));
+        active.send.write(71, target(), key).add(active.region, 3, 900).signalled();
         active.postSend();
         assertEquals(CompletionOpcode.WRITE, active.awaitSuccess(71).opcode());
         // A send behind it: on iWARP a write's completion is no delivery, but order is kept.
         active.send.send(72).add(active.region, 0, 1).signalled();
         active.postSend();
         active.awaitSuccess(72);
-        assertEquals(CompletionOpcode.RECEIVE, passive.awaitSuccess(70).opcode());
+        assertEquals(CompletionOpcode.RECEIVE, passive.ask(end -> end.awaitSuccess(70)).opcode());
         assertArrived(3, TARGET, 900);
     }
 
     @Test
     void aWriteWithImmediateCompletesAReceive() throws VerbsException {
         needs(Capability.IMMEDIATE_DATA);
-        passive.receive.receive(70);
-        assertEquals(QueuePair.POSTED, passive.queuePair.postReceive(passive.receive));
-        active.send.write(71, target(), passive.region.remoteKey()).immediate(-2).add(active.region, 0, 64).signalled();
+        passive.tell(end -> end.postReceiveNothing(70));
+        active.send.write(71, target(), key).immediate(-2).add(active.region, 0, 64).signalled();
         active.postSend();
         assertEquals(CompletionOpcode.WRITE, active.awaitSuccess(71).opcode());
-        End.Done received = passive.awaitSuccess(70);
+        End.Done received = passive.ask(end -> end.awaitSuccess(70));
         assertEquals(CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, received.opcode());
         assertEquals(-2, received.immediate());
         assertEquals(64, received.lengthBytes());
@@ -108,61 +120,64 @@ abstract class OperationContract extends ContractTest {
     void immediateDataIsRefusedWhereTheDeviceHasNone() {
         active.send.send(71).immediate(1).add(active.region, 0, 1).signalled();
         int taken = active.device.supports(Capability.IMMEDIATE_DATA) ? QueuePair.POSTED : Errno.EOPNOTSUPP.number();
-        passive.postReceive(70, 0, 10);
+        passive.tell(end -> end.postReceive(70, 0, 10));
         assertEquals(taken, active.queuePair.postSend(active.send));
     }
 
     @Test
     void readsFetchThePeersMemory() throws VerbsException {
-        passive.memory.asSlice(TARGET, 100).fill((byte) 42);
-        active.send.read(71, target(), passive.region.remoteKey()).add(active.region, 8192, 100).signalled();
+        passive.tell(end -> end.memory.asSlice(TARGET, 100).fill((byte) 42));
+        active.send.read(71, target(), key).add(active.region, 8192, 100).signalled();
         active.postSend();
         assertEquals(CompletionOpcode.READ, active.awaitSuccess(71).opcode());
-        assertEquals(-1, MemorySegment.mismatch(active.memory, 8192, 8292, passive.memory, TARGET, TARGET + 100));
+        byte[] expected = new byte[100];
+        Arrays.fill(expected, (byte) 42);
+        assertArrayEquals(expected, active.bytes(8192, 100));
     }
 
     @Test
     void compareAndSwapSwapsOnlyWhatWasExpected() throws VerbsException {
         needs(Capability.ATOMICS);
-        passive.memory.set(JAVA_LONG, TARGET, 5);
-        active.send.compareAndSwap(71, target(), passive.region.remoteKey(), 5, 9).add(active.region, 8192, 8);
+        passive.tell(end -> end.memory.set(JAVA_LONG, TARGET, 5));
+        active.send.compareAndSwap(71, target(), key, 5, 9).add(active.region, 8192, 8);
         active.send.signalled();
         active.postSend();
         assertEquals(CompletionOpcode.COMPARE_AND_SWAP, active.awaitSuccess(71).opcode());
         assertEquals(5, active.memory.get(JAVA_LONG, 8192), "the old value");
-        assertEquals(9, passive.memory.get(JAVA_LONG, TARGET), "swapped");
+        assertEquals(9, targetValue(), "swapped");
         active.postSend();
         active.awaitSuccess(71);
         assertEquals(9, active.memory.get(JAVA_LONG, 8192), "the old value");
-        assertEquals(9, passive.memory.get(JAVA_LONG, TARGET), "not swapped");
+        assertEquals(9, targetValue(), "not swapped");
     }
 
     @Test
     void fetchAndAddAdds() throws VerbsException {
         needs(Capability.ATOMICS);
-        passive.memory.set(JAVA_LONG, TARGET, -3);
-        active.send.fetchAndAdd(71, target(), passive.region.remoteKey(), 10).add(active.region, 8192, 8).signalled();
+        passive.tell(end -> end.memory.set(JAVA_LONG, TARGET, -3));
+        active.send.fetchAndAdd(71, target(), key, 10).add(active.region, 8192, 8).signalled();
         active.postSend();
         assertEquals(CompletionOpcode.FETCH_AND_ADD, active.awaitSuccess(71).opcode());
         assertEquals(-3, active.memory.get(JAVA_LONG, 8192), "the old value");
-        assertEquals(7, passive.memory.get(JAVA_LONG, TARGET), "the new value");
+        assertEquals(7, targetValue(), "the new value");
     }
 
     @Test
     void atomicsAreRefusedWhereTheDeviceHasNone() {
-        active.send.fetchAndAdd(71, target(), passive.region.remoteKey(), 1).add(active.region, 8192, 8).signalled();
+        active.send.fetchAndAdd(71, target(), key, 1).add(active.region, 8192, 8).signalled();
         int taken = active.device.supports(Capability.ATOMICS) ? QueuePair.POSTED : Errno.EOPNOTSUPP.number();
         assertEquals(taken, active.queuePair.postSend(active.send));
     }
 
     @Test
     void elementsAreGatheredAndScattered() throws VerbsException {
-        passive.receive.receive(70).add(passive.region, TARGET, 100).add(passive.region, 2 * TARGET, 1000);
-        assertEquals(QueuePair.POSTED, passive.queuePair.postReceive(passive.receive));
+        int posted = passive.ask(end -> end.queuePair.postReceive(
+                end.receive.receive(70).add(end.region, TARGET, 100).add(end.region, 2 * TARGET, 1000)));
+        assertEquals(QueuePair.POSTED, posted);
         active.send.send(71).add(active.region, 0, 30).add(active.region, 1000, 270).signalled();
         active.postSend();
         active.awaitSuccess(71);
-        assertEquals(300, passive.awaitSuccess(70).lengthBytes());
+        assertEquals(300, passive.ask(end -> end.awaitSuccess(70)).lengthBytes());
         assertArrived(0, TARGET, 30);
         assertArrived(1000, TARGET + 30, 70);
         assertArrived(1070, 2 * TARGET, 200);
@@ -171,21 +186,22 @@ abstract class OperationContract extends ContractTest {
     @Test
     void inlineDataMayBeOverwrittenAtOnce() throws VerbsException {
         assertTrue(active.queuePair.maxInlineBytes() >= End.INLINE_BYTES, "granted inline bytes");
-        passive.postReceive(70, TARGET, 100);
+        passive.tell(end -> end.postReceive(70, TARGET, 100));
         active.send.send(71).add(active.region, 0, 16).add(active.region, 100, 16).inline().signalled();
         active.postSend();
         active.memory.asSlice(0, 200).fill((byte) 0);
         active.awaitSuccess(71);
-        assertEquals(32, passive.awaitSuccess(70).lengthBytes());
-        assertEquals(1, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET), "the first byte as it was");
-        assertEquals((byte) (100 * 7 + 1), passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + 16));
+        assertEquals(32, passive.ask(end -> end.awaitSuccess(70)).lengthBytes());
+        byte[] arrived = passive.ask(end -> end.bytes(TARGET, 32));
+        assertEquals(1, arrived[0], "the first byte as it was");
+        assertEquals((byte) (100 * 7 + 1), arrived[16]);
     }
 
     @Test
     void anArrayIsCopiedWhereTheDeviceCopies() throws VerbsException {
         byte[] bytes = new byte[5000];
         Arrays.fill(bytes, (byte) 33);
-        active.send.write(71, target(), passive.region.remoteKey()).bytes(bytes, 1000, 3000).signalled();
+        active.send.write(71, target(), key).bytes(bytes, 1000, 3000).signalled();
         int expected = active.device.supports(Capability.COPIES_AT_POST) ? QueuePair.POSTED
                 : Errno.EOPNOTSUPP.number();
         assertEquals(expected, active.queuePair.postSend(active.send));
@@ -197,20 +213,22 @@ abstract class OperationContract extends ContractTest {
         active.send.send(72).bytes(bytes, 0, 100).signalled();
         active.postSend();
         Arrays.fill(bytes, (byte) 44);
-        passive.postReceive(70, 0, 200);
-        assertEquals(100, passive.awaitSuccess(70).lengthBytes());
+        passive.tell(end -> end.postReceive(70, 0, 200));
+        assertEquals(100, passive.ask(end -> end.awaitSuccess(70)).lengthBytes());
         active.awaitSuccess(72);
+        byte[] written = passive.ask(end -> end.bytes(TARGET, 3001));
+        byte[] sent = passive.ask(end -> end.bytes(0, 3000));
         for (int i = 0; i < 3000; i++) {
-            assertEquals(33, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + i), "byte " + i + " of the write");
-            assertEquals(i < 100 ? 33 : 0, passive.memory.get(ValueLayout.JAVA_BYTE, i), "byte " + i + " of the send");
+            assertEquals(33, written[i], "byte " + i + " of the write");
+            assertEquals(i < 100 ? 33 : 0, sent[i], "byte " + i + " of the send");
         }
-        assertEquals(0, passive.memory.get(ValueLayout.JAVA_BYTE, TARGET + 3000));
+        assertEquals(0, written[3000]);
     }
 
     @Test
     void anArrayIsNoTargetAndNeedsNoElements() throws VerbsException {
         needs(Capability.COPIES_AT_POST);
-        active.send.read(71, target(), passive.region.remoteKey()).bytes(new byte[8], 0, 8);
+        active.send.read(71, target(), key).bytes(new byte[8], 0, 8);
         assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
         active.send.send(72).bytes(new byte[8], 0, 8).add(active.region, 0, 8);
         assertEquals(Errno.EINVAL.number(), active.queuePair.postSend(active.send));
@@ -244,62 +262,64 @@ abstract class OperationContract extends ContractTest {
 
     @Test
     void unsignalledRequestsCompleteSilently() throws VerbsException {
-        passive.postReceive(70, TARGET, 100);
-        active.send.write(71, target(), passive.region.remoteKey()).add(active.region, 0, 10);
+        passive.tell(end -> end.postReceive(70, TARGET, 100));
+        active.send.write(71, target(), key).add(active.region, 0, 10);
         active.postSend();
         active.send.send(72).add(active.region, 0, 10).signalled();
         active.postSend();
         active.awaitSuccess(72);
-        passive.awaitSuccess(70);
+        passive.ask(end -> end.awaitSuccess(70));
         assertEquals(0, active.pollNow());
     }
 
     @Test
     void messagesWithoutDataArrive() throws VerbsException {
-        passive.postReceive(70, TARGET, 100);
-        active.send.write(71, target(), passive.region.remoteKey()).signalled();
+        passive.tell(end -> end.postReceive(70, TARGET, 100));
+        active.send.write(71, target(), key).signalled();
         active.postSend();
         active.awaitSuccess(71);
         active.send.send(72).signalled();
         active.postSend();
         active.awaitSuccess(72);
-        assertEquals(0, passive.awaitSuccess(70).lengthBytes());
+        assertEquals(0, passive.ask(end -> end.awaitSuccess(70)).lengthBytes());
     }
 
     @Test
     void requestsAreExecutedInOrder() throws VerbsException {
-        for (int i = 0; i < End.RECEIVES; i++) {
-            passive.postReceive(100 + i, TARGET + i * 64, 64);
-        }
+        passive.tell(end -> {
+            for (int i = 0; i < End.RECEIVES; i++) {
+                end.postReceive(100 + i, TARGET + i * 64, 64);
+            }
+        });
         for (int i = 0; i < End.SENDS; i++) {
             active.send.send(200 + i).add(active.region, i * 10, 10).signalled();
             active.postSend();
         }
         for (int i = 0; i < End.SENDS; i++) {
+            int number = i;
             active.awaitSuccess(200 + i);
-            passive.awaitSuccess(100 + i);
+            passive.ask(end -> end.awaitSuccess(100 + number));
             assertArrived(i * 10, TARGET + i * 64, 10);
         }
     }
 
     @Test
     void aLargeMessageArrives() throws VerbsException {
-        active.send.write(71, passive.region.address(), passive.region.remoteKey()).add(active.region, 0, End.BYTES);
+        active.send.write(71, region, key).add(active.region, 0, End.BYTES);
         active.send.signalled();
         active.postSend();
         active.awaitSuccess(71);
-        passive.postReceive(70, 0, 0);
+        passive.tell(end -> end.postReceive(70, 0, 0));
         active.send.send(72).signalled();
         active.postSend();
-        passive.awaitSuccess(70);
+        passive.ask(end -> end.awaitSuccess(70));
         assertArrived(0, 0, End.BYTES);
     }
 
     @Test
     void anEmptyReceiveIsTakenWhereTheDeviceCan() {
-        passive.receive.receive(70);
-        boolean taken = passive.queuePair.postReceive(passive.receive) == QueuePair.POSTED;
-        assertEquals(passive.device.supports(Capability.EMPTY_RECEIVE), taken);
+        boolean taken = passive.ask(end -> end.queuePair.postReceive(end.receive.receive(70))) == QueuePair.POSTED;
+        assertEquals(passive.ask(end -> end.device.supports(Capability.EMPTY_RECEIVE)), taken);
     }
 
     @Test
@@ -307,6 +327,6 @@ abstract class OperationContract extends ContractTest {
         QueuePairState expected = active.device.supports(Capability.QUERY_STATE) ? QueuePairState.READY_TO_SEND
                 : QueuePairState.UNKNOWN;
         assertEquals(expected, active.queuePair.queryState());
-        assertEquals(expected, passive.queuePair.queryState());
+        assertEquals(expected, passive.ask(end -> end.queuePair.queryState()));
     }
 }

@@ -25,7 +25,7 @@ final class Remedies {
             case ENOSPC -> "the system has too many watched descriptors: raise the sysctl fs.epoll.max_user_watches";
             case ENOSYS -> "the kernel lacks this call, or a sandbox hides it; Linux 3.17 or newer has it";
             case EPERM, EACCES -> "a sandbox, seccomp filter or security module forbids it; allow this call";
-            case EADDRINUSE -> "another process of this user listens there; take another port";
+            case EADDRINUSE -> "the port is taken by another process of this user; take another port";
             default -> "";
         };
     }

@@ -1,0 +1,46 @@
+package org.rdmasockets.far;
+
+/**
+ * Somebody who has a thing, here or in another JVM, and can be asked about it: what is written against a holder runs in
+ * one JVM and in two.
+ *
+ * @param <S> type of the thing
+ */
+public interface Holder<S> {
+    /**
+     * Asks the thing.
+     *
+     * @param <T> type of the answer
+     * @param <E> what the question may throw
+     * @param question what to ask
+     * @return the answer, which may be a copy
+     * @throws E what the question throws
+     */
+    <T, E extends Exception> T ask(Question<S, T, E> question) throws E;
+
+    /**
+     * Asks the thing for another one, which stays where it is.
+     *
+     * @param <T> type of the other one
+     * @param <E> what the maker may throw
+     * @param maker makes or finds it
+     * @return holds the other one
+     * @throws E what the maker throws
+     */
+    <T, E extends Exception> Holder<T> make(Question<S, T, E> maker) throws E;
+
+    /**
+     * Tells the thing to do something.
+     *
+     * @param <E> what the order may throw
+     * @param order what to do
+     * @throws E what the order throws
+     */
+    default <E extends Exception> void tell(Order<S, E> order) throws E {
+        Question<S, Void, E> question = thing -> {
+            order.give(thing);
+            return null;
+        };
+        ask(question);
+    }
+}
