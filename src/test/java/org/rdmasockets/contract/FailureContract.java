@@ -86,6 +86,35 @@ abstract class FailureContract extends ContractTest {
     }
 
     @Test
+    void aRefusalDoesNotOvertakeWhatThePeerSentBefore() throws VerbsException {
+        needs(Capability.COMPLETION_IS_DELIVERY);
+        Duo duo = connectDuo();
+        End active = duo.active;
+        Place place = Place.of(duo.passive);
+        for (int i = 0; i < 10; i++) {
+            active.postReceive(10 + i, 0, 10);
+        }
+        // What comes first on a new way may be taken in at once; what comes later is taken in when somebody looks.
+        duo.passive.tell(end -> send(end, 0, 1));
+        active.awaitSuccess(10);
+        duo.passive.tell(end -> send(end, 1, 10));
+        active.send.write(5, place.address, place.key ^ 0x5a5a5a00).add(active.region, 0, 1).signalled();
+        active.postSend();
+        for (int i = 1; i < 10; i++) {
+            active.awaitSuccess(10 + i);
+        }
+        assertEquals(WorkCompletionStatus.REMOTE_ACCESS_ERROR, active.await().status());
+    }
+
+    private static void send(End end, int from, int to) throws VerbsException {
+        for (int i = from; i < to; i++) {
+            end.send.send(20 + i).add(end.region, 0, 10).signalled();
+            end.postSend();
+            end.awaitSuccess(20 + i);
+        }
+    }
+
+    @Test
     void aSendWaitsForAReceiveWhereTheDeviceRetries() throws VerbsException {
         needs(Capability.RECEIVER_NOT_READY_RETRY);
         Duo duo = connectDuo();

@@ -299,6 +299,12 @@ final class LinkEnd implements LinkHandler {
         goOn();
     }
 
+    /** Takes everything that the peer has published by now, also if it has died since. */
+    void catchUp() {
+        drainSome();
+        goOn();
+    }
+
     /** Lets go on what had to wait. */
     private void goOn() {
         try {
@@ -360,7 +366,7 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
-    /** Takes a bounded number of entries; whether there are no more. */
+    /** Takes a bounded number of entries, at least as many as the ring can hold; whether there are no more. */
     private boolean drainSome() {
         for (int i = 0; i < BATCHES; i++) {
             if (link.drain(BATCH) < BATCH) {

@@ -221,6 +221,11 @@ final class LinkPeer implements Peer, Partner {
     }
 
     @Override
+    public void catchUp() {
+        end.catchUp();
+    }
+
+    @Override
     public void fail() {
         tellFailed(LinkEnd.FAULT);
     }

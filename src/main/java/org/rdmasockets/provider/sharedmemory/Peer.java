@@ -31,6 +31,12 @@ interface Peer {
      */
     int tell(Notice notice);
 
+    /**
+     * Takes in what the other end told before it refused a request: a failure must not overtake what came first. Any
+     * thread, no lock held.
+     */
+    void catchUp();
+
     /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */
     void fail();
 

@@ -14,6 +14,9 @@ import org.rdmasockets.verbs.SendRequest;
  * thread. Then the peer is told, where it must know, and the request completes; what cannot be told yet waits in order
  * behind what cannot be told either, with its bytes copied: so memory may be reused as soon as a post returns.
  *
+ * <p>A refusal by the peer fails the request only after what the peer told before was taken in: it may have said its
+ * last word and left, and that word lies between processes, unread.
+ *
  * <p>That a write is seen by the peer before an earlier send is told is allowed: a device may retry the send while the
  * bytes of the write are on their way, and the peer may only rely on what it was told.
  *
@@ -52,6 +55,8 @@ final class SendQueue implements Expiring {
     private boolean failed;
     /** Whether {@link #settle} has to fail the peer; guarded by this. */
     private boolean peerAtFault;
+    /** Whether the request that was just posted waits until {@link #post} has called the peer; guarded by this. */
+    private boolean behind;
     /** Whether a completion of this queue has to be reported; guarded by this. */
     private boolean unreported;
 
@@ -101,9 +106,12 @@ final class SendQueue implements Expiring {
         boolean unsettled;
         boolean ours;
         SharedMemoryCompletionQueue theirs;
+        Peer ahead;
         synchronized (this) {
             result = postLocked(request);
             unsettled = failed || peerAtFault;
+            ahead = behind ? peer : null;
+            behind = false;
             theirs = current.takeUnreported();
             ours = takeUnreported();
         }
@@ -115,6 +123,10 @@ final class SendQueue implements Expiring {
         }
         if (unsettled) {
             settle();
+        }
+        if (ahead != null) {
+            ahead.catchUp();
+            resume();
         }
         return result;
     }
@@ -141,6 +153,7 @@ final class SendQueue implements Expiring {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request) : Status.LOCAL_PROTECTION;
+            behind = status == Status.REMOTE_ACCESS || status == Status.RETRY_EXCEEDED;
             current.fill(request, flushing || broken ? Status.FLUSHED : status, gather,
                     signalAll || request.isSignalled());
             finishOrWait();
@@ -240,7 +253,7 @@ final class SendQueue implements Expiring {
     }
 
     private void finishOrWait() {
-        if (waits == 0 && tell(current)) {
+        if (waits == 0 && !behind && tell(current)) {
             complete(current);
             return;
         }
