@@ -10,6 +10,7 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
@@ -29,6 +30,11 @@ public final class ClientEnd implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientEnd.class);
     private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
+    /**
+     * Longest attempt within this host: nothing gets lost there, so who does not answer is only slow, and if it is
+     * stopped, it would not serve TCP either.
+     */
+    private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Policy policy;
     /** The transport that the socket asks for, null for none. */
@@ -186,7 +192,7 @@ public final class ClientEnd implements AutoCloseable {
     private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
             SocketWishes wishes) throws IOException {
         long start = System.nanoTime();
-        long most = policy.attemptNanos();
+        long most = provider.name().equals(Policy.SHARED_MEMORY) ? LOCAL_ATTEMPT_NANOS : policy.attemptNanos();
         long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, (deadlineNanos - start) / 2);
         try {
             Connection connection = connect(provider, false, remote,

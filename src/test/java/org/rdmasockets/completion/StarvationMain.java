@@ -71,8 +71,8 @@ final class StarvationMain {
             LockSupport.unpark(third);
             awaitThird(end);
         }
-        long max = Collections.max(WAITS);
-        System.out.println("waits=" + WAITS.size() + " maxMillis=" + max / 1_000_000);
+        List<Long> waits = List.copyOf(WAITS);
+        System.out.println("waits=" + waits.size() + " maxMillis=" + Collections.max(waits) / 1_000_000);
         System.out.flush();
         // The pairs run for ever.
         Runtime.getRuntime().halt(0);
