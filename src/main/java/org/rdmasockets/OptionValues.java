@@ -90,16 +90,33 @@ final class OptionValues {
     }
 
     /**
-     * Takes over the sizes that an accepted connection was made with.
+     * What an accepted connection gets, as it is now.
      *
-     * @param made what the listener used
+     * @return a copy of what {@link #inherit} takes
      */
-    void takeSizes(StreamOptions made) {
+    OptionValues copy() {
+        OptionValues copy = new OptionValues();
+        copy.inherit(this);
+        return copy;
+    }
+
+    /**
+     * Takes over what an accepted connection has from its listener: the sizes that it was made with, and what a kernel
+     * passes on with TCP. Linger, keep-alive and TCP_NODELAY are not among it: server sockets do not have them.
+     *
+     * @param listener the server socket's values
+     */
+    void inherit(OptionValues listener) {
         set = null;
-        receiveBufferBytes = made.receiveBufferBytes();
-        sendBufferBytes = made.sendBufferBytes();
-        sendQueueSize = made.sendQueueSize();
-        receiveQueueSize = made.receiveQueueSize();
-        inlineBytes = made.inlineBytes();
+        receiveBufferBytes = listener.receiveBufferBytes;
+        sendBufferBytes = listener.sendBufferBytes;
+        sendQueueSize = listener.sendQueueSize;
+        receiveQueueSize = listener.receiveQueueSize;
+        inlineBytes = listener.inlineBytes;
+        keepAliveIdleSeconds = listener.keepAliveIdleSeconds;
+        keepAliveIntervalSeconds = listener.keepAliveIntervalSeconds;
+        keepAliveCount = listener.keepAliveCount;
+        reuseAddress = listener.reuseAddress;
+        trafficClass = listener.trafficClass;
     }
 }

@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.util.Objects;
 
 /**
  * A socket whose stream runs over the best transport that leads to the peer: memory shared with another process of this
@@ -42,12 +43,12 @@ public final class RdmaSocket extends Socket {
     /**
      * Connects to a port of a named host.
      *
-     * @param host name or address of the host
+     * @param host name or address of the host, null for the loopback address
      * @param port 0 to 65535
      * @throws IOException if the host is unknown or the connection cannot be made, see {@link Socket#connect}
      */
     public RdmaSocket(String host, int port) throws IOException {
-        this(new InetSocketAddress(host, port), null);
+        this(at(host, port), null);
     }
 
     /**
@@ -58,20 +59,20 @@ public final class RdmaSocket extends Socket {
      * @throws IOException if the connection cannot be made, see {@link Socket#connect}
      */
     public RdmaSocket(InetAddress address, int port) throws IOException {
-        this(new InetSocketAddress(address, port), null);
+        this(at(address, port), null);
     }
 
     /**
      * Connects to a port of a named host from a local address.
      *
-     * @param host name or address of the host
+     * @param host name or address of the host, null for the loopback address
      * @param port 0 to 65535
      * @param localAddress an address of this machine, or null for any
      * @param localPort 0 to 65535; 0 takes a free one
      * @throws IOException if the host is unknown, the local address cannot be had or the connection cannot be made
      */
     public RdmaSocket(String host, int port, InetAddress localAddress, int localPort) throws IOException {
-        this(new InetSocketAddress(host, port), new InetSocketAddress(localAddress, localPort));
+        this(at(host, port), new InetSocketAddress(localAddress, localPort));
     }
 
     /**
@@ -84,7 +85,16 @@ public final class RdmaSocket extends Socket {
      * @throws IOException if the local address cannot be had or the connection cannot be made
      */
     public RdmaSocket(InetAddress address, int port, InetAddress localAddress, int localPort) throws IOException {
-        this(new InetSocketAddress(address, port), new InetSocketAddress(localAddress, localPort));
+        this(at(address, port), new InetSocketAddress(localAddress, localPort));
+    }
+
+    private static InetSocketAddress at(String host, int port) {
+        return host != null ? new InetSocketAddress(host, port) : at(InetAddress.getLoopbackAddress(), port);
+    }
+
+    /** Null is refused, as {@code java.net.Socket} does: it would become the wildcard. */
+    private static InetSocketAddress at(InetAddress address, int port) {
+        return new InetSocketAddress(Objects.requireNonNull(address, "address"), port);
     }
 
     private RdmaSocket(InetSocketAddress remote, InetSocketAddress local) throws IOException {

@@ -21,7 +21,6 @@ import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.SocketWishes;
-import org.rdmasockets.transport.StreamOptions;
 
 /**
  * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over any transport: the life of one socket, its
@@ -35,6 +34,9 @@ import org.rdmasockets.transport.StreamOptions;
 final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
     private enum State { NEW, UNCONNECTED, CONNECTING, CONNECTED, LISTENING, CLOSED }
+
+    /** As {@code java.net.Socket} says it. */
+    private static final String NOT_URGENT = "Urgent data not supported";
 
     private final boolean server;
     private final CallerLock readLock = new CallerLock();
@@ -121,7 +123,7 @@ final class RdmaSocketImpl extends SocketImpl {
         SocketWishes wishes;
         synchronized (stateLock) {
             ensureOpen();
-            if (localport != 0) {
+            if (localport != 0 || state == State.CONNECTING) {
                 throw new SocketException("Already bound");
             }
             if (server) {
@@ -147,7 +149,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     private void adoptClientEnd(ClientEnd bound) throws SocketException {
         synchronized (stateLock) {
-            if (state != State.CLOSED && localport == 0) {
+            if (state == State.UNCONNECTED && localport == 0) {
                 clientEnd = bound;
                 hold(bound::close);
                 becomeBound(bound.localAddress());
@@ -176,7 +178,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
         long deadlineNanos = deadline(millis);
         try {
-            implConnect(resolved(target), deadlineNanos);
+            implConnect(target, deadlineNanos);
         } catch (IOException e) {
             close();
             if (isInterruptOfVirtualThread(e)) {
@@ -186,33 +188,26 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /** The address to connect to: the wildcard stands for this host. */
-    private InetSocketAddress resolved(InetSocketAddress target) throws IOException {
-        if (target.isUnresolved()) {
-            throw new UnknownHostException(target.getHostName());
+    /** As in the JDK, who connects too waits, and finds the socket connected or closed. */
+    private void implConnect(InetSocketAddress target, long deadlineNanos) throws IOException {
+        writeLock.lock(Long.MAX_VALUE);
+        try {
+            connectAlone(Addresses.destination(target, boundAddress()), deadlineNanos);
+        } finally {
+            writeLock.unlock();
         }
-        if (!target.getAddress().isAnyLocalAddress()) {
-            return target;
-        }
-        InetAddress own;
-        synchronized (stateLock) {
-            own = localAddress;
-        }
-        boolean known = own != null && !own.isAnyLocalAddress();
-        return new InetSocketAddress(known ? own : InetAddress.getLocalHost(), target.getPort());
     }
 
-    /** Waits until connected. */
-    private void implConnect(InetSocketAddress target, long deadlineNanos) throws IOException {
+    /** Waits until connected; writeLock held. */
+    private void connectAlone(InetSocketAddress target, long deadlineNanos) throws IOException {
         ClientEnd end;
         SocketWishes wishes;
         synchronized (stateLock) {
             ensureOpen();
-            switch (state) {
-                case CONNECTING -> throw new SocketException("Connection in progress");
-                case CONNECTED -> throw new SocketException("Already connected");
-                default -> state = State.CONNECTING;
+            if (state == State.CONNECTED) {
+                throw new SocketException("Already connected");
             }
+            state = State.CONNECTING;
             address = target.getAddress();
             port = target.getPort();
             wishes = options.wishes();
@@ -301,21 +296,21 @@ final class RdmaSocketImpl extends SocketImpl {
             throw new SocketException("Not listening");
         }
         Chosen chosen = listening.accept(deadline(timeoutMillis));
-        StreamOptions made;
+        OptionValues inherited;
         synchronized (stateLock) {
-            made = options.forTransport();
+            inherited = options.copy();
         }
-        accepted.becomeAccepted(chosen, made);
+        accepted.becomeAccepted(chosen, inherited);
     }
 
     /** The other side of accept: this socket gets the connection, instead of whatever it had before. */
-    private void becomeAccepted(Chosen chosen, StreamOptions made) throws SocketException {
+    private void becomeAccepted(Chosen chosen, OptionValues inherited) throws SocketException {
         synchronized (stateLock) {
             if (state == State.NEW || state == State.UNCONNECTED) {
                 if (clientEnd != null) {
                     clientEnd.close();
                 }
-                options.takeSizes(made);
+                options.inherit(inherited);
                 address = chosen.connection().remoteAddress().getAddress();
                 port = chosen.connection().remoteAddress().getPort();
                 adoptConnection(chosen);
@@ -324,7 +319,8 @@ final class RdmaSocketImpl extends SocketImpl {
             }
         }
         chosen.connection().close();
-        throw closed();
+        ensureOpen();
+        throw new SocketException("Already connected");
     }
 
     // Reading and writing.
@@ -337,6 +333,9 @@ final class RdmaSocketImpl extends SocketImpl {
     @Override
     protected InputStream getInputStream() {
         return new InputStream() {
+            /** As in the JDK, who has read the end reads it again, even after close. */
+            private volatile boolean ended;
+
             @Override
             public int read() throws IOException {
                 byte[] one = new byte[1];
@@ -345,7 +344,13 @@ final class RdmaSocketImpl extends SocketImpl {
 
             @Override
             public int read(byte[] b, int off, int len) throws IOException {
-                return RdmaSocketImpl.this.read(b, off, len);
+                Objects.checkFromIndexSize(off, len, b.length);
+                if (len == 0 || ended) {
+                    return len == 0 ? 0 : -1;
+                }
+                int count = RdmaSocketImpl.this.read(b, off, len);
+                ended = count < 0;
+                return count;
             }
 
             @Override
@@ -382,10 +387,6 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Waits for at least one byte, or the end of the stream (-1). */
     private int read(byte[] b, int off, int len) throws IOException {
-        Objects.checkFromIndexSize(off, len, b.length);
-        if (len == 0) {
-            return 0;
-        }
         long deadlineNanos = deadline(timeoutMillis);
         readLock.lock(deadlineNanos);
         try {
@@ -432,7 +433,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void sendUrgentData(int data) throws IOException {
-        throw new SocketException("Urgent data not supported");
+        throw new SocketException(NOT_URGENT);
     }
 
     @Override
@@ -533,8 +534,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     private static Object checked(int id, boolean valid, Object value) throws SocketException {
         if (!valid) {
-            throw new SocketException("Bad value for option " + id + ": " + value
-                    + (id == SO_OOBINLINE ? "; urgent data is not supported" : ""));
+            throw new SocketException(id == SO_OOBINLINE ? NOT_URGENT : "Bad value for option " + id + ": " + value);
         }
         return value;
     }
@@ -555,7 +555,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     private InetAddress boundAddress() {
         synchronized (stateLock) {
-            return localAddress != null ? localAddress : new InetSocketAddress(0).getAddress();
+            return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
         }
     }
 

@@ -60,6 +60,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
 
     private static final int MAX_LINGER_SECONDS = 65535;
     private static final int MAX_TRAFFIC_CLASS = 255;
+    /** Linux keeps these to itself. */
+    private static final int CONGESTION_BITS = 3;
     private static final int MAX_INLINE_BYTES = 4096;
     /** Largest keep-alive time that Linux takes, in seconds. */
     private static final int MAX_KEEP_SECONDS = 32767;
@@ -200,13 +202,13 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
 
     private static List<SupportedOption<?>> extended() {
         return List.of(
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.KEEP_ALIVE, false,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.KEEP_ALIVE, true,
                         v -> v.keepAliveIdleSeconds,
                         (v, seconds) -> v.keepAliveIdleSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.KEEP_ALIVE, false,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.KEEP_ALIVE, true,
                         v -> v.keepAliveIntervalSeconds,
                         (v, seconds) -> v.keepAliveIntervalSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.KEEP_ALIVE, false,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.KEEP_ALIVE, true,
                         v -> v.keepAliveCount,
                         (v, count) -> v.keepAliveCount = accepted(count, MAX_KEEP_COUNT)));
     }
@@ -223,7 +225,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         if (bits < 0 || bits > MAX_TRAFFIC_CLASS) {
             throw new IllegalArgumentException("Invalid IP_TOS value");
         }
-        return bits;
+        return bits & ~CONGESTION_BITS;
     }
 
     private static int inRange(SocketOption<Integer> name, int value, int least, int most) {

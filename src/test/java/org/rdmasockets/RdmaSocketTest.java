@@ -121,6 +121,65 @@ class RdmaSocketTest {
     }
 
     @Test
+    void acceptsIntoASocketThatIsNotConnected() throws IOException {
+        RdmaSocket open = new RdmaSocket();
+        RdmaSocket closed = new RdmaSocket();
+        RdmaSocket[] next = {new RdmaSocket()};
+        ServerSocket server = new ServerSocket(new RdmaSocketImpl(true)) {
+            @Override
+            public Socket accept() throws IOException {
+                implAccept(next[0]);
+                return next[0];
+            }
+        };
+        try (server; open; closed) {
+            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (RdmaSocket client = new RdmaSocket((String) null, server.getLocalPort())) {
+                assertEquals(client.getLocalPort(), server.accept().getPort());
+                assertTrue(client.getInetAddress().isLoopbackAddress());
+            }
+            closed.setSoTimeout(1); // until it is used, a socket has not made what close would close
+            closed.close();
+            next[0] = closed;
+            try (RdmaSocket client = new RdmaSocket(server.getInetAddress(), server.getLocalPort())) {
+                assertThrows(SocketException.class, server::accept);
+                assertFalse(server.isClosed() || client.isClosed());
+            }
+            next[0] = open;
+            open.bind(null);
+            try (RdmaSocket client = new RdmaSocket(server.getInetAddress(), server.getLocalPort())) {
+                assertEquals(client.getLocalPort(), server.accept().getPort());
+            }
+        }
+    }
+
+    @Test
+    void constructorsCheckTheirArguments() {
+        assertThrows(NullPointerException.class, () -> new RdmaSocket((InetAddress) null, 1));
+        assertThrows(NullPointerException.class, () -> new RdmaSocket((InetAddress) null, 1, null, 0));
+        assertThrows(IllegalArgumentException.class, () -> new RdmaSocket("127.0.0.1", -1));
+        assertThrows(IllegalArgumentException.class, () -> new RdmaSocket("127.0.0.1", 65_536));
+        assertThrows(IllegalArgumentException.class, () -> new RdmaSocket("127.0.0.1", 1, null, -1));
+        assertThrows(IllegalArgumentException.class, () -> new RdmaServerSocket(-1));
+        assertThrows(IllegalArgumentException.class, () -> new RdmaServerSocket(65_536));
+    }
+
+    @Test
+    void whoReadsNoMoreHoldsNobodyUp() throws IOException {
+        try (RdmaServerSocket server = new RdmaServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                RdmaSocket writer = new RdmaSocket()) {
+            writer.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            writer.connect(server.getLocalSocketAddress());
+            try (Socket deaf = server.accept()) {
+                deaf.shutdownInput();
+                writer.getOutputStream().write(new byte[10_000_000]); // far more than fits into the buffers
+                deaf.getOutputStream().write(1);
+                assertEquals(1, writer.getInputStream().read());
+            }
+        }
+    }
+
+    @Test
     void devicesOrAReasonAreTold() {
         assertEquals(RdmaDevices.list().isEmpty(), RdmaDevices.unavailability().isPresent());
         RdmaDevices.unavailability().ifPresent(reason -> assertFalse(reason.isBlank()));

@@ -81,8 +81,10 @@ public final class AcceptQueue implements AutoCloseable {
      *         listener's own exception if it could not take a connection
      */
     public Connection accept(long deadlineNanos) throws IOException {
-        Entry next = ended != null ? END
-                : Patience.await(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+        Entry next = ended != null ? END : waiting.poll(); // an interrupt concerns only who would wait
+        if (next == null) {
+            next = Patience.await(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+        }
         if (next == null) {
             throw new SocketTimeoutException("Accept timed out");
         }

@@ -355,6 +355,22 @@ public final class StreamTransport implements Connection {
         } finally {
             inbox.exit();
         }
+        inbox.onOrphan(this::onOrphan); // nobody reads any more, and the peer shall not wait for that
+    }
+
+    /** Any thread: something has come in that no caller waits for. */
+    private void onOrphan() {
+        engine.setupPool().execute(closed ? this::linger : this::takeIn);
+    }
+
+    /** Set-up pool: what the peer sends is thrown away, and it gets its credit back. */
+    private void takeIn() {
+        inbox.enter();
+        try {
+            noteSend();
+        } finally {
+            inbox.exit();
+        }
     }
 
     @Override
@@ -457,7 +473,7 @@ public final class StreamTransport implements Connection {
             lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
             closed = true;
             inbox.close();
-            inbox.onOrphan(() -> engine.setupPool().execute(this::linger));
+            inbox.onOrphan(this::onOrphan);
             disconnect();
             engine.setupPool().execute(this::linger);
         }

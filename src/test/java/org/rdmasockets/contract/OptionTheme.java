@@ -200,6 +200,51 @@ abstract class OptionTheme extends SocketTheme {
     }
 
     @Test
+    void congestionBitsAreTheKernels() throws IOException {
+        Socket socket = socket();
+        for (int bits : new int[] {1, 2, 3, 255}) {
+            socket.setTrafficClass(bits);
+            assertEquals(bits & 0xfc, socket.getTrafficClass());
+        }
+    }
+
+    @Test
+    void anAcceptedSocketHasSomeOfItsListenersOptions() throws IOException {
+        ServerSocket listener = serverSocket();
+        listener.setReuseAddress(true);
+        listener.setOption(StandardSocketOptions.IP_TOS, 8);
+        listener.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 55);
+        listener.setSoTimeout(30_000);
+        listener.bind(new InetSocketAddress(fixture().address(), 0));
+        connectedTo(listener);
+        Socket server = acceptFrom(listener);
+        assertEquals(8, server.getTrafficClass());
+        assertEquals(55, server.getOption(ExtendedSocketOptions.TCP_KEEPIDLE));
+        assertTrue(server.getReuseAddress());
+        assertEquals(0, server.getSoTimeout());
+        assertEquals(-1, server.getSoLinger());
+        assertFalse(server.getKeepAlive() || server.getTcpNoDelay());
+    }
+
+    @Test
+    void textsAreTheJdks() throws IOException {
+        Socket socket = socket();
+        assertRefused(IllegalArgumentException.class, "Invalid value 'null'",
+                () -> socket.setOption(StandardSocketOptions.SO_SNDBUF, null));
+        assertRefused(IllegalArgumentException.class, "Invalid send/receive buffer size",
+                () -> socket.setOption(StandardSocketOptions.SO_RCVBUF, -1));
+        assertRefused(IllegalArgumentException.class, "Invalid IP_TOS value",
+                () -> socket.setOption(StandardSocketOptions.IP_TOS, 256));
+        assertRefused(UnsupportedOperationException.class, "'IP_MULTICAST_TTL' not supported",
+                () -> socket.setOption(StandardSocketOptions.IP_MULTICAST_TTL, 1));
+        assertRefused(UnsupportedOperationException.class, "'SO_LINGER' not supported",
+                () -> serverSocket().getOption(StandardSocketOptions.SO_LINGER));
+        socket.setOption(StandardSocketOptions.SO_LINGER, Integer.MIN_VALUE);
+        assertEquals(-1, socket.getOption(StandardSocketOptions.SO_LINGER));
+        assertThrows(UnsupportedOperationException.class, () -> socket.supportedOptions().clear());
+    }
+
+    @Test
     void valuesSurviveConnecting() throws IOException {
         ServerSocket listener = listening();
         Socket client = socket();

@@ -54,9 +54,12 @@ class RdmaSocketContractTest extends SocketContract {
 
         @Override
         public Optional<String> whyNot(Ability ability) {
-            return ability == Ability.IPV6 && address6().isEmpty()
-                    ? Optional.of("the device's interface has none, and none is given by -D" + TestDevice.ADDRESS6)
-                    : Optional.empty();
+            return switch (ability) {
+                case IPV6 -> address6().isPresent() ? Optional.empty()
+                        : Optional.of("the device's interface has none, and none is given by -D" + TestDevice.ADDRESS6);
+                case URGENT_DATA -> Optional.of(TcpFixture.NOT_URGENT);
+                default -> Optional.empty();
+            };
         }
 
         @Override

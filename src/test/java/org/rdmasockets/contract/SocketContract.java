@@ -82,4 +82,58 @@ public abstract class SocketContract {
             return SocketContract.this.fixture();
         }
     }
+
+    /** Wrong arguments and wrong moments. */
+    @Nested
+    class Checking extends ArgumentTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** What a closed socket says. */
+    @Nested
+    class Ending extends ClosedTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Addresses and names. */
+    @Nested
+    class Addressing extends AddressTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** SO_LINGER. */
+    @Nested
+    class Lingering extends LingerTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Urgent data. */
+    @Nested
+    class Urging extends UrgentTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** Several threads on one socket. */
+    @Nested
+    class Sharing extends ConcurrencyTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
 }

@@ -16,7 +16,9 @@ public interface SocketFixture {
         /** A destination where a connect waits for an answer that never comes. */
         SILENT_DESTINATION,
         /** More connections at once than a handful. */
-        MANY_CONNECTIONS
+        MANY_CONNECTIONS,
+        /** Urgent data. */
+        URGENT_DATA
     }
 
     /**

@@ -6,8 +6,10 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Deque;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.function.Executable;
 
 /** What every theme of the contract needs: sockets of the family, closed at the end of each trial. */
 abstract class SocketTheme implements SocketFixture.Keeper {
@@ -74,6 +76,12 @@ abstract class SocketTheme implements SocketFixture.Keeper {
         SocketPair pair = new SocketPair(client, acceptFrom(listener));
         listener.close();
         return pair;
+    }
+
+    /** An operation that has to fail; where the JDK leaves it at a text, a device may add a reason. */
+    static void assertRefused(Class<? extends Exception> type, String text, Executable operation) {
+        Exception e = Assertions.assertThrows(type, operation);
+        Assertions.assertTrue(String.valueOf(e.getMessage()).startsWith(text), e::toString);
     }
 
     /** Skips the trial with the reason if the family or the place lacks something. */

@@ -10,6 +10,9 @@ import java.util.Optional;
 
 /** Plain sockets of the JDK on the loopback interface. */
 public class TcpFixture implements SocketFixture {
+    /** Why RDMA sockets have no urgent data, over TCP neither. */
+    static final String NOT_URGENT = "a stream over RDMA has no second channel for it";
+
     private static final int MOST_SILENCERS = 100;
 
     @Override
@@ -54,8 +57,11 @@ public class TcpFixture implements SocketFixture {
 
     @Override
     public Optional<String> whyNot(Ability ability) {
-        return ability == Ability.IPV6 && address6().isEmpty() ? Optional.of("this machine has no ::1")
-                : Optional.empty();
+        return switch (ability) {
+            case IPV6 -> address6().isEmpty() ? Optional.of("this machine has no ::1") : Optional.empty();
+            case URGENT_DATA -> getClass() == TcpFixture.class ? Optional.empty() : Optional.of(NOT_URGENT);
+            default -> Optional.empty();
+        };
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -15,8 +16,8 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * <pre>
  *   8  number of the sender's protection domain: its regions carry the same number
  *   4  responder resources, initiator depth, retry count, receiver-not-ready retry count
- *   1+n+2  address and port that are asked for; n is 4 or 16
- *   1+n+2  address and port of the connecting end
+ *   1+n+4+2  address, scope and port that are asked for; n is 4 or 16, the scope is 0 where there is none
+ *   1+n+4+2  address, scope and port of the connecting end
  *   1+n  private data
  * </pre>
  *
@@ -48,7 +49,8 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
 
     private static void put(ByteBuffer out, InetSocketAddress address) {
         byte[] host = address.getAddress().getAddress();
-        out.put((byte) host.length).put(host).putShort((short) address.getPort());
+        int scope = address.getAddress() instanceof Inet6Address scoped ? scoped.getScopeId() : 0;
+        out.put((byte) host.length).put(host).putInt(scope).putShort((short) address.getPort());
     }
 
     /**
@@ -84,8 +86,11 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
         }
         byte[] host = new byte[length];
         in.get(host);
+        int scope = in.getInt();
         try {
-            return new InetSocketAddress(InetAddress.getByAddress(host), Short.toUnsignedInt(in.getShort()));
+            InetAddress address = length == IPV6_BYTES && scope > 0 ? Inet6Address.getByAddress(null, host, scope)
+                    : InetAddress.getByAddress(host);
+            return new InetSocketAddress(address, Short.toUnsignedInt(in.getShort()));
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes are an address", e);
         }

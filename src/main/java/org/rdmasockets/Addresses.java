@@ -1,0 +1,50 @@
+package org.rdmasockets;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+
+/** What {@code java.net} makes of addresses. */
+final class Addresses {
+    private Addresses() {
+    }
+
+    /**
+     * A local address as the system would tell it: without the name that somebody used for it.
+     *
+     * @param address may have a name
+     * @return the same address without
+     */
+    static InetAddress unnamed(InetAddress address) {
+        byte[] bytes = address.getAddress();
+        try {
+            if (address instanceof Inet6Address scoped && scoped.getScopeId() != 0) {
+                return Inet6Address.getByAddress(null, bytes, scoped.getScopeId());
+            }
+            return InetAddress.getByAddress(bytes);
+        } catch (UnknownHostException e) {
+            throw new AssertionError("an address has the length of one", e);
+        }
+    }
+
+    /**
+     * The address to connect to: the wildcard stands for this host.
+     *
+     * @param target what the application asked for
+     * @param own the address that the socket is bound to, null for none; it is chosen before the host's own, because a
+     *        device that has it may lead nowhere else
+     * @return a resolved address that is not the wildcard
+     * @throws UnknownHostException if the target is not resolved
+     */
+    static InetSocketAddress destination(InetSocketAddress target, InetAddress own) throws UnknownHostException {
+        if (target.isUnresolved()) {
+            throw new UnknownHostException(target.getHostName());
+        }
+        if (!target.getAddress().isAnyLocalAddress()) {
+            return target;
+        }
+        boolean known = own != null && !own.isAnyLocalAddress();
+        return new InetSocketAddress(known ? own : InetAddress.getLocalHost(), target.getPort());
+    }
+}
