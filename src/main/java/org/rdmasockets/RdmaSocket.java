@@ -1,10 +1,20 @@
 package org.rdmasockets;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.ByteChannel;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.GatheringByteChannel;
+import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
 
 /**
@@ -17,10 +27,16 @@ import java.util.Objects;
  * IP_TOS are kept but change nothing, because nothing is held back, closed ports are free at once and the connection
  * manager chooses the traffic class. Further options are in {@link RdmaSocketOptions}.
  *
+ * <p>It reads and writes buffers and memory segments as a channel does that blocks; see {@link #read(ByteBuffer)} and
+ * {@link #write(ByteBuffer)}. These methods take turns with the streams: one reader and one writer at a time, in the
+ * order of their coming, and {@code SO_TIMEOUT} and an interrupt of a virtual thread mean what they mean there.
+ *
  * <p>Where a transport is forced and not available, binding and connecting throw a {@code SocketException} that says
  * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
  */
-public final class RdmaSocket extends Socket {
+public final class RdmaSocket extends Socket implements ByteChannel, GatheringByteChannel {
+    private final BufferTransfers buffers;
+
     /**
      * Makes an unconnected socket.
      *
@@ -38,6 +54,7 @@ public final class RdmaSocket extends Socket {
      */
     RdmaSocket(RdmaSocketImpl impl) throws SocketException {
         super(impl);
+        this.buffers = new BufferTransfers(impl);
     }
 
     /**
@@ -108,5 +125,187 @@ public final class RdmaSocket extends Socket {
             close();
             throw e;
         }
+    }
+
+    /**
+     * Tells whether this has not been closed.
+     *
+     * @return true until then
+     */
+    @Override
+    public boolean isOpen() {
+        return !isClosed();
+    }
+
+    /**
+     * Reads what is there, waiting for the first byte within {@code SO_TIMEOUT}.
+     *
+     * @param to gets the bytes from its position on, which moves
+     * @return how many bytes, 0 only if there is no room, -1 at the end of the stream
+     * @throws IllegalArgumentException if the buffer is read-only
+     * @throws NotYetConnectedException if this is not connected
+     * @throws IOException {@code ClosedChannelException} if this is closed, {@code AsynchronousCloseException} if that
+     *         happens meanwhile, {@code ClosedByInterruptException} if an interrupt of this virtual thread does it,
+     *         {@code SocketTimeoutException} when the time is over, {@code SocketException} if the connection breaks
+     */
+    @Override
+    public int read(ByteBuffer to) throws IOException {
+        ensureUsable(to.isReadOnly());
+        try {
+            return to.hasRemaining() ? buffers.read(to) : 0;
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Reads what is there, waiting for the first byte within {@code SO_TIMEOUT}.
+     *
+     * @param to gets the bytes from its beginning on; must stay alive meanwhile
+     * @return how many bytes, 0 only if there is no room, -1 at the end of the stream
+     * @throws IllegalArgumentException if the segment is read-only
+     * @throws WrongThreadException if the segment belongs to another thread
+     * @throws IOException as {@link #read(ByteBuffer)}
+     */
+    public int read(MemorySegment to) throws IOException {
+        ensureUsable(to.isReadOnly());
+        ensureAccess(to);
+        try {
+            return to.byteSize() > 0 ? buffers.read(to) : 0;
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Writes everything, waiting while the peer does not read: a write is never partial.
+     *
+     * @param from what is to be written, from its position on, which moves to the limit
+     * @return how many bytes that was
+     * @throws NotYetConnectedException if this is not connected
+     * @throws IOException {@code ClosedChannelException} if this is closed or its output is shut down,
+     *         {@code AsynchronousCloseException} if it is closed meanwhile, {@code ClosedByInterruptException} if an
+     *         interrupt of this virtual thread does it, {@code SocketException} if the connection breaks; the position
+     *         means nothing then
+     */
+    @Override
+    public int write(ByteBuffer from) throws IOException {
+        ensureWritable();
+        try {
+            return from.hasRemaining() ? buffers.write(from) : 0;
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Writes everything that is in several buffers. Nothing that another thread writes comes in between, and small
+     * buffers, such as a header and what belongs to it, go together.
+     *
+     * @param from what is to be written, each from its position on, which moves to the limit
+     * @param offset index of the first buffer
+     * @param length how many buffers
+     * @return how many bytes that was
+     * @throws IOException as {@link #write(ByteBuffer)}
+     */
+    @Override
+    public long write(ByteBuffer[] from, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, from.length);
+        for (int i = offset; i < offset + length; i++) {
+            Objects.requireNonNull(from[i]);
+        }
+        ensureWritable();
+        try {
+            return buffers.write(from, offset, length);
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Writes everything that is in several buffers, see {@link #write(ByteBuffer[], int, int)}.
+     *
+     * @param from what is to be written, each from its position on, which moves to the limit
+     * @return how many bytes that was
+     * @throws IOException as {@link #write(ByteBuffer)}
+     */
+    @Override
+    public long write(ByteBuffer[] from) throws IOException {
+        return write(from, 0, from.length);
+    }
+
+    /**
+     * Writes a whole segment, waiting while the peer does not read.
+     *
+     * @param from what is to be written; must stay alive meanwhile
+     * @return how many bytes that was
+     * @throws WrongThreadException if the segment belongs to another thread
+     * @throws IOException as {@link #write(ByteBuffer)}
+     */
+    public long write(MemorySegment from) throws IOException {
+        ensureWritable();
+        ensureAccess(from);
+        try {
+            buffers.write(from);
+            return from.byteSize();
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    private void ensureUsable(boolean readOnly) throws ClosedChannelException {
+        if (readOnly) {
+            throw new IllegalArgumentException("Read-only buffer");
+        }
+        ensureConnected();
+    }
+
+    private void ensureWritable() throws ClosedChannelException {
+        ensureConnected();
+        if (isOutputShutdown()) {
+            throw new ClosedChannelException();
+        }
+    }
+
+    private void ensureConnected() throws ClosedChannelException {
+        if (isClosed()) {
+            throw new ClosedChannelException();
+        }
+        if (!isConnected()) {
+            throw new NotYetConnectedException();
+        }
+    }
+
+    /** Before a byte is taken from the peer: what cannot be stored would be lost. */
+    private static void ensureAccess(MemorySegment segment) {
+        if (!segment.isAccessibleBy(Thread.currentThread())) {
+            throw new WrongThreadException("the segment belongs to another thread");
+        }
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the segment's arena is closed");
+        }
+    }
+
+    /** What a channel says where a stream says this; an interrupt closes, as it does for a stream. */
+    private IOException ofChannel(IOException e) {
+        boolean timedOut = e instanceof SocketTimeoutException;
+        if (e instanceof InterruptedIOException && !timedOut && Thread.currentThread().isInterrupted()) {
+            closeQuietly(e);
+            return because(new ClosedByInterruptException(), e);
+        }
+        return isClosed() && !timedOut ? because(new AsynchronousCloseException(), e) : e;
+    }
+
+    private void closeQuietly(IOException reason) {
+        try {
+            close();
+        } catch (IOException e) {
+            reason.addSuppressed(e);
+        }
+    }
+
+    private static IOException because(IOException e, IOException cause) {
+        e.initCause(cause);
+        return e;
     }
 }

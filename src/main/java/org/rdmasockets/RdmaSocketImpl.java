@@ -96,8 +96,13 @@ final class RdmaSocketImpl extends SocketImpl {
         return new SocketException("Socket closed");
     }
 
-    /** The connection, or the reason why there is none. */
-    private Connection connection() throws SocketException {
+    /**
+     * The connection.
+     *
+     * @return what carries the bytes
+     * @throws SocketException that says why there is none
+     */
+    Connection connection() throws SocketException {
         Connection connected = connection;
         if (connected == null) {
             ensureOpen();
@@ -332,85 +337,92 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected InputStream getInputStream() {
-        return new InputStream() {
-            /** As in the JDK, who has read the end reads it again, even after close. */
-            private volatile boolean ended;
-
-            @Override
-            public int read() throws IOException {
-                byte[] one = new byte[1];
-                return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-            }
-
-            @Override
-            public int read(byte[] b, int off, int len) throws IOException {
-                Objects.checkFromIndexSize(off, len, b.length);
-                if (len == 0 || ended) {
-                    return len == 0 ? 0 : -1;
-                }
-                int count = RdmaSocketImpl.this.read(b, off, len);
-                ended = count < 0;
-                return count;
-            }
-
-            @Override
-            public int available() throws IOException {
-                return RdmaSocketImpl.this.available();
-            }
-
-            @Override
-            public void close() throws IOException {
-                RdmaSocketImpl.this.close();
-            }
-        };
+        return new ImplInputStream(this);
     }
 
     @Override
     protected OutputStream getOutputStream() {
-        return new OutputStream() {
-            @Override
-            public void write(int b) throws IOException {
-                write(new byte[] {(byte) b}, 0, 1);
-            }
-
-            @Override
-            public void write(byte[] b, int off, int len) throws IOException {
-                RdmaSocketImpl.this.write(b, off, len);
-            }
-
-            @Override
-            public void close() throws IOException {
-                RdmaSocketImpl.this.close();
-            }
-        };
+        return new ImplOutputStream(this);
     }
 
-    /** Waits for at least one byte, or the end of the stream (-1). */
-    private int read(byte[] b, int off, int len) throws IOException {
+    /**
+     * Reads what is there, waiting for at least one byte.
+     *
+     * @param b where to
+     * @param off first index
+     * @param len most bytes, at least 1
+     * @return how many bytes, -1 at the end of the stream
+     * @throws IOException as {@link Connection#read}, the wait for another reader included
+     */
+    int read(byte[] b, int off, int len) throws IOException {
+        long deadlineNanos = beginRead();
+        try {
+            Connection connected = readable();
+            return connected == null ? -1 : connected.read(b, off, len, deadlineNanos);
+        } finally {
+            endRead();
+        }
+    }
+
+    /**
+     * Takes the turn to read, until {@link #endRead}.
+     *
+     * @return the end of waits by {@code System.nanoTime}, which has begun to count
+     * @throws IOException if the turn does not come in time, or this virtual thread is interrupted (status left set)
+     */
+    long beginRead() throws IOException {
         long deadlineNanos = deadline(timeoutMillis);
         readLock.lock(deadlineNanos);
-        try {
-            Connection connected = connection();
-            return inputShutdown ? -1 : connected.read(b, off, len, deadlineNanos);
-        } finally {
-            readLock.unlock();
-            Reference.reachabilityFence(this); // or the cleaner could close what is being read
-        }
+        return deadlineNanos;
     }
 
-    /** Waits until everything is taken. */
-    private void write(byte[] b, int off, int len) throws IOException {
-        Objects.checkFromIndexSize(off, len, b.length);
-        if (len == 0) {
-            return;
-        }
-        writeLock.lock(Long.MAX_VALUE);
+    /**
+     * What to read from; the caller has the turn.
+     *
+     * @return the connection, null at the end of the stream
+     * @throws SocketException if there is none
+     */
+    Connection readable() throws SocketException {
+        Connection connected = connection();
+        return inputShutdown ? null : connected;
+    }
+
+    /** Lets the next reader in. */
+    void endRead() {
+        readLock.unlock();
+        Reference.reachabilityFence(this); // or the cleaner could close what is being read
+    }
+
+    /**
+     * Writes, waiting until everything is taken.
+     *
+     * @param b what
+     * @param off first index
+     * @param len how many bytes
+     * @throws IOException as {@link Connection#write}, the wait for another writer included
+     */
+    void write(byte[] b, int off, int len) throws IOException {
+        beginWrite();
         try {
             connection().write(b, off, len);
         } finally {
-            writeLock.unlock();
-            Reference.reachabilityFence(this);
+            endWrite();
         }
+    }
+
+    /**
+     * Takes the turn to write, until {@link #endWrite}.
+     *
+     * @throws IOException if this virtual thread is interrupted (status left set)
+     */
+    void beginWrite() throws IOException {
+        writeLock.lock(Long.MAX_VALUE);
+    }
+
+    /** Lets the next writer in. */
+    void endWrite() {
+        writeLock.unlock();
+        Reference.reachabilityFence(this);
     }
 
     @Override

@@ -174,6 +174,15 @@ public final class Engine {
         }
     }
 
+    /**
+     * How many connections there are.
+     *
+     * @return those that were made and have not been torn down; each has a queue pair
+     */
+    public int connections() {
+        return connections.size();
+    }
+
     /** Takes a connection that was torn down out of the registry. */
     void forget(StreamTransport connection) {
         connections.remove(connection);

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
@@ -71,6 +72,8 @@ public final class TcpBinding implements AutoCloseable {
             Connection connection = new TcpConnection(socket);
             handedOver = true;
             return connection;
+        } catch (SocketTimeoutException e) {
+            throw NetErrors.connectTimedOut(); // the JDK has no text for one that is over before the first packet
         } catch (SocketException e) {
             throw endedByOthers(e) ? TcpConnection.translated(e, socket) : e;
         } finally {

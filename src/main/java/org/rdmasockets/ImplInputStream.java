@@ -1,0 +1,48 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Objects;
+
+/** What {@code java.net.Socket} reads from: it adds closing by interrupt and JFR events. Any thread may read. */
+final class ImplInputStream extends InputStream {
+    private final RdmaSocketImpl impl;
+    /** As in the JDK, who has read the end reads it again, even after close. */
+    private volatile boolean ended;
+
+    /**
+     * The stream of a socket.
+     *
+     * @param impl the socket
+     */
+    ImplInputStream(RdmaSocketImpl impl) {
+        this.impl = impl;
+    }
+
+    @Override
+    public int read() throws IOException {
+        byte[] one = new byte[1];
+        return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] b, int off, int len) throws IOException {
+        Objects.checkFromIndexSize(off, len, b.length);
+        if (len == 0 || ended) {
+            return len == 0 ? 0 : -1;
+        }
+        int count = impl.read(b, off, len);
+        ended = count < 0;
+        return count;
+    }
+
+    @Override
+    public int available() throws IOException {
+        return impl.available();
+    }
+
+    @Override
+    public void close() {
+        impl.close();
+    }
+}

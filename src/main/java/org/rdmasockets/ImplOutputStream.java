@@ -1,0 +1,37 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Objects;
+
+/** What {@code java.net.Socket} writes to: it adds closing by interrupt and JFR events. Any thread may write. */
+final class ImplOutputStream extends OutputStream {
+    private final RdmaSocketImpl impl;
+
+    /**
+     * The stream of a socket.
+     *
+     * @param impl the socket
+     */
+    ImplOutputStream(RdmaSocketImpl impl) {
+        this.impl = impl;
+    }
+
+    @Override
+    public void write(int b) throws IOException {
+        write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] b, int off, int len) throws IOException {
+        Objects.checkFromIndexSize(off, len, b.length);
+        if (len > 0) {
+            impl.write(b, off, len);
+        }
+    }
+
+    @Override
+    public void close() {
+        impl.close();
+    }
+}

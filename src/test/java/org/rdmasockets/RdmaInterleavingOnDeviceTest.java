@@ -1,0 +1,30 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.rdmasockets.contract.DeviceFixture;
+import org.rdmasockets.contract.InterleavingContract;
+import org.rdmasockets.contract.SocketFixture;
+
+/** RDMA sockets on a device come through every interleaving, and leave nothing in the kernel. */
+@Tag("device")
+class RdmaInterleavingOnDeviceTest extends InterleavingContract {
+    /** Emulated machines are slow: the property asks for more. */
+    private static final int COUNT_THERE = 200;
+
+    @Override
+    protected SocketFixture fixture() {
+        return new DeviceFixture();
+    }
+
+    @Override
+    protected Map<String, Long> holdings() throws IOException {
+        return ResourceCount.now(TestDevice.name()).ofConnections();
+    }
+
+    @Override
+    protected int count() {
+        return Integer.getInteger(COUNT, COUNT_THERE);
+    }
+}

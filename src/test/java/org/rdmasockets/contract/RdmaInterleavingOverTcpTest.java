@@ -1,0 +1,20 @@
+package org.rdmasockets.contract;
+
+import java.net.SocketException;
+import java.util.Map;
+import org.rdmasockets.Transport;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.transport.Engine;
+
+/** RDMA sockets over TCP come through every interleaving. */
+class RdmaInterleavingOverTcpTest extends InterleavingContract {
+    @Override
+    protected SocketFixture fixture() {
+        return new RdmaFixture(Transport.TCP);
+    }
+
+    @Override
+    protected Map<String, Long> holdings() throws SocketException {
+        return Map.of("queue pairs", (long) Engine.of(Providers.sharedMemory()).connections());
+    }
+}
