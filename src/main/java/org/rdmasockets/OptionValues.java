@@ -34,7 +34,7 @@ final class OptionValues {
     boolean noDelay;
     /** Kept for programs that set it: ports of closed RDMA sockets are free at once. */
     boolean reuseAddress;
-    /** Kept for programs that set it: the connection manager's rules give the traffic class. */
+    /** The octet of RFC 2474; over RDMA a connect takes it, and what is set later is only kept. */
     int trafficClass;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
@@ -77,7 +77,7 @@ final class OptionValues {
      */
     StreamOptions forTransport() {
         return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
+                trafficClass, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
     }
 
     /**

@@ -22,10 +22,11 @@ import java.util.Objects;
  * host, RDMA (to an {@link RdmaServerSocket} or any program that speaks rsockets), or TCP, to any server.
  * {@link RdmaSocketOptions#TRANSPORT} tells which it is and why, and can force one.
  *
- * <p>It does everything that {@link Socket} can do, but urgent data, which is refused. Over TCP it is such a socket,
- * SOCKS settings included. Over RDMA, buffer sizes are fixed when the connection is made; TCP_NODELAY, SO_REUSEADDR and
- * IP_TOS are kept but change nothing, because nothing is held back, closed ports are free at once and the connection
- * manager chooses the traffic class. Further options are in {@link RdmaSocketOptions}.
+ * <p>It does everything that {@link Socket} can do, but urgent data: {@link #sendUrgentData} and {@link #setOOBInline}
+ * with true throw a {@code SocketException}, whatever the transport. Over TCP it is such a socket, SOCKS settings
+ * included. Over RDMA, buffer sizes and the traffic class are those of the time when it connects; TCP_NODELAY and
+ * SO_REUSEADDR are kept but change nothing, because nothing is held back and closed ports are free at once. Further
+ * options are in {@link RdmaSocketOptions}.
  *
  * <p>It reads and writes buffers and memory segments as a channel does that blocks; see {@link #read(ByteBuffer)} and
  * {@link #write(ByteBuffer)}. These methods take turns with the streams: one reader and one writer at a time, in the

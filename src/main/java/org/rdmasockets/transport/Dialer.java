@@ -90,6 +90,9 @@ final class Dialer {
     }
 
     private void resolve() throws IOException {
+        if (options.trafficClass() != 0) {
+            identifier.trafficClass(options.trafficClass());
+        }
         identifier.resolveAddress(remote, millisLeft());
         expect(ConnectionEvent.AddressResolved.class);
         identifier.resolveRoute(millisLeft());

@@ -9,12 +9,14 @@ package org.rdmasockets.transport;
  * @param sendQueueSize most outstanding send requests, 16 to 65534
  * @param receiveQueueSize most posted receives, 32 to 65534
  * @param inlineBytes largest message that is copied into its request, 0 for none
+ * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
+ *        connection manager's default
  * @param keepAlive whether an idle connection is probed
  * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
+        int inlineBytes, int trafficClass, boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
     /** Largest size of a ring, in bytes. */

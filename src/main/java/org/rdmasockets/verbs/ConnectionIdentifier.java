@@ -27,6 +27,16 @@ public interface ConnectionIdentifier extends AutoCloseable {
     void bind(InetSocketAddress local) throws VerbsException;
 
     /**
+     * Sets the traffic class of the packets to come ({@code rdma_set_option} with {@code RDMA_OPTION_ID_TOS}); the peer
+     * answers with the same where the connection manager tells it. Before {@link #resolveRoute}; where nothing goes
+     * over a network it changes nothing.
+     *
+     * @param bits the octet of RFC 2474, 0 to 255
+     * @throws VerbsException if the connection manager refuses
+     */
+    void trafficClass(int bits) throws VerbsException;
+
+    /**
      * Finds device and next hop ({@code rdma_resolve_addr}); ends in {@link ConnectionEvent.AddressResolved} or
      * {@link ConnectionEvent.Failed}.
      *

@@ -227,6 +227,19 @@ abstract class OptionTheme extends SocketTheme {
     }
 
     @Test
+    void aTrafficClassGoesWithTheConnection() throws IOException {
+        ServerSocket listener = listening();
+        Socket client = socket();
+        client.setTrafficClass(0x28);
+        client.connect(addressOf(listener));
+        assertEquals(0x28, client.getTrafficClass());
+        client.getOutputStream().write(1);
+        assertEquals(1, acceptFrom(listener).getInputStream().read());
+        client.setTrafficClass(8);
+        assertEquals(8, client.getTrafficClass());
+    }
+
+    @Test
     void textsAreTheJdks() throws IOException {
         Socket socket = socket();
         assertRefused(IllegalArgumentException.class, "Invalid value 'null'",

@@ -64,6 +64,8 @@ final class ControlCalls {
             rdmacm_h::rdma_create_id$descriptor, rdmacm_h::rdma_create_id$address);
     static final ControlCall RDMA_DESTROY_ID = new ControlCall("rdma_destroy_id",
             rdmacm_h::rdma_destroy_id$descriptor, rdmacm_h::rdma_destroy_id$address);
+    static final ControlCall RDMA_SET_OPTION = new ControlCall("rdma_set_option",
+            rdmacm_h::rdma_set_option$descriptor, rdmacm_h::rdma_set_option$address);
     static final ControlCall RDMA_BIND_ADDR = new ControlCall("rdma_bind_addr",
             rdmacm_h::rdma_bind_addr$descriptor, rdmacm_h::rdma_bind_addr$address);
     static final ControlCall RDMA_RESOLVE_ADDR = new ControlCall("rdma_resolve_addr",

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import org.rdmasockets.provider.ibverbs.generated.rdma_addr;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.provider.ibverbs.generated.rdma_route;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -122,6 +124,18 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
                 // The loopback address binds without a device, and nothing could ever reach it.
                 throw ControlCalls.RDMA_BIND_ADDR.failure(Errno.ENODEV.number(), text);
             }
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    public void trafficClass(int bits) throws VerbsException {
+        enter(ControlCalls.RDMA_SET_OPTION);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment octet = arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) bits);
+            ControlCalls.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, identifier, rdma_h.RDMA_OPTION_ID(),
+                    rdma_h.RDMA_OPTION_ID_TOS(), octet, octet.byteSize());
         } finally {
             leave();
         }

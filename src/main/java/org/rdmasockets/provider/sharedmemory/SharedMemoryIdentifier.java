@@ -101,6 +101,11 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         return "local=" + Refusals.text(local) + ", remote=" + Refusals.text(remote);
     }
 
+    /** Nothing goes over a network. */
+    @Override
+    public void trafficClass(int bits) {
+    }
+
     @Override
     public void bind(InetSocketAddress wanted) throws VerbsException {
         synchronized (this) {
