@@ -3,6 +3,7 @@ package org.rdmasockets;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -137,6 +138,8 @@ class RdmaSocketTest {
             try (RdmaSocket client = new RdmaSocket((String) null, server.getLocalPort())) {
                 assertEquals(client.getLocalPort(), server.accept().getPort());
                 assertTrue(client.getInetAddress().isLoopbackAddress());
+                assertSame(client.getInputStream(), client.getInputStream());
+                assertSame(client.getOutputStream(), client.getOutputStream());
             }
             closed.setSoTimeout(1); // until it is used, a socket has not made what close would close
             closed.close();
