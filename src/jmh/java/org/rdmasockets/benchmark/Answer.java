@@ -1,0 +1,65 @@
+package org.rdmasockets.benchmark;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.Set;
+
+/**
+ * All that was measured for a question in one run: a file of raw results.
+ *
+ * @param question name of the question
+ * @param started when, in UTC
+ * @param machine on what
+ * @param plan how
+ * @param series the figures
+ * @param failures what failed, one line each
+ */
+record Answer(String question, String started, Machine machine, Plan plan, List<Series> series,
+        List<String> failures) {
+    /** What everything is a ratio to. */
+    static final String REFERENCE = Contender.PLAIN.title();
+
+    /** Adds what one fork measured. */
+    void add(String contender, List<Figure> figures) {
+        for (Figure figure : figures) {
+            find(contender, figure.scenario(), figure.metric()).forks().add(figure.value());
+        }
+    }
+
+    private Series find(String contender, String scenario, Metric metric) {
+        for (Series one : series) {
+            if (one.contender().equals(contender) && one.scenario().equals(scenario) && one.metric() == metric) {
+                return one;
+            }
+        }
+        series.add(new Series(contender, scenario, metric, new ArrayList<>()));
+        return series.getLast();
+    }
+
+    /** The median, if it was measured. */
+    OptionalDouble median(String contender, String scenario, Metric metric) {
+        return series.stream().filter(one -> one.contender().equals(contender) && one.scenario().equals(scenario)
+                && one.metric() == metric).mapToDouble(Series::median).findFirst();
+    }
+
+    /** The scenarios in the order in which they were measured. */
+    Set<String> scenarios() {
+        Set<String> all = new LinkedHashSet<>();
+        series.forEach(one -> all.add(one.scenario()));
+        return all;
+    }
+
+    /** The contenders in the order in which they were measured. */
+    Set<String> contenders() {
+        Set<String> all = new LinkedHashSet<>();
+        series.forEach(one -> all.add(one.contender()));
+        return all;
+    }
+
+    /** The metrics in their own order. */
+    List<Metric> metrics() {
+        return series.stream().map(Series::metric).distinct().sorted().toList();
+    }
+}

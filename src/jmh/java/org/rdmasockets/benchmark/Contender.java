@@ -1,0 +1,77 @@
+package org.rdmasockets.benchmark;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** One way to carry bytes, as it is compared with the others. */
+enum Contender {
+    /** What everything else is a ratio to. */
+    PLAIN("java.net.Socket", () -> new SocketPeer(false), true, Contender.MANY),
+    PLAIN_PLATFORM("java.net.Socket, platform threads", () -> new SocketPeer(false), false, 1_000),
+    UNIX("Unix domain channel", UnixPeer::new, true, Contender.MANY),
+    RDMA("RdmaSocket", () -> new SocketPeer(true), true, Contender.MANY),
+    RDMA_PARKING("RdmaSocket, spinMicros=0", () -> new SocketPeer(true), true, Contender.MANY),
+    RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
+    AERON("Aeron IPC, spinning", AeronPeer::new, false, 1),
+    /** Only where there is an RDMA device: {@code librspreload} makes rsockets of the JDK's own sockets. */
+    PRELOADED("java.net.Socket under librspreload", () -> new SocketPeer(false), false, 16);
+
+    /** As many as there may be. */
+    static final int MANY = 1_000_000;
+    private static final String PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so.1";
+
+    private final String title;
+    private final Supplier<Peer> peer;
+    private final boolean virtual;
+    private final int mostConnections;
+
+    Contender(String title, Supplier<Peer> peer, boolean virtual, int mostConnections) {
+        this.title = title;
+        this.peer = peer;
+        this.virtual = virtual;
+        this.mostConnections = mostConnections;
+    }
+
+    /** The name in tables. */
+    String title() {
+        return title;
+    }
+
+    /** A new peer, for a process. */
+    Peer peer() {
+        return peer.get();
+    }
+
+    /** The threads that read and write. */
+    Thread.Builder threads() {
+        return virtual ? Thread.ofVirtual() : Thread.ofPlatform();
+    }
+
+    /** How many connections it can be asked for. */
+    int mostConnections() {
+        return mostConnections;
+    }
+
+    /** Whether server and client are in one process. */
+    boolean oneJvm() {
+        return this == RDMA_ONE_JVM;
+    }
+
+    /** Options of its JVMs. */
+    List<String> jvmOptions() {
+        return switch (this) {
+            case RDMA_PARKING -> List.of("-Dorg.rdmasockets.spinMicros=0");
+            case AERON -> List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+                    "--add-opens=java.base/java.util.zip=ALL-UNNAMED");
+            // rsockets has no sockets that are both IPv4 and IPv6.
+            case PRELOADED -> List.of("-Djava.net.preferIPv4Stack=true");
+            default -> List.of();
+        };
+    }
+
+    /** Variables of its processes' environment. */
+    Map<String, String> environment() {
+        return this == PRELOADED ? Map.of("LD_PRELOAD", PRELOAD) : Map.of();
+    }
+}

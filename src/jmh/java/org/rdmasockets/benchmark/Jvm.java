@@ -1,0 +1,30 @@
+package org.rdmasockets.benchmark;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Starts main classes of this suite in new JVMs, which have this one's class path and our properties. */
+final class Jvm {
+    private Jvm() {
+    }
+
+    /** A command whose errors appear among ours. */
+    static ProcessBuilder command(Contender contender, Class<?> main, String... arguments) {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        List<String> command = new ArrayList<>(List.of(java, "--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC",
+                "--sun-misc-unsafe-memory-access=allow", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                "-cp", System.getProperty("java.class.path")));
+        // In the guest only one of the compilers may be used; the transport and the address are ours.
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(option -> option.startsWith("-Dorg.rdmasockets.") || option.startsWith("-XX:"))
+                .forEach(command::add);
+        command.addAll(contender.jvmOptions());
+        command.add(main.getName());
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().putAll(contender.environment());
+        return builder;
+    }
+}

@@ -1,0 +1,101 @@
+package org.rdmasockets.benchmark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongUnaryOperator;
+import org.HdrHistogram.ConcurrentHistogram;
+import org.HdrHistogram.Histogram;
+
+/** Requests and their answers on many connections at once, a thread for each; when the next one is due, a pace says. */
+final class Load {
+    private static final int MESSAGE_BYTES = 64;
+    private static final long END_MILLIS = 30_000;
+
+    private final Trial trial;
+    private final List<Thread> threads = new ArrayList<>();
+    /** Where requests that begin now are counted; null for the end. */
+    private volatile Histogram times = histogram();
+    /** The first failure of a thread, or null. */
+    private volatile IOException failure;
+
+    Load(Trial trial) {
+        this.trial = trial;
+    }
+
+    /** When requests begin. */
+    @FunctionalInterface
+    interface Pace {
+        /**
+         * Waits until a connection's next request is due.
+         *
+         * @param begin when the load began, by the clock of {@link System#nanoTime}
+         * @param connection its number
+         * @param request the number of the request on it
+         * @return when it was due, which may be past, by the same clock
+         */
+        long await(long begin, int connection, long request);
+    }
+
+    /** Runs the load on new connections and notes times and costs. */
+    void run(String scenario, int connections, Pace pace) throws IOException, InterruptedException {
+        List<Link> links = trial.connect(connections, Service.ECHO, MESSAGE_BYTES);
+        try {
+            long begin = System.nanoTime();
+            for (int i = 0; i < connections; i++) {
+                int number = i;
+                threads.add(trial.contender().threads().start(
+                        () -> exchange(links.get(number), request -> pace.await(begin, number, request))));
+            }
+            measure(scenario);
+        } finally {
+            times = null;
+            for (Thread thread : threads) {
+                thread.join(END_MILLIS);
+            }
+            Trial.close(links);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private static Histogram histogram() {
+        Histogram histogram = new ConcurrentHistogram(3);
+        histogram.setAutoResize(true);
+        return histogram;
+    }
+
+    private void measure(String scenario) throws IOException, InterruptedException {
+        TimeUnit.NANOSECONDS.sleep(trial.plan().warmUpNanos());
+        Usage before = trial.usage();
+        Histogram measured = histogram();
+        long begin = System.nanoTime();
+        times = measured;
+        TimeUnit.NANOSECONDS.sleep(trial.plan().measuredNanos());
+        long nanos = System.nanoTime() - begin;
+        Histogram done = measured.copy();
+        Usage spent = trial.usage().since(before);
+        trial.note(scenario, Metric.RATE, done.getTotalCount() * 1e9 / nanos);
+        trial.noteTimes(scenario, done);
+        trial.noteCost(scenario, spent, done.getTotalCount());
+    }
+
+    private void exchange(Link link, LongUnaryOperator pace) {
+        byte[] message = new byte[MESSAGE_BYTES];
+        try {
+            for (long request = 0;; request++) {
+                long due = pace.applyAsLong(request);
+                Histogram into = times;
+                if (into == null) {
+                    return;
+                }
+                link.exchange(message);
+                into.recordValue(System.nanoTime() - due);
+            }
+        } catch (IOException e) {
+            failure = e;
+        }
+    }
+}

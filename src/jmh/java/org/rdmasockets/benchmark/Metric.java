@@ -1,0 +1,30 @@
+package org.rdmasockets.benchmark;
+
+/** A figure, and its unit. */
+enum Metric {
+    P50("p50", "us"),
+    P99("p99", "us"),
+    P99_9("p99.9", "us"),
+    MEGABYTES("throughput", "MB/s"),
+    RATE("rate", "1/s"),
+    ALLOCATED("allocated", "B/op"),
+    PROCESSOR("processor time", "us/op"),
+    HEAP("heap per end", "B"),
+    SHARED("pinned per end", "B"),
+    RESIDENT("resident per end", "B"),
+    IDLE_PROCESSOR("processor time, idle", "% of a core"),
+    THREADS("library threads", "");
+
+    private final String title;
+    private final String unit;
+
+    Metric(String title, String unit) {
+        this.title = title;
+        this.unit = unit;
+    }
+
+    /** Such as {@code p50, us}. */
+    String title() {
+        return unit.isEmpty() ? title : title + ", " + unit;
+    }
+}

@@ -1,0 +1,68 @@
+package org.rdmasockets.benchmark;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How much is measured.
+ *
+ * @param name as on the command line
+ * @param forks how often each contender is started anew; results are medians
+ * @param warmUpMillis before each measurement
+ * @param measuredMillis each measurement
+ * @param roundTripBytes sizes of messages
+ * @param streamBytes sizes of messages
+ * @param connections numbers of connections
+ */
+record Plan(String name, int forks, int warmUpMillis, int measuredMillis, List<Integer> roundTripBytes,
+        List<Integer> streamBytes, List<Integer> connections) {
+    private static final int KIB = 1024;
+    private static final Plan SMOKE = new Plan("smoke", 1, 50, 100, List.of(64, 64 * KIB), List.of(64, KIB * KIB),
+            List.of(1, 200));
+    private static final Plan FULL = new Plan("full", 5, 1_000, 1_000, List.of(64, KIB, 64 * KIB),
+            List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 256, 1_000, 10_000));
+    private static final Plan GUEST = new Plan("guest", 3, 3_000, 3_000, List.of(64, KIB, 64 * KIB),
+            List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 100));
+
+    static Plan of(String name) {
+        return List.of(SMOKE, FULL, GUEST).stream().filter(plan -> plan.name.equals(name)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("smoke, full or guest, not " + name));
+    }
+
+    /** Whether a contender takes part: there is no device but in the guest, and spinning is hopeless there. */
+    boolean includes(Contender contender) {
+        return switch (contender) {
+            case PRELOADED -> this == GUEST;
+            case AERON, RDMA_ONE_JVM -> this != GUEST;
+            default -> true;
+        };
+    }
+
+    /** Whether the figures mean something. */
+    boolean compares() {
+        return !name.equals(SMOKE.name);
+    }
+
+    long warmUpNanos() {
+        return TimeUnit.MILLISECONDS.toNanos(warmUpMillis);
+    }
+
+    long measuredNanos() {
+        return TimeUnit.MILLISECONDS.toNanos(measuredMillis);
+    }
+
+    /** For the processes to settle, and then for the measurement of what idle connections use. */
+    long idleMillis() {
+        return 5L * measuredMillis;
+    }
+
+    /** Connections that stay idle. */
+    int idleConnections() {
+        return connections.getLast();
+    }
+
+    /** Connections under a fixed rate. */
+    int ratedConnections() {
+        return Math.min(1_000, connections.getLast());
+    }
+}

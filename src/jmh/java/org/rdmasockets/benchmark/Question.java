@@ -1,0 +1,32 @@
+package org.rdmasockets.benchmark;
+
+import java.util.List;
+
+/** One question: a class, a page of results, a chart. */
+interface Question {
+    /** All of them, in the order of the results. */
+    List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new RequestResponse(), new OpenLoop(),
+            new ConnectAndClose(), new IdleConnections());
+
+    /** On the command line and in names of files. */
+    String name();
+
+    /** The question. */
+    String title();
+
+    /** The figure that the chart shows. */
+    Metric headline();
+
+    /** Whether it makes sense for a contender. */
+    default boolean suits(Contender contender) {
+        return !contender.oneJvm();
+    }
+
+    /** Answers it once; the trial notes the figures. */
+    void measure(Trial trial) throws Exception;
+
+    static Question of(String name) {
+        return ALL.stream().filter(question -> question.name().equals(name)).findFirst().orElseThrow(
+                () -> new IllegalArgumentException(name + " is none of " + ALL.stream().map(Question::name).toList()));
+    }
+}

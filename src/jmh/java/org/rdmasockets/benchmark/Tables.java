@@ -1,0 +1,88 @@
+package org.rdmasockets.benchmark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalDouble;
+
+/** The results as Markdown. */
+final class Tables {
+    private Tables() {
+    }
+
+    static String of(List<Answer> answers) {
+        StringBuilder text = new StringBuilder("""
+                # Results
+
+                Written by `src/jmh/run`; [README.md](README.md) says what was measured and how. Medians of the forks;
+                in parentheses the ratio to java.net.Socket on virtual threads in the same run.
+
+                """);
+        promises(text, answers);
+        for (Answer answer : answers) {
+            Question question = Question.of(answer.question());
+            text.append("## ").append(question.title()).append("\n\n![](").append(question.name()).append(".svg)\n\n");
+            table(text, answer);
+            answer.failures().forEach(failure -> text.append("Failed: ").append(failure).append("\n\n"));
+            text.append("%d forks, %s, plan `%s`. %s.%n%n".formatted(answer.plan().forks(), answer.started(),
+                    answer.plan().name(), answer.machine()));
+        }
+        return text.toString().stripTrailing() + "\n";
+    }
+
+    private static void promises(StringBuilder text, List<Answer> answers) {
+        StringBuilder lines = new StringBuilder();
+        for (Promise promise : Promise.SHARED_MEMORY) {
+            for (Answer answer : answers) {
+                if (answer.question().equals(promise.question()) && answer.plan().compares()) {
+                    lines.append(promise.line(answer));
+                }
+            }
+        }
+        if (!lines.isEmpty()) {
+            text.append("## What is promised\n\n| figure | promise | measured | |\n|---|---|---|---|\n").append(lines)
+                    .append('\n');
+        }
+    }
+
+    private static void table(StringBuilder text, Answer answer) {
+        List<Metric> metrics = answer.metrics();
+        List<String> head = new ArrayList<>(List.of("", ""));
+        metrics.forEach(metric -> head.add(metric.title()));
+        row(text, head);
+        text.append("|---|---|").append("---:|".repeat(metrics.size())).append('\n');
+        for (String scenario : answer.scenarios()) {
+            for (String contender : answer.contenders()) {
+                List<String> cells = new ArrayList<>(List.of(scenario, contender));
+                metrics.forEach(metric -> cells.add(cell(answer, contender, scenario, metric)));
+                if (cells.stream().skip(2).anyMatch(cell -> !cell.isEmpty())) {
+                    row(text, cells);
+                }
+            }
+        }
+        text.append('\n');
+    }
+
+    private static void row(StringBuilder text, List<String> cells) {
+        text.append("| ").append(String.join(" | ", cells)).append(" |\n");
+    }
+
+    private static String cell(Answer answer, String contender, String scenario, Metric metric) {
+        OptionalDouble figure = answer.median(contender, scenario, metric);
+        OptionalDouble reference = answer.median(Answer.REFERENCE, scenario, metric);
+        if (figure.isEmpty()) {
+            return "";
+        }
+        if (reference.isEmpty() || reference.getAsDouble() == 0) {
+            return number(figure.getAsDouble());
+        }
+        return number(figure.getAsDouble()) + " (" + number(figure.getAsDouble() / reference.getAsDouble()) + ")";
+    }
+
+    /** Three digits, or all before the point. */
+    static String number(double value) {
+        double size = Math.abs(value);
+        int decimals = size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+        return String.format(Locale.ROOT, "%,." + decimals + "f", value);
+    }
+}

@@ -1,0 +1,119 @@
+package org.rdmasockets.benchmark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.function.Consumer;
+import org.HdrHistogram.Histogram;
+
+/** What a question needs to be answered once: a contender whose server runs, and someone who notes the figures. */
+final class Trial implements AutoCloseable {
+    private static final double NANOS_PER_MICRO = 1_000;
+
+    private final Contender contender;
+    private final Plan plan;
+    private final Consumer<Figure> figures;
+    private final Peer peer;
+    private final ServerProcess server;
+
+    Trial(Contender contender, Plan plan, Consumer<Figure> figures) throws IOException {
+        this.contender = contender;
+        this.plan = plan;
+        this.figures = figures;
+        peer = contender.peer();
+        server = ServerProcess.start(contender);
+    }
+
+    Contender contender() {
+        return contender;
+    }
+
+    Plan plan() {
+        return plan;
+    }
+
+    /** A connection with a service at its other end. */
+    Link connect(Service service, int messageBytes) throws IOException {
+        Link link = peer.connect(server.address());
+        service.order(link, messageBytes);
+        return link;
+    }
+
+    /** Many connections. */
+    List<Link> connect(int connections, Service service, int messageBytes) throws IOException {
+        List<Link> links = new ArrayList<>(connections);
+        try {
+            for (int i = 0; i < connections; i++) {
+                links.add(connect(service, messageBytes));
+            }
+            return links;
+        } catch (IOException e) {
+            close(links);
+            throw new IOException("connection " + links.size() + " of " + connections, e);
+        }
+    }
+
+    static void close(List<Link> links) throws IOException {
+        for (Link link : links) {
+            link.close();
+        }
+    }
+
+    /** Runs what is measured in a thread of the contender's kind. */
+    <T> T run(Callable<T> work) throws Exception {
+        FutureTask<T> task = new FutureTask<>(work);
+        contender.threads().name("client").start(task);
+        return task.get();
+    }
+
+    /** What both processes have used until now. */
+    Usage usage() throws IOException {
+        return Usage.now().plus(server.usage());
+    }
+
+    /** What the server holds. */
+    Footprint serverFootprint() throws IOException {
+        return server.footprint();
+    }
+
+    /** A histogram of times, in nanoseconds. */
+    static Histogram histogram() {
+        Histogram histogram = new Histogram(3);
+        histogram.setAutoResize(true);
+        return histogram;
+    }
+
+    void note(String scenario, Metric metric, double value) {
+        figures.accept(new Figure(scenario, metric, value));
+    }
+
+    void noteTimes(String scenario, Histogram nanos) {
+        note(scenario, Metric.P50, nanos.getValueAtPercentile(50) / NANOS_PER_MICRO);
+        note(scenario, Metric.P99, nanos.getValueAtPercentile(99) / NANOS_PER_MICRO);
+        note(scenario, Metric.P99_9, nanos.getValueAtPercentile(99.9) / NANOS_PER_MICRO);
+    }
+
+    void noteCost(String scenario, Usage spent, long operations) {
+        note(scenario, Metric.ALLOCATED, (double) spent.allocatedBytes() / operations);
+        note(scenario, Metric.PROCESSOR, spent.processorNanos() / NANOS_PER_MICRO / operations);
+    }
+
+    /** A size for people. */
+    static String size(int bytes) {
+        int kib = bytes / 1024;
+        return kib == 0 ? bytes + " B" : kib < 1024 ? kib + " KiB" : kib / 1024 + " MiB";
+    }
+
+    /** A number of connections for people. */
+    static String connections(int count) {
+        return count == 1 ? "1 connection" : "%,d connections".formatted(count);
+    }
+
+    @Override
+    public void close() throws IOException {
+        peer.close();
+        server.close();
+    }
+}

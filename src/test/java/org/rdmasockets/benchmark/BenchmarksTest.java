@@ -1,0 +1,69 @@
+package org.rdmasockets.benchmark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The suite itself: contenders carry bytes between two JVMs, and the results say what was measured. */
+class BenchmarksTest {
+    private static final Promise AT_MOST_HALF = new Promise("round-trip", "64 B", Metric.P50, Contender.RDMA,
+            Contender.PLAIN, 0.5, true);
+
+    @ParameterizedTest
+    @EnumSource(names = {"PLAIN", "UNIX", "RDMA", "RDMA_ONE_JVM", "AERON"})
+    void contendersAnswer(Contender contender) throws Exception {
+        Plan moment = Plan.of("smoke");
+        List<Figure> figures = Fork.measure(contender, new RoundTrip(), moment);
+        for (int bytes : moment.roundTripBytes()) {
+            Figure median = figures.stream().filter(figure -> figure.metric() == Metric.P50
+                    && figure.scenario().equals(Trial.size(bytes))).findFirst().orElseThrow();
+            assertTrue(median.value() > 0, median::toString);
+        }
+    }
+
+    @Test
+    void aPromiseThatDoesNotHoldIsSaidToBeOne() throws Exception {
+        assertTrue(AT_MOST_HALF.line(answer(10, 5.1)).contains("does not hold"), "5.1 of 10");
+        assertTrue(AT_MOST_HALF.line(answer(10, 4.9)).endsWith("| holds |\n"), "4.9 of 10");
+        assertEquals("", AT_MOST_HALF.line(answer(10)), "not measured");
+    }
+
+    @Test
+    void mediansAreThoseOfTheForks() {
+        assertEquals(3, new Series("", "", Metric.P50, List.of(9.0, 1.0, 3.0)).median());
+        assertEquals(2, new Series("", "", Metric.P50, List.of(9.0, 1.0, 3.0, 1.0)).median());
+    }
+
+    @Test
+    void theReportKeepsWhatWasNotAskedAgain(@TempDir Path folder) throws IOException {
+        new Report(folder).write(new RoundTrip(), answer(10, 5));
+        Answer stream = new Answer("stream", "", Machine.here(), Plan.of("full"), new ArrayList<>(),
+                new ArrayList<>(List.of("the server ended")));
+        stream.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.MEGABYTES, 20)));
+        new Report(folder).write(new Streaming(), stream);
+        String results = Files.readString(folder.resolve("results.md"));
+        assertTrue(results.contains("| 64 B | RdmaSocket | 5.00 (0.500) |"), results);
+        assertTrue(results.contains("| 64 B | java.net.Socket | 20.0 (1.00) |"), results);
+        assertTrue(results.contains("Failed: the server ended"), results);
+        assertTrue(Files.readString(folder.resolve("stream.svg")).contains("<svg"), "a chart");
+    }
+
+    private static Answer answer(double plain, double... ours) throws IOException {
+        Answer answer = new Answer("round-trip", "", Machine.here(), Plan.of("full"), new ArrayList<>(),
+                new ArrayList<>());
+        answer.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.P50, plain)));
+        for (double figure : ours) {
+            answer.add(Contender.RDMA.title(), List.of(new Figure("64 B", Metric.P50, figure)));
+        }
+        return answer;
+    }
+}
