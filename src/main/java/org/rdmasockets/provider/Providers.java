@@ -7,9 +7,8 @@ import org.rdmasockets.verbs.VerbsProvider;
 
 /** The providers of verbs, each one object for the whole process. */
 public final class Providers {
-    private static final VerbsProvider IBVERBS = new IbverbsProvider();
-    /** Replaced by tests only. */
-    private static volatile VerbsProvider sharedMemory = new SharedMemoryProvider();
+    /** In the order of preference; replaced by tests only, and never changed. */
+    private static volatile List<VerbsProvider> all = List.of(new SharedMemoryProvider(), new IbverbsProvider());
 
     private Providers() {
     }
@@ -21,7 +20,7 @@ public final class Providers {
      * @return the provider of the process
      */
     public static VerbsProvider ibverbs() {
-        return IBVERBS;
+        return all.getLast();
     }
 
     /**
@@ -31,18 +30,18 @@ public final class Providers {
      * @return the provider of the process
      */
     public static VerbsProvider sharedMemory() {
-        return sharedMemory;
+        return all.getFirst();
     }
 
     /**
-     * For tests: sockets made from now on use another provider of shared memory.
+     * For tests: sockets made from now on use another provider in the place of the one that has its name.
      *
      * @param instead the other one
      * @return the one before
      */
-    static VerbsProvider replaceSharedMemory(VerbsProvider instead) {
-        VerbsProvider before = sharedMemory;
-        sharedMemory = instead;
+    static synchronized VerbsProvider replace(VerbsProvider instead) {
+        VerbsProvider before = named(instead.name());
+        all = all.stream().map(p -> p == before ? instead : p).toList();
         return before;
     }
 
@@ -52,7 +51,7 @@ public final class Providers {
      * @return all of them, available or not
      */
     public static List<VerbsProvider> all() {
-        return List.of(sharedMemory, IBVERBS);
+        return all;
     }
 
     /**

@@ -2,7 +2,7 @@ package org.rdmasockets.provider;
 
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** Puts a provider of shared memory in the place of the process's own, until it is closed. */
+/** Puts a provider in the place of the process's own of that name, until it is closed. */
 public final class Replacement implements AutoCloseable {
     private final VerbsProvider before;
 
@@ -12,11 +12,11 @@ public final class Replacement implements AutoCloseable {
      * @param instead what sockets use from now on
      */
     public Replacement(VerbsProvider instead) {
-        before = Providers.replaceSharedMemory(instead);
+        before = Providers.replace(instead);
     }
 
     @Override
     public void close() {
-        Providers.replaceSharedMemory(before);
+        Providers.replace(before);
     }
 }

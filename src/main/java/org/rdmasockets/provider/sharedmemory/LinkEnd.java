@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -75,8 +76,10 @@ final class LinkEnd implements LinkHandler {
     private volatile boolean held;
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
-    /** Completion queues of the connections, and how many uses each has. */
-    private final Map<SharedMemoryCompletionQueue, Integer> queues = new ConcurrentHashMap<>();
+    /** Completion queues of the connections, and how many uses each has; guarded by itself. */
+    private final Map<SharedMemoryCompletionQueue, Integer> queues = new HashMap<>();
+    /** The keys of {@link #queues}, which each doorbell looks at: an iterator would be garbage. Written under it. */
+    private volatile SharedMemoryCompletionQueue[] served = {};
     /**
      * Whether the peer was asked to ring and no doorbell was heard since: then there is no need to ask again. Written
      * before the peer is asked and before a doorbell is answered; a new link is armed.
@@ -173,12 +176,12 @@ final class LinkEnd implements LinkHandler {
 
     /** Lets completion queues of a connection poll, and arm, this link. */
     void attach(SharedMemoryCompletionQueue queue) {
-        queues.compute(queue, (same, uses) -> {
-            if (uses == null) {
+        synchronized (queues) {
+            if (queues.merge(queue, 1, Integer::sum) == 1) {
                 queue.attach(this);
+                served = queues.keySet().toArray(SharedMemoryCompletionQueue[]::new);
             }
-            return uses == null ? 1 : uses + 1;
-        });
+        }
         if (queue.isArmed()) {
             // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
             // something for others can, so this does not count as armed.
@@ -188,12 +191,12 @@ final class LinkEnd implements LinkHandler {
 
     /** Undoes one {@link #attach}. */
     void detach(SharedMemoryCompletionQueue queue) {
-        queues.compute(queue, (same, uses) -> {
-            if (uses == 1) {
+        synchronized (queues) {
+            if (queues.merge(queue, -1, (uses, change) -> uses == 1 ? null : uses + change) == null) {
                 queue.detach(this);
+                served = queues.keySet().toArray(SharedMemoryCompletionQueue[]::new);
             }
-            return uses == 1 ? null : uses - 1;
-        });
+        }
     }
 
     /**
@@ -356,7 +359,7 @@ final class LinkEnd implements LinkHandler {
         VarHandle.fullFence();
         boolean empty = drainSome();
         goOn();
-        if (empty && queues.keySet().stream().anyMatch(SharedMemoryCompletionQueue::isArmed)) {
+        if (empty && isWanted()) {
             armed = true;
             link.arm();
             empty = drainSome();
@@ -364,6 +367,16 @@ final class LinkEnd implements LinkHandler {
         if (!empty) {
             postpone();
         }
+    }
+
+    /** Whether a completion queue waits for what comes. */
+    private boolean isWanted() {
+        for (SharedMemoryCompletionQueue queue : served) {
+            if (queue.isArmed()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Takes a bounded number of entries, at least as many as the ring can hold; whether there are no more. */

@@ -41,6 +41,8 @@ public final class PacketBuffer {
 
     private final MemorySegment memory = Arena.ofAuto().allocate(PACKET_OFFSET + MAX_PACKET_BYTES, Long.BYTES);
     private final MemorySegment packet = memory.asSlice(PACKET_OFFSET);
+    private final MemorySegment control = memory.asSlice(CONTROL_OFFSET);
+    private final MemorySegment captured = memory.asSlice(CAPTURED_OFFSET, Long.BYTES);
     private int length;
     /** The first descriptor of the packet received, or -1. */
     private int descriptor = -1;
@@ -127,7 +129,7 @@ public final class PacketBuffer {
     }
 
     private void setControl(long bytes) {
-        memory.set(ADDRESS, CONTROL_POINTER_OFFSET, bytes == 0 ? MemorySegment.NULL : memory.asSlice(CONTROL_OFFSET));
+        memory.set(ADDRESS, CONTROL_POINTER_OFFSET, bytes == 0 ? MemorySegment.NULL : control);
         memory.set(JAVA_LONG, CONTROL_LENGTH_OFFSET, bytes);
     }
 
@@ -135,7 +137,7 @@ public final class PacketBuffer {
     int receive(int socket) {
         memory.set(JAVA_LONG, IOV_OFFSET + 8, MAX_PACKET_BYTES);
         setControl(CONTROL_BYTES);
-        length = Posix.receiveMessage(memory.asSlice(CAPTURED_OFFSET, 8), socket, memory.address());
+        length = Posix.receiveMessage(captured, socket, memory.address());
         descriptor = -1;
         malformed = false;
         descriptorLost = false;

@@ -1,0 +1,71 @@
+package org.rdmasockets.guard;
+
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Counts what is posted. A byte that is posted from registered memory was copied there; one that is posted from an
+ * array, or inline, is copied by the post.
+ *
+ * @param target does the work
+ * @param counts where to count
+ */
+record CountedQueuePair(QueuePair target, Counts counts) implements QueuePair {
+    @Override
+    public int postSend(SendRequest request) {
+        int result = target.postSend(request);
+        long registered = request.elements().totalBytes();
+        counts.add(Counts.What.POST_SEND, 1);
+        counts.add(Counts.What.PAYLOADS, registered + request.bytesLength() > 0 ? 1 : 0);
+        counts.add(Counts.What.PAYLOAD_BYTES, registered + request.bytesLength());
+        counts.add(Counts.What.COPIED_BYTES, registered + request.bytesLength()
+                + (request.isInline() ? registered : 0));
+        return result;
+    }
+
+    @Override
+    public int postReceive(ReceiveRequest request) {
+        counts.add(Counts.What.POST_RECEIVE, 1);
+        return target.postReceive(request);
+    }
+
+    @Override
+    public int number() {
+        return target.number();
+    }
+
+    @Override
+    public QueuePairConfig config() {
+        return target.config();
+    }
+
+    @Override
+    public int maxInlineBytes() {
+        return target.maxInlineBytes();
+    }
+
+    @Override
+    public QueuePairState queryState() throws VerbsException {
+        return target.queryState();
+    }
+
+    @Override
+    public void modify(QueuePairAttributes attributes) throws VerbsException {
+        target.modify(attributes);
+    }
+
+    @Override
+    public void fail() throws VerbsException {
+        target.fail();
+    }
+
+    @Override
+    public void close() {
+        target.close();
+    }
+}

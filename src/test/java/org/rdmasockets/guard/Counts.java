@@ -1,0 +1,50 @@
+package org.rdmasockets.guard;
+
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/** How often something was done, by all threads together. Counting allocates nothing. */
+final class Counts {
+    /** What is counted. */
+    enum What {
+        /** Calls of {@code ibv_post_send}; each rings a doorbell. */
+        POST_SEND,
+        /** Of those, the ones with payload in place of a bare message. */
+        PAYLOADS,
+        /** Bytes that the requests carried. */
+        PAYLOAD_BYTES,
+        /** Bytes that the processor copied until they were posted, or by the post. */
+        COPIED_BYTES,
+        /** Calls of {@code ibv_post_recv}. */
+        POST_RECEIVE,
+        /** Calls of {@code ibv_poll_cq} that found something. */
+        POLL,
+        /** Completions that were polled. */
+        COMPLETION,
+        /** Calls of {@code ibv_req_notify_cq}. */
+        ARM,
+        /** Events that a waiting thread was woken for, and wake-ups asked for by another thread. */
+        EVENT
+    }
+
+    private final AtomicLongArray counts = new AtomicLongArray(What.values().length);
+
+    /**
+     * Counts.
+     *
+     * @param what what was done
+     * @param times how often
+     */
+    void add(What what, long times) {
+        counts.getAndAdd(what.ordinal(), times);
+    }
+
+    /**
+     * How often it was done since the start.
+     *
+     * @param what what
+     * @return the number
+     */
+    long get(What what) {
+        return counts.get(what.ordinal());
+    }
+}

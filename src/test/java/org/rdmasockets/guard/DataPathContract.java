@@ -1,0 +1,211 @@
+package org.rdmasockets.guard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.guard.Counts.What;
+import org.rdmasockets.provider.Replacement;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/**
+ * What a message costs. One thread plays both ends, so that nothing depends on who is faster: what one end wrote, the
+ * other end then reads. Limits are those of the data path as it is, and little more. A busy machine can make a round
+ * dearer, by what keeps spinning threads out of the way of others; so one round of several has to keep the limits.
+ */
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+abstract class DataPathContract {
+    private static final int ROUNDS = 8;
+    private static final int WAIT_SECONDS = 240;
+    private static final int SMALL = 64;
+    private static final int LARGE = 64 << 10;
+    /** Messages that are written before the first of them is read. */
+    private static final int BURST = 16;
+    /** Less than a byte per message: what is left is the compiler's doing, and the poller's few looks per second. */
+    private static final double NO_GARBAGE = 0.9;
+    /** What the JDK allocates when it parks a virtual thread, without and with a time limit; others are free. */
+    private static final int PARK_GARBAGE = 32;
+    private static final int TIMED_PARK_GARBAGE = 120;
+    /** One credit update for half of the peer's credits, which are 112 unless the application says otherwise. */
+    private static final double WITH_UPDATES = 1 + 1 / 50.0;
+
+    private final Counts counts = new Counts();
+    private TestReporter reporter;
+    private Replacement replacement;
+    private ServerSocket listener;
+    private Socket client;
+    private Socket server;
+
+    /** What the sockets use, not counted. */
+    abstract VerbsProvider provider();
+
+    /** Where they connect. */
+    abstract InetAddress address();
+
+    /** How many messages make a round; devices differ in their speed. */
+    abstract int messages();
+
+    /** How often the queue may be armed per message, by a thread that does not wait. */
+    abstract double arming();
+
+    /** Garbage of waking a thread, in bytes; less than an object is the compiler's doing. */
+    double wakingGarbage() {
+        return 8;
+    }
+
+    /** How many send requests a message takes. */
+    int requests() {
+        return 1;
+    }
+
+    /** How often a small message is copied on its way out. */
+    abstract double smallCopies();
+
+    @BeforeEach
+    void connect(TestReporter testReporter) throws IOException {
+        reporter = testReporter;
+        VerbsProvider counted = new CountedVerbs(provider(), counts);
+        replacement = new Replacement(counted);
+        Transport forced = new Transport(counted.name(), "");
+        listener = new RdmaServerSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
+        listener.bind(new InetSocketAddress(address(), 0));
+        client = new RdmaSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
+        client.connect(listener.getLocalSocketAddress());
+        server = listener.accept();
+    }
+
+    @AfterEach
+    void disconnect() throws IOException {
+        replacement.close();
+        listener.close();
+        client.close();
+        server.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void roundTripsOfSmallMessages(ThreadKind kind) throws Exception {
+        byte[] message = new byte[SMALL];
+        keeps(kind, small().times(What.POLL, WITH_UPDATES), messages(), () -> {
+            for (int i = 0; i < messages(); i += 2) {
+                pass(client, server, message, 1);
+                pass(server, client, message, 1);
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void streamsOfSmallMessages(ThreadKind kind) throws Exception {
+        byte[] message = new byte[SMALL];
+        keeps(kind, small(), messages(), () -> {
+            for (int i = 0; i < messages(); i += BURST) {
+                pass(client, server, message, BURST);
+            }
+        });
+    }
+
+    private Limits small() {
+        return new Limits().garbage(NO_GARBAGE).copies(smallCopies()).times(What.POST_SEND, requests() * WITH_UPDATES)
+                .times(What.POST_RECEIVE, WITH_UPDATES).times(What.COMPLETION, (requests() + 1) * WITH_UPDATES)
+                .times(What.ARM, arming()).times(What.EVENT, 0.1);
+    }
+
+    /** Every half of a ring is a chunk: it takes one message to fill it, and one to lend it again. */
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void streamsOfLargeMessages(ThreadKind kind) throws Exception {
+        byte[] message = new byte[LARGE];
+        int count = messages() / 10;
+        Limits limits = new Limits().garbage(10 * NO_GARBAGE).copies(1.001).times(What.POST_SEND, 2 * requests())
+                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, 2 + 2 * requests()).times(What.EVENT, 0.2);
+        keeps(kind, limits, count, () -> {
+            for (int i = 0; i < count; i++) {
+                pass(client, server, message, 1);
+            }
+        });
+    }
+
+    /** Who waits longer than spinning lasts costs what the JDK allocates for that; waking costs nothing. */
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void readsThatPark(ThreadKind kind) throws Exception {
+        parks(kind, kind == ThreadKind.VIRTUAL ? PARK_GARBAGE : 0);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void readsThatParkForALimitedTime(ThreadKind kind) throws Exception {
+        server.setSoTimeout(WAIT_SECONDS * 1000);
+        parks(kind, kind == ThreadKind.VIRTUAL ? TIMED_PARK_GARBAGE : 0);
+    }
+
+    private void parks(ThreadKind kind, double garbage) throws Exception {
+        int count = messages() / 8;
+        Reader reader = new Reader(kind, server, SMALL);
+        byte[] message = new byte[SMALL];
+        int[] written = {0};
+        Limits limits = new Limits().garbage(garbage + wakingGarbage())
+                .times(What.POST_SEND, requests() * WITH_UPDATES).times(What.POST_RECEIVE, WITH_UPDATES)
+                .times(What.COMPLETION, (requests() + 1) * WITH_UPDATES);
+        keeps(ThreadKind.PLATFORM, limits, count, () -> {
+            for (int i = 0; i < count; i++) {
+                reader.awaitParked(written[0]);
+                client.getOutputStream().write(message);
+                written[0]++;
+            }
+        });
+        client.shutdownOutput();
+        reader.join();
+    }
+
+    /** Messages in one direction, some at a time. */
+    private static void pass(Socket from, Socket to, byte[] message, int times) throws IOException {
+        OutputStream out = from.getOutputStream();
+        for (int i = 0; i < times; i++) {
+            out.write(message);
+        }
+        InputStream in = to.getInputStream();
+        for (int i = 0; i < times; i++) {
+            assertEquals(message.length, in.readNBytes(message, 0, message.length));
+        }
+    }
+
+    /** Does some work twice, to warm up, and then until its cost is within the limits. */
+    private void keeps(ThreadKind kind, Limits limits, int count, Cost.Work work) throws Exception {
+        Call.run(kind, "pass messages", () -> {
+            work.run();
+            work.run();
+            StringBuilder excess = new StringBuilder();
+            for (int round = 0; round < ROUNDS; round++) {
+                Cost cost = Cost.of(counts, count, work);
+                String exceeded = limits.exceededBy(cost);
+                if (exceeded.isEmpty()) {
+                    reporter.publishEntry("cost", cost.toString());
+                    return;
+                }
+                excess.append('\n').append(exceeded).append(" (").append(cost).append(')');
+            }
+            fail("a message costs more than it may, in each round:" + excess);
+        }).result(WAIT_SECONDS);
+    }
+}

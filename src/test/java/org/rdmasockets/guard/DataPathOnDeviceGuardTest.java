@@ -1,0 +1,59 @@
+package org.rdmasockets.guard;
+
+import java.net.InetAddress;
+import org.junit.jupiter.api.Tag;
+import org.rdmasockets.TestDevice;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** What a message costs over the device that the properties name. */
+@Tag("device")
+class DataPathOnDeviceGuardTest extends DataPathContract {
+    private final boolean immediateData;
+
+    DataPathOnDeviceGuardTest() throws VerbsException {
+        immediateData = Providers.ibverbs().open(TestDevice.name()).supports(Capability.IMMEDIATE_DATA);
+    }
+
+    @Override
+    VerbsProvider provider() {
+        return Providers.ibverbs();
+    }
+
+    @Override
+    InetAddress address() {
+        return TestDevice.address();
+    }
+
+    /** Emulated machines are slow. */
+    @Override
+    int messages() {
+        return 4_000;
+    }
+
+    /** A message may arrive after the reader has looked, and then it arms before it parks. */
+    @Override
+    double arming() {
+        return 1.03;
+    }
+
+    /** Into the ring, and inline into the request. */
+    @Override
+    double smallCopies() {
+        return 2.001;
+    }
+
+    /** Where there is no second compiler: each call that keeps errno makes an object. */
+    @Override
+    double wakingGarbage() {
+        return 240;
+    }
+
+    /** On iWARP a write and a send. */
+    @Override
+    int requests() {
+        return immediateData ? 1 : 2;
+    }
+}

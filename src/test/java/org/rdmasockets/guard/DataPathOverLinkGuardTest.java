@@ -1,0 +1,39 @@
+package org.rdmasockets.guard;
+
+import java.net.InetAddress;
+import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** What a message costs over a link of shared memory, as between two processes. */
+class DataPathOverLinkGuardTest extends DataPathContract {
+    @Override
+    VerbsProvider provider() {
+        return Linked.provider();
+    }
+
+    @Override
+    InetAddress address() {
+        return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    int messages() {
+        return 40_000;
+    }
+
+    @Override
+    double arming() {
+        return 0.1;
+    }
+
+    @Override
+    double smallCopies() {
+        return 1.001;
+    }
+
+    /** Four calls of the C library that keep errno; each makes an object, unless the compiler finds it superfluous. */
+    @Override
+    double wakingGarbage() {
+        return 4 * 40 + super.wakingGarbage();
+    }
+}

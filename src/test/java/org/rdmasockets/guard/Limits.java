@@ -1,0 +1,46 @@
+package org.rdmasockets.guard;
+
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.StringJoiner;
+
+/** What a message may cost at most. What is not named may cost anything. */
+final class Limits {
+    private final Map<Counts.What, Double> most = new EnumMap<>(Counts.What.class);
+    private double heapBytes = Double.MAX_VALUE;
+    private double copies = Double.MAX_VALUE;
+
+    /** Garbage per message, in bytes. */
+    Limits garbage(double bytes) {
+        heapBytes = bytes;
+        return this;
+    }
+
+    /** How often the processor copies each byte on its way out. */
+    Limits copies(double times) {
+        copies = times;
+        return this;
+    }
+
+    /** How often something is done per message. */
+    Limits times(Counts.What what, double times) {
+        most.put(what, times);
+        return this;
+    }
+
+    /** What is dearer than it may be, for a person; empty if nothing is. */
+    String exceededBy(Cost cost) {
+        StringJoiner excess = new StringJoiner(", ");
+        check("garbage", cost.heapBytes(), heapBytes, excess);
+        check("copies per byte", cost.copies(), copies, excess);
+        most.forEach((what, times) -> check(what.name(), cost.times(what), times, excess));
+        return excess.toString();
+    }
+
+    private static void check(String what, double is, double most, StringJoiner excess) {
+        if (is > most) {
+            excess.add(String.format(Locale.ROOT, "%s is %.3f and may be %.3f", what, is, most));
+        }
+    }
+}

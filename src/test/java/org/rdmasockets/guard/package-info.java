@@ -1,0 +1,5 @@
+/**
+ * What one message costs, counted and not timed: bytes of garbage, calls of verbs, completions, copies of each byte. So
+ * a data path that became dearer is noticed on any machine, however slow or busy.
+ */
+package org.rdmasockets.guard;
