@@ -7,10 +7,15 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
 
 /**
- * The receive queue: always as full as it can be. Each receive has a slot of 4 bytes if its device needs one, which
- * iWARP fills with the message.
+ * The receive queue. Each receive has a slot of 4 bytes if its device needs one, which iWARP fills with the message;
+ * it is posted again at once. Other receives are posted again a few at a time, in one call of the device, but always
+ * before credits are given: so until then those missing are the ones of data, whose credit was used up, and a few of
+ * the many that are kept for control messages.
  */
 final class ReceiveQueue {
+    /** What one call of a device takes. */
+    private static final int MOST_FREE = 8;
+
     private final QueuePair queuePair;
     private final MemoryRegion region;
     private final MemorySegment memory;
@@ -19,6 +24,9 @@ final class ReceiveQueue {
     private final int depth;
     private final long idBase;
     private final ReceiveRequest request = new ReceiveRequest(1);
+    /** Identifiers of receives to post again. */
+    private final long[] free;
+    private int freeCount;
 
     /**
      * An empty queue.
@@ -36,6 +44,7 @@ final class ReceiveQueue {
         this.incomingOffset = RegionLayout.of(settings).incomingOffset();
         this.depth = settings.maxReceives();
         this.idBase = idBase;
+        this.free = new long[slots ? 0 : Math.min(MOST_FREE, settings.spareReceives() / 2)];
     }
 
     /**
@@ -53,18 +62,37 @@ final class ReceiveQueue {
         return QueuePair.POSTED;
     }
 
-    /**
-     * Posts one receive.
-     *
-     * @param slot 0 to depth - 1, not posted now
-     * @return {@link QueuePair#POSTED} or an error number
-     */
-    int post(int slot) {
+    private int post(int slot) {
         request.receive(WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot));
         if (slots) {
             request.add(region, offset(slot), ImmediateData.BYTES);
         }
         return queuePair.postReceive(request);
+    }
+
+    /**
+     * Posts a receive again, now or by {@link #postFree} at the latest.
+     *
+     * @param slot 0 to depth - 1, not posted now
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int repost(int slot) {
+        if (slots) {
+            return post(slot);
+        }
+        free[freeCount++] = WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
+        return freeCount == free.length ? postFree() : QueuePair.POSTED;
+    }
+
+    /**
+     * Posts what is to be posted again; to be called before credits are given.
+     *
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int postFree() {
+        int count = freeCount;
+        freeCount = 0;
+        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(request.receive(0), free, count);
     }
 
     /**

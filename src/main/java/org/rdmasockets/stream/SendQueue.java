@@ -11,7 +11,9 @@ import org.rdmasockets.verbs.SendRequest;
  * and RoCE, a write with immediate data, and up to two on iWARP: a plain write if there is a payload, then a send.
  *
  * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
- * requests before it. All are signalled, as in C. On iWARP that holds for the write before its message, too: the
+ * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:
+ * the last of each quarter of the slots, or of the send ring. What is left after the last of them is confirmed when
+ * somebody asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write before its message: the
  * completion of the message alone would not show that the kernel has let go of the payload.
  *
  * <p>Four slots are kept for control messages, and no more than four of those are ever outstanding: a limit that C
@@ -23,6 +25,8 @@ final class SendQueue {
 
     /** A slot holds kind and length of its request in one number. */
     private static final int KIND_SHIFT = 29;
+    /** Data is signalled once in this part of the slots and of the send ring. */
+    private static final int SIGNAL_PART = 4;
 
     private final QueuePair queuePair;
     private final MemoryRegion region;
@@ -33,11 +37,16 @@ final class SendQueue {
     private final int maxInline;
     private final SendRequest request = new SendRequest(2);
     private final int[] slots;
+    private final int maxUnsignalled;
+    private final int maxUnsignalledBytes;
     private int head;
     private int outstanding;
     private int outstandingControl;
     private int outstandingKeepalives;
     private long completed;
+    /** Requests after the last signalled one, and what they keep of the send ring. */
+    private int unsignalled;
+    private int unsignalledBytes;
 
     /**
      * An empty queue.
@@ -56,6 +65,8 @@ final class SendQueue {
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
         this.slots = new int[settings.maxSends()];
+        this.maxUnsignalled = immediateData ? (slots.length - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        this.maxUnsignalledBytes = settings.sendBufferBytes() / SIGNAL_PART;
     }
 
     /**
@@ -115,12 +126,28 @@ final class SendQueue {
             request.inline();
         }
         if (immediateData) {
-            request.immediate(message).signalled();
+            request.immediate(message);
+            if (kind != WorkRequestId.DATA || isSignalDue(kept)) {
+                request.signalled();
+            }
             return post(kind, kept);
         }
         request.signalled();
         int error = post(kind, kept);
         return error == QueuePair.POSTED ? send(kind, message) : error;
+    }
+
+    private boolean isSignalDue(int kept) {
+        return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= maxUnsignalledBytes;
+    }
+
+    /**
+     * Tells whether requests are outstanding whose completion nothing will show that was posted so far.
+     *
+     * @return true if the last request was not signalled and is outstanding, as far as is known
+     */
+    boolean isUnsignalled() {
+        return unsignalled > 0;
     }
 
     /**
@@ -162,6 +189,7 @@ final class SendQueue {
     private int post(int kind, int kept) {
         assert outstanding < slots.length;
         int error = queuePair.postSend(request);
+        boolean signalled = request.isSignalled();
         if (request.bytes() != null) {
             request.clear();
         }
@@ -171,6 +199,8 @@ final class SendQueue {
         slots[head] = kind << KIND_SHIFT | kept;
         head = head + 1 == slots.length ? 0 : head + 1;
         outstanding++;
+        unsignalled = signalled ? 0 : unsignalled + 1;
+        unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
         count(kind, 1);
         return error;
     }
@@ -209,6 +239,7 @@ final class SendQueue {
             tail = tail + 1 == slots.length ? 0 : tail + 1;
         }
         outstanding -= age + 1;
+        unsignalled = Math.min(unsignalled, outstanding); // a request that fails completes whether signalled or not
         completed += age + 1;
         return kept;
     }

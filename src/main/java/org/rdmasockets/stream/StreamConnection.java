@@ -117,9 +117,8 @@ public final class StreamConnection {
      * @throws SocketException if the device refuses
      */
     public void postReceives() throws SocketException {
-        int error = receiveQueue.postAll();
-        if (error != QueuePair.POSTED) {
-            fail(StreamFailure.post("ibv_post_recv", error));
+        failUnlessPosted("ibv_post_recv", receiveQueue.postAll());
+        if (failure != null) {
             throw failure.exception();
         }
     }
@@ -219,16 +218,19 @@ public final class StreamConnection {
         sendControls();
     }
 
-    /** One message, and its receive, which is free again. Order matters: post it first, then give credits. */
+    /** One message, and its receive, which is free again. */
     private void messageArrived(int message, int lengthBytes, boolean complete, int slot) {
         heard = true;
         if (failure == null && !closing.isPeerDisconnected()) {
-            int error = receiveQueue.post(slot);
-            if (error != QueuePair.POSTED) {
-                fail(StreamFailure.post("ibv_post_recv", error));
-            }
+            failUnlessPosted("ibv_post_recv", receiveQueue.repost(slot));
         }
         failIf(complete ? apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
+    }
+
+    private void failUnlessPosted(String call, int error) {
+        if (error != QueuePair.POSTED) {
+            fail(StreamFailure.post(call, error));
+        }
     }
 
     /** Takes what the peer did wrong, or null. */
@@ -338,24 +340,15 @@ public final class StreamConnection {
     private void sendControls() {
         while (!isSilent()) {
             int control = closing.due();
-            int error;
-            if (control != Closing.NOTHING) {
-                if (!sendQueue.hasControlSlot(false)) {
-                    return;
-                }
+            if (control != Closing.NOTHING && sendQueue.hasControlSlot(false)) {
                 window.controlSent(received.granted());
-                error = sendQueue.postMessage(WorkRequestId.CONTROL, ImmediateData.control(control));
+                failUnlessPosted("ibv_post_send", sendQueue.postMessage(WorkRequestId.CONTROL,
+                        ImmediateData.control(control)));
                 closing.sent(control);
-            } else if (isUpdateDue()) {
-                if (!mayUpdate()) {
-                    return;
-                }
-                error = sendUpdate();
+            } else if (control == Closing.NOTHING && isUpdateDue() && mayUpdate()) {
+                failUnlessPosted("ibv_post_send", sendUpdate());
             } else {
                 return;
-            }
-            if (error != QueuePair.POSTED) {
-                fail(StreamFailure.post("ibv_post_send", error));
             }
         }
     }
@@ -369,6 +362,8 @@ public final class StreamConnection {
     }
 
     private int sendUpdate() {
+        // Order matters: the receives first, then the credits for them.
+        failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
         window.controlSent(received.granted());
         if (!received.isHalfDue()) {
             return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
@@ -449,10 +444,8 @@ public final class StreamConnection {
         // Before the post: from then on, the peer may write the entry anew.
         targets.take(count);
         window.dataSent();
-        int error = sendQueue.finish(WorkRequestId.DATA, count, kept, ImmediateData.data(count));
-        if (error != QueuePair.POSTED) {
-            fail(StreamFailure.post("ibv_post_send", error));
-        }
+        failUnlessPosted("ibv_post_send", sendQueue.finish(WorkRequestId.DATA, count, kept,
+                ImmediateData.data(count)));
     }
 
     private boolean canSend() {
@@ -530,10 +523,21 @@ public final class StreamConnection {
         if (isSilent() || closing.isFinished() || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
             return;
         }
-        int error = sendQueue.postKeepalive();
-        if (error != QueuePair.POSTED) {
-            fail(StreamFailure.post("ibv_post_send", error));
+        failUnlessPosted("ibv_post_send", sendQueue.postKeepalive());
+    }
+
+    /**
+     * Lets the device show that what was written has completed, if nothing would show it otherwise; to be called when
+     * it matters, such as when nothing was written for a while. Until then a part of the send ring may seem in use.
+     *
+     * @return true if the device was asked by this call
+     */
+    public boolean confirm() {
+        if (!sendQueue.isUnsignalled()) {
+            return false;
         }
+        keepalive();
+        return !sendQueue.isUnsignalled();
     }
 
     /**
@@ -565,9 +569,9 @@ public final class StreamConnection {
     }
 
     /**
-     * How many send requests are outstanding; a deadline applies to the oldest.
+     * How many send requests are outstanding, as far as their completion was shown; a deadline applies to the oldest.
      *
-     * @return 0 or more
+     * @return 0 or more; see {@link #confirm}
      */
     public int outstandingSends() {
         return sendQueue.outstanding();

@@ -118,6 +118,11 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
      * @return credits, at least half of {@link #maxReceives()}
      */
     public int credits() {
-        return maxReceives - Math.min(CONTROL_RECEIVES, maxReceives / 2);
+        return maxReceives - spareReceives();
+    }
+
+    /** Receives that the peer gets no credit for, for its control messages. */
+    int spareReceives() {
+        return Math.min(CONTROL_RECEIVES, maxReceives / 2);
     }
 }

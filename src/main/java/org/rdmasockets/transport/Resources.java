@@ -8,6 +8,7 @@ import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamSettings;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -55,8 +56,8 @@ final class Resources {
             made.remoteRegion = made.domain.allocate(StreamConnection.remoteRegionBytes(settings), REMOTE);
             made.inbox = engine.poller().openInbox(identifier.device(), client,
                     settings.maxSends() + settings.maxReceives());
-            made.queuePair = identifier.createQueuePair(made.domain, QueuePairConfig.signalled(
-                    made.inbox.shard().queue(), settings.maxSends(), settings.maxReceives(), options.inlineBytes()));
+            made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
+                    options.inlineBytes()));
             made.stream = new StreamConnection(made.queuePair, made.sendRegion, made.remoteRegion, settings,
                     made.inbox.workRequestIdBase());
             made.stream.postReceives();
@@ -67,6 +68,11 @@ final class Resources {
                 made.close();
             }
         }
+    }
+
+    /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
+    private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
+        return new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(), 2, 1, inlineBytes, false);
     }
 
     /** What was asked for, within what the device can do. */

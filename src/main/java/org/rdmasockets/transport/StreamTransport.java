@@ -40,6 +40,9 @@ public final class StreamTransport implements Connection {
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
+    /** After so long without a completion, the next tick has what was written last confirmed. */
+    private static final long CONFIRM_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -420,6 +423,8 @@ public final class StreamTransport implements Connection {
         long since = unacknowledgedSince;
         if (since != 0 && now - since > unacknowledgedLimit()) {
             engine.setupPool().execute(this::checkUnacknowledged);
+        } else if (since != 0 && now - since > CONFIRM_NANOS) {
+            engine.setupPool().execute(this::confirm);
         } else if (keepAlive && since == 0 && now - lastActivity > keepAliveIdleNanos) {
             engine.setupPool().execute(this::probe);
         }
@@ -445,11 +450,26 @@ public final class StreamTransport implements Connection {
         inbox.enter();
         try {
             long since = unacknowledgedSince;
-            if (since != 0 && System.nanoTime() - since > unacknowledgedLimit()) {
+            if (since == 0 || System.nanoTime() - since <= unacknowledgedLimit()) {
+                return;
+            }
+            if (stream.confirm()) {
+                unacknowledgedSince = System.nanoTime(); // nobody has asked the device before
+            } else {
                 failStream("Connection timed out: the peer's device has not acknowledged a write for "
                         + TimeUnit.NANOSECONDS.toSeconds(unacknowledgedLimit()) + " s");
                 endQueuePairIfOver();
             }
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /** Set-up pool: nothing was written for a while, so nothing else would show that the last writes have completed. */
+    private void confirm() {
+        inbox.enter();
+        try {
+            stream.confirm();
         } finally {
             inbox.exit();
         }
@@ -555,6 +575,7 @@ public final class StreamTransport implements Connection {
         }
         inbox.enter();
         try {
+            stream.confirm();
             return stream.failure() != null || (closed ? isDeliveredLocked() : stream.outstandingSends() == 0);
         } finally {
             inbox.exit();

@@ -54,6 +54,17 @@ public interface QueuePair extends AutoCloseable {
     int postReceive(ReceiveRequest request);
 
     /**
+     * Posts a receive several times, under different identifiers, in one call of the device where it can
+     * ({@code ibv_post_recv} of a chain). For receives that need no memory of their own.
+     *
+     * @param request where to put the data; its own identifier means nothing
+     * @param workRequestIds the identifiers, in the order of the receives
+     * @param count how many of them, from the first
+     * @return {@link #POSTED}, or an error number as for {@link #postSend}; some may have been posted then
+     */
+    int postReceives(ReceiveRequest request, long[] workRequestIds, int count);
+
+    /**
      * Asks the device for the state ({@code ibv_query_qp}). <em>May block</em>.
      *
      * @return the state; {@link QueuePairState#UNKNOWN} if the device lacks {@link Capability#QUERY_STATE}

@@ -32,8 +32,8 @@ public record QueuePairConfig(CompletionQueue sendQueue, CompletionQueue receive
     }
 
     /**
-     * One queue for all completions, two gather elements, one scatter element, every request signalled: what a byte
-     * stream needs.
+     * One queue for all completions, two gather elements, one scatter element, every request signalled: the simplest
+     * that carries a byte stream.
      *
      * @param queue where all completions go
      * @param maxSends most outstanding send requests

@@ -35,6 +35,12 @@ record CountedQueuePair(QueuePair target, Counts counts) implements QueuePair {
     }
 
     @Override
+    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+        counts.add(Counts.What.POST_RECEIVE, 1);
+        return target.postReceives(request, workRequestIds, count);
+    }
+
+    @Override
     public int number() {
         return target.number();
     }

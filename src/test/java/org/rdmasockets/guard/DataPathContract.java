@@ -46,7 +46,7 @@ abstract class DataPathContract {
     private static final int PARK_GARBAGE = 32;
     private static final int TIMED_PARK_GARBAGE = 120;
     /** One credit update for half of the peer's credits, which are 112 unless the application says otherwise. */
-    private static final double WITH_UPDATES = 1 + 1 / 50.0;
+    private static final double UPDATES = 1 / 50.0;
 
     private final Counts counts = new Counts();
     private TestReporter reporter;
@@ -72,9 +72,14 @@ abstract class DataPathContract {
         return 8;
     }
 
-    /** How many send requests a message takes. */
-    int requests() {
-        return 1;
+    /** Whether a write carries its message; on iWARP a send follows it, and every request completes visibly. */
+    boolean immediateData() {
+        return true;
+    }
+
+    /** How many completions a message of 64 KiB brings. */
+    double largeCompletions() {
+        return 2.1;
     }
 
     /** How often a small message is copied on its way out. */
@@ -105,7 +110,7 @@ abstract class DataPathContract {
     @EnumSource(ThreadKind.class)
     void roundTripsOfSmallMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[SMALL];
-        keeps(kind, small().times(What.POLL, WITH_UPDATES), messages(), () -> {
+        keeps(kind, small().times(What.POLL, 1 + UPDATES), messages(), () -> {
             for (int i = 0; i < messages(); i += 2) {
                 pass(client, server, message, 1);
                 pass(server, client, message, 1);
@@ -125,9 +130,17 @@ abstract class DataPathContract {
     }
 
     private Limits small() {
-        return new Limits().garbage(NO_GARBAGE).copies(smallCopies()).times(What.POST_SEND, requests() * WITH_UPDATES)
-                .times(What.POST_RECEIVE, WITH_UPDATES).times(What.COMPLETION, (requests() + 1) * WITH_UPDATES)
-                .times(What.ARM, arming()).times(What.EVENT, 0.1);
+        return messages(NO_GARBAGE).copies(smallCopies()).times(What.ARM, arming()).times(What.EVENT, 0.1);
+    }
+
+    /** Any message: its receive is posted together with others, and its write is seldom signalled. */
+    private Limits messages(double garbage) {
+        int requests = immediateData() ? 1 : 2;
+        double completions = immediateData() ? 1 + 1 / 14.0 : 3;
+        double receives = immediateData() ? 1 / 8.0 : 1;
+        return new Limits().garbage(garbage).times(What.POST_SEND, requests * (1 + UPDATES))
+                .times(What.COMPLETION, completions + (1 + requests) * UPDATES)
+                .times(What.POST_RECEIVE, receives + UPDATES + UPDATES * receives);
     }
 
     /** Every half of a ring is a chunk: it takes one message to fill it, and one to lend it again. */
@@ -136,8 +149,9 @@ abstract class DataPathContract {
     void streamsOfLargeMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[LARGE];
         int count = messages() / 10;
-        Limits limits = new Limits().garbage(10 * NO_GARBAGE).copies(1.001).times(What.POST_SEND, 2 * requests())
-                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, 2 + 2 * requests()).times(What.EVENT, 0.2);
+        Limits limits = new Limits().garbage(10 * NO_GARBAGE).copies(1.001)
+                .times(What.POST_SEND, immediateData() ? 2 : 4)
+                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions()).times(What.EVENT, 0.2);
         keeps(kind, limits, count, () -> {
             for (int i = 0; i < count; i++) {
                 pass(client, server, message, 1);
@@ -164,9 +178,7 @@ abstract class DataPathContract {
         Reader reader = new Reader(kind, server, SMALL);
         byte[] message = new byte[SMALL];
         int[] written = {0};
-        Limits limits = new Limits().garbage(garbage + wakingGarbage())
-                .times(What.POST_SEND, requests() * WITH_UPDATES).times(What.POST_RECEIVE, WITH_UPDATES)
-                .times(What.COMPLETION, (requests() + 1) * WITH_UPDATES);
+        Limits limits = messages(garbage + wakingGarbage());
         keeps(ThreadKind.PLATFORM, limits, count, () -> {
             for (int i = 0; i < count; i++) {
                 reader.awaitParked(written[0]);

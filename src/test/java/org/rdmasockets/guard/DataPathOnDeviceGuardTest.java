@@ -51,9 +51,14 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
         return 240;
     }
 
-    /** On iWARP a write and a send. */
     @Override
-    int requests() {
-        return immediateData ? 1 : 2;
+    boolean immediateData() {
+        return immediateData;
+    }
+
+    /** The message and the update for its chunk, at either end. */
+    @Override
+    double largeCompletions() {
+        return immediateData ? 4 : 6;
     }
 }

@@ -98,7 +98,8 @@ final class FakeQueuePair implements QueuePair {
     private final boolean emptyReceive;
     private final boolean copiesAtPost;
     private final List<SimulatedRegion> regions;
-    private int outstandingSends;
+    /** Identifiers of requests whose slot is in use. */
+    private final Deque<Long> outstandingSends = new ArrayDeque<>();
     private int outstandingReceives;
     private int refuseWith;
 
@@ -116,17 +117,23 @@ final class FakeQueuePair implements QueuePair {
         refuseWith = errno.number();
     }
 
-    /** A completion was delivered, so its slot is free. */
-    void retire(boolean receive) {
-        if (receive) {
-            outstandingReceives--;
-        } else {
-            outstandingSends--;
+    /** The completion of a receive was delivered, so its slot is free. */
+    void retireReceive() {
+        outstandingReceives--;
+    }
+
+    /** The completion of a request was delivered, so its slot and those of all before it are free. */
+    void retireSend(long workRequestId) {
+        if (outstandingSends.contains(workRequestId)) {
+            while (outstandingSends.remove() != workRequestId) {
+                assert !outstandingSends.isEmpty();
+            }
         }
     }
 
-    boolean hasAllReceives() {
-        return outstandingReceives == maxReceives;
+    /** Whether all receives are posted but the few that are posted together. */
+    boolean hasReceives() {
+        return outstandingReceives > maxReceives - (emptyReceive ? 8 : 1);
     }
 
     SimulatedRegion byRemoteKey(int key) {
@@ -148,7 +155,7 @@ final class FakeQueuePair implements QueuePair {
         if (refuseWith != 0) {
             return refuseWith;
         }
-        if (outstandingSends == maxSends) {
+        if (outstandingSends.size() == maxSends) {
             throw new AssertionError("send queue of " + maxSends + " overrun");
         }
         if (request.bytes() != null && (!copiesAtPost || request.isInline() || request.elements().count() > 0)) {
@@ -161,7 +168,12 @@ final class FakeQueuePair implements QueuePair {
         for (int i = 0; i < request.elements().count(); i++) {
             pieces.add(piece(request.elements(), i));
         }
-        outstandingSends++;
+        if (request.opcode() == SendRequest.Opcode.WRITE_WITH_IMMEDIATE
+                && ImmediateData.operation(request.immediate()) == ImmediateData.UPDATE
+                && outstandingReceives < maxReceives) {
+            throw new AssertionError("credits for receives that are not posted");
+        }
+        outstandingSends.add(request.workRequestId());
         sends.add(new Send(request, pieces));
         return POSTED;
     }
@@ -185,6 +197,18 @@ final class FakeQueuePair implements QueuePair {
             receives.add(new Receive(request.workRequestId(), piece.region(), piece.address(), piece.lengthBytes()));
         }
         return POSTED;
+    }
+
+    @Override
+    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+        int result = POSTED;
+        for (int i = 0; i < count && result == POSTED; i++) {
+            if (request.elements().count() > 0) {
+                throw new AssertionError("receives that share memory");
+            }
+            result = postReceive(new ReceiveRequest(1).receive(workRequestIds[i]));
+        }
+        return result;
     }
 
     @Override

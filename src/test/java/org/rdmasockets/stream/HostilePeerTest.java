@@ -165,7 +165,7 @@ class HostilePeerTest {
     @Test
     void messageWithoutImmediateData() {
         FakeQueuePair.Receive receive = c.queuePair.receives.remove();
-        c.queuePair.retire(true);
+        c.queuePair.retireReceive();
         c.connection.onCompletion(receive.workRequestId(), 0, CompletionOpcode.RECEIVE, 0, false, 0);
         assertViolation("no message");
     }
@@ -175,7 +175,7 @@ class HostilePeerTest {
     void iwarpMessageOfAnotherLength(int length) throws SocketException {
         c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
         FakeQueuePair.Receive receive = c.queuePair.receives.remove();
-        c.queuePair.retire(true);
+        c.queuePair.retireReceive();
         c.connection.onCompletion(receive.workRequestId(), 0, CompletionOpcode.RECEIVE, length, false, 0);
         assertViolation(length + " bytes that are no message");
     }

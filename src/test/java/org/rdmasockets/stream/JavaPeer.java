@@ -62,7 +62,7 @@ final class JavaPeer implements StreamPeer {
             connection.onCompletion(completion.workRequestId(), completion.status().ordinal(), completion.opcode(),
                     completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
             require(connection.failure() != null || connection.peerDisconnected() || end.isDead()
-                    || queuePair.hasAllReceives(), "a receive was not posted again");
+                    || queuePair.hasReceives(), "a receive was not posted again");
             return true;
         }
         if (end.takePeerLeft()) {
@@ -80,7 +80,11 @@ final class JavaPeer implements StreamPeer {
         boolean changed = own();
         if (random.nextInt(50) == 0 && !closed) {
             int before = connection.outstandingSends();
-            connection.keepalive();
+            if (random.nextBoolean()) {
+                connection.confirm();
+            } else {
+                connection.keepalive();
+            }
             changed |= connection.outstandingSends() != before;
         }
         changed |= random.nextBoolean() ? tryWrite() : tryRead();

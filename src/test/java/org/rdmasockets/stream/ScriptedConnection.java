@@ -89,12 +89,12 @@ final class ScriptedConnection {
         complete(0);
     }
 
-    /** All requests taken so far complete with a status. */
+    /** All requests taken so far complete with a status; success shows only for those that were signalled. */
     void complete(int status) {
-        List<FakeQueuePair.Send> all = List.copyOf(outstanding);
+        List<FakeQueuePair.Send> all = outstanding.stream().filter(s -> s.signalled || status != 0).toList();
         outstanding.clear();
         for (FakeQueuePair.Send send : all) {
-            queuePair.retire(false);
+            queuePair.retireSend(send.workRequestId);
             connection.onCompletion(send.workRequestId, status, CompletionOpcode.WRITE, 0, false, 0);
         }
     }
@@ -102,7 +102,7 @@ final class ScriptedConnection {
     /** A message arrives, as it does after a write of some bytes. */
     void arrive(int message, int lengthBytes) {
         FakeQueuePair.Receive receive = queuePair.receives.remove();
-        queuePair.retire(true);
+        queuePair.retireReceive();
         if (settings.immediateData()) {
             connection.onCompletion(receive.workRequestId(), 0, CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE,
                     lengthBytes, true, message);
@@ -125,7 +125,7 @@ final class ScriptedConnection {
     /** A completion with an error. */
     void receiveFails(int status) {
         FakeQueuePair.Receive receive = queuePair.receives.remove();
-        queuePair.retire(true);
+        queuePair.retireReceive();
         connection.onCompletion(receive.workRequestId(), status, CompletionOpcode.UNKNOWN, 0, false, 0);
     }
 

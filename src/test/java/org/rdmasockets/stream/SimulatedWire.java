@@ -170,7 +170,11 @@ final class SimulatedWire {
                     && (send.status == WorkCompletionStatus.SUCCESS ? random.nextBoolean() : receive.time < send.time);
             Completion next = receiveFirst ? receiveCompletions.poll() : sendCompletions.poll();
             if (next != null) {
-                queuePair.retire(receiveFirst);
+                if (receiveFirst) {
+                    queuePair.retireReceive();
+                } else {
+                    queuePair.retireSend(next.workRequestId());
+                }
             }
             return next;
         }

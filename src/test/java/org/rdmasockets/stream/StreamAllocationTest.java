@@ -44,6 +44,12 @@ class StreamAllocationTest {
         }
 
         @Override
+        public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+            receive = workRequestIds[count - 1];
+            return POSTED;
+        }
+
+        @Override
         public int number() {
             return 1;
         }

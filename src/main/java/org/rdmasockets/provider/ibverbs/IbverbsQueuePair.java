@@ -135,9 +135,31 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
                 return EINVAL;
             }
             requests.fill(request);
-            return IbverbsCalls.post(device.postReceive(), queuePair.address(), requests.receiveAddress(),
-                    requests.badAddress());
+            return postReceivesLocked();
         }
+    }
+
+    @Override
+    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+        synchronized (this) {
+            if (isClosedLocked()) {
+                return ESHUTDOWN;
+            }
+            if (!requests.fits(request)) {
+                return EINVAL;
+            }
+            int result = POSTED;
+            for (int posted = 0; posted < count && result == POSTED;) {
+                posted += requests.fill(request, workRequestIds, posted, count);
+                result = postReceivesLocked();
+            }
+            return result;
+        }
+    }
+
+    private int postReceivesLocked() {
+        return IbverbsCalls.post(device.postReceive(), queuePair.address(), requests.receiveAddress(),
+                requests.badAddress());
     }
 
     @Override

@@ -14,16 +14,20 @@ import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * The native form of one send and one receive request of a queue pair, filled anew for each post. The device never sees
- * it: the library reads it during the call. Guarded by the queue pair.
+ * The native form of one send request and of a chain of receives of a queue pair, filled anew for each post. The device
+ * never sees it: the library reads it during the call. Guarded by the queue pair.
  *
  * <pre>
- * ibv_send_wr | ibv_sge[sendElements] | ibv_recv_wr | ibv_sge[receiveElements] | bad_wr
+ * ibv_send_wr | ibv_sge[sendElements] | ibv_recv_wr[CHAIN] | ibv_sge[receiveElements] | bad_wr
  * </pre>
+ *
+ * The receives of a chain have the same elements.
  */
 final class WorkRequestBlock {
     private static final long SEND_BYTES = ibv_send_wr.layout().byteSize();
     private static final long RECEIVE_BYTES = ibv_recv_wr.layout().byteSize();
+    /** Most receives of one post. */
+    private static final int CHAIN = 8;
     private static final long SGE_BYTES = ibv_sge.layout().byteSize();
 
     private static final long SEND_ID = ibv_send_wr.wr_id$offset();
@@ -39,6 +43,7 @@ final class WorkRequestBlock {
     private static final long ATOMIC_OPERAND = atomic("compare_add");
     private static final long ATOMIC_SWAP = atomic("swap");
     private static final long RECEIVE_ID = ibv_recv_wr.wr_id$offset();
+    private static final long RECEIVE_NEXT = ibv_recv_wr.next$offset();
     private static final long RECEIVE_LIST = ibv_recv_wr.sg_list$offset();
     private static final long RECEIVE_COUNT = ibv_recv_wr.num_sge$offset();
     private static final long SGE_ADDRESS = ibv_sge.addr$offset();
@@ -78,7 +83,9 @@ final class WorkRequestBlock {
         this.receiveElements = receiveElements;
         block = IbverbsCalls.allocate(badOffset() + JAVA_LONG.byteSize());
         block.set(JAVA_LONG, SEND_LIST, block.address() + SEND_BYTES);
-        block.set(JAVA_LONG, receiveOffset() + RECEIVE_LIST, block.address() + receiveOffset() + RECEIVE_BYTES);
+        for (int i = 0; i < CHAIN; i++) {
+            block.set(JAVA_LONG, receiveOffset(i) + RECEIVE_LIST, block.address() + receiveOffset(CHAIN));
+        }
     }
 
     private static long rdma(String field) {
@@ -91,12 +98,12 @@ final class WorkRequestBlock {
                 PathElement.groupElement(field));
     }
 
-    private long receiveOffset() {
-        return SEND_BYTES + sendElements * SGE_BYTES;
+    private long receiveOffset(int index) {
+        return SEND_BYTES + sendElements * SGE_BYTES + index * RECEIVE_BYTES;
     }
 
     private long badOffset() {
-        return receiveOffset() + RECEIVE_BYTES + receiveElements * SGE_BYTES;
+        return receiveOffset(CHAIN) + receiveElements * SGE_BYTES;
     }
 
     /** Address of the {@code ibv_send_wr}. */
@@ -104,9 +111,9 @@ final class WorkRequestBlock {
         return block.address();
     }
 
-    /** Address of the {@code ibv_recv_wr}. */
+    /** Address of the first {@code ibv_recv_wr}. */
     long receiveAddress() {
-        return block.address() + receiveOffset();
+        return block.address() + receiveOffset(0);
     }
 
     /** Address of a pointer that a refused post fills. */
@@ -151,10 +158,34 @@ final class WorkRequestBlock {
 
     /** Fills in a receive that fits. */
     void fill(ReceiveRequest request) {
-        long offset = receiveOffset();
-        block.set(JAVA_LONG, offset + RECEIVE_ID, request.workRequestId());
+        fill(0, request, request.workRequestId(), true);
+    }
+
+    /**
+     * Fills in a chain of receives that fit.
+     *
+     * @param request what they have in common
+     * @param ids their identifiers
+     * @param from index of the first
+     * @param to index behind the last
+     * @return how many were filled in, because a chain has an end
+     */
+    int fill(ReceiveRequest request, long[] ids, int from, int to) {
+        int count = Math.min(to - from, CHAIN);
+        for (int i = 0; i < count; i++) {
+            fill(i, request, ids[from + i], i + 1 == count);
+        }
+        return count;
+    }
+
+    private void fill(int index, ReceiveRequest request, long id, boolean last) {
+        long offset = receiveOffset(index);
+        block.set(JAVA_LONG, offset + RECEIVE_ID, id);
+        block.set(JAVA_LONG, offset + RECEIVE_NEXT, last ? 0 : block.address() + receiveOffset(index + 1));
         block.set(JAVA_INT, offset + RECEIVE_COUNT, request.elements().count());
-        fill(offset + RECEIVE_BYTES, request.elements());
+        if (last) {
+            fill(receiveOffset(CHAIN), request.elements());
+        }
     }
 
     private void fill(long offset, ScatterGatherList elements) {

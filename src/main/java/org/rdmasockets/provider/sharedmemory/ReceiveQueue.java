@@ -86,6 +86,22 @@ final class ReceiveQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     synchronized int post(ReceiveRequest request) {
+        int result = post(request, request.workRequestId());
+        publishPosted();
+        return result;
+    }
+
+    /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
+    synchronized int post(ReceiveRequest request, long[] requestIds, int count) {
+        int result = QueuePair.POSTED;
+        for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
+            result = post(request, requestIds[i]);
+        }
+        publishPosted();
+        return result;
+    }
+
+    private int post(ReceiveRequest request, long requestId) {
         if (closed) {
             return Errno.ESHUTDOWN.number();
         }
@@ -97,19 +113,18 @@ final class ReceiveQueue {
             return Errno.ENOMEM.number();
         }
         if (flushing) {
-            complete(request.workRequestId(), Status.FLUSHED);
+            complete(requestId, Status.FLUSHED);
         } else {
-            append(request);
+            append(request, requestId);
             postedEver++;
-            publishPosted();
         }
         return QueuePair.POSTED;
     }
 
-    private void append(ReceiveRequest request) {
+    private void append(ReceiveRequest request, long requestId) {
         int index = (head + posted) % ids.length;
         ScatterGatherList elements = request.elements();
-        ids[index] = request.workRequestId();
+        ids[index] = requestId;
         counts[index] = elements.count();
         for (int i = 0; i < elements.count(); i++) {
             int at = index * maxElements + i;

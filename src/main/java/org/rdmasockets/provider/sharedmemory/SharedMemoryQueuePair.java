@@ -177,6 +177,13 @@ final class SharedMemoryQueuePair implements QueuePair {
         return result;
     }
 
+    @Override
+    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+        int result = receiveQueue.post(request, workRequestIds, count);
+        feedPeer();
+        return result;
+    }
+
     /** Lets a peer go on that found no receive, without any lock. */
     private void feedPeer() {
         if (receiveQueue.takeStarving()) {
