@@ -13,13 +13,19 @@ import java.util.Set;
  * @param started when, in UTC
  * @param machine on what
  * @param plan how
+ * @param otherPercent how busy others kept the processors, in percent of all, between the forks
  * @param series the figures
  * @param failures what failed, one line each
  */
-record Answer(String question, String started, Machine machine, Plan plan, List<Series> series,
-        List<String> failures) {
+record Answer(String question, String started, Machine machine, Plan plan, double otherPercent,
+        List<Series> series, List<String> failures) {
     /** What everything is a ratio to. */
     static final String REFERENCE = Contender.PLAIN.title();
+
+    /** The same with the load by others, which is known in the end. */
+    Answer withOthers(double percent) {
+        return new Answer(question, started, machine, plan, percent, series, failures);
+    }
 
     /** Adds what one fork measured. */
     void add(String contender, List<Figure> figures) {

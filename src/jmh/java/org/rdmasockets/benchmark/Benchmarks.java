@@ -35,20 +35,43 @@ final class Benchmarks {
     /** One fork of each contender after the other, and again: so what the machine does meanwhile meets all of them. */
     private static Answer ask(Question question, Plan plan) throws IOException, InterruptedException {
         Answer answer = new Answer(question.name(), Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
-                Machine.here(), plan, new ArrayList<>(), new ArrayList<>());
+                Machine.here(), plan, 0, new ArrayList<>(), new ArrayList<>());
+        OtherLoad others = new OtherLoad();
         for (int fork = 1; fork <= plan.forks(); fork++) {
-            for (Contender contender : Contender.values()) {
-                if (plan.includes(contender) && question.suits(contender)) {
-                    System.out.printf("%s %d/%d: %s%n", question.name(), fork, plan.forks(), contender.title());
-                    try {
-                        answer.add(contender.title(), Fork.measure(contender, question, plan));
-                    } catch (IOException e) {
-                        System.err.println(e.getMessage());
-                        answer.failures().add(e.getMessage());
-                    }
-                }
+            others.sample();
+            askAll(question, answer, fork);
+        }
+        return answer.withOthers(others.percent());
+    }
+
+    private static void askAll(Question question, Answer answer, int fork) throws InterruptedException {
+        Plan plan = answer.plan();
+        for (Contender contender : Contender.values()) {
+            if (plan.includes(contender) && question.suits(contender)) {
+                add(answer, contender.title(), fork, () -> Fork.measure(contender, question, plan));
             }
         }
-        return answer;
+        for (NativeTool tool : NativeTool.values()) {
+            if (plan.hasDevice() && tool.suits(question)) {
+                add(answer, tool.title(), fork, () -> tool.measure(question, plan));
+            }
+        }
+    }
+
+    /** What may fail. */
+    @FunctionalInterface
+    private interface Measurement {
+        List<Figure> run() throws IOException, InterruptedException;
+    }
+
+    private static void add(Answer answer, String title, int fork, Measurement measurement)
+            throws InterruptedException {
+        System.out.printf("%s %d/%d: %s%n", answer.question(), fork, answer.plan().forks(), title);
+        try {
+            answer.add(title, measurement.run());
+        } catch (IOException e) {
+            System.err.println(e.getMessage());
+            answer.failures().add(e.getMessage());
+        }
     }
 }

@@ -39,7 +39,7 @@ final class ConnectAndClose implements Question {
     }
 
     private static void measure(Trial trial, int atOnce) throws Exception {
-        connect(trial, atOnce, trial.plan().warmUpNanos());
+        connect(trial, atOnce, trial.warmUpNanos());
         Usage before = trial.usage();
         long begin = System.nanoTime();
         Histogram times = connect(trial, atOnce, trial.plan().measuredNanos());

@@ -19,7 +19,7 @@ final class Fork {
             throws IOException, InterruptedException {
         Process client = Jvm.command(contender, Client.class, contender.name(), question.name(), plan.name()).start();
         try (BufferedReader lines = client.inputReader()) {
-            Thread limit = Thread.startVirtualThread(() -> endLate(client));
+            Thread limit = Thread.startVirtualThread(() -> endLate(client, LIMIT_SECONDS));
             List<Figure> figures = new ArrayList<>();
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 figures.add(new Gson().fromJson(line, Figure.class));
@@ -36,13 +36,14 @@ final class Fork {
         }
     }
 
-    private static void endLate(Process client) {
+    /** Waits for the end of a process, which comes in time or by force. */
+    static void endLate(Process process, long seconds) {
         try {
-            if (!client.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-                client.destroyForcibly();
+            if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
             }
         } catch (InterruptedException e) {
-            client.destroyForcibly();
+            process.destroyForcibly();
         }
     }
 }

@@ -68,7 +68,7 @@ final class Load {
     }
 
     private void measure(String scenario) throws IOException, InterruptedException {
-        TimeUnit.NANOSECONDS.sleep(trial.plan().warmUpNanos());
+        TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos());
         Usage before = trial.usage();
         Histogram measured = histogram();
         long begin = System.nanoTime();

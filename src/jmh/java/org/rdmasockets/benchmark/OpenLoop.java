@@ -8,8 +8,7 @@ import java.util.concurrent.locks.LockSupport;
  * user. The times include how late the JVM's timers wake the sender.
  */
 final class OpenLoop implements Question {
-    private static final int RATE = 10_000;
-    private static final long INTERVAL_NANOS = 1_000_000_000L / RATE;
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
 
     @Override
     public String name() {
@@ -18,7 +17,7 @@ final class OpenLoop implements Question {
 
     @Override
     public String title() {
-        return "Requests of 64 B, %,d due in a second, time from when they were due".formatted(RATE);
+        return "Requests of 64 B due at a fixed rate, time from when they were due";
     }
 
     @Override
@@ -34,8 +33,11 @@ final class OpenLoop implements Question {
     @Override
     public void measure(Trial trial) throws Exception {
         int connections = trial.plan().ratedConnections();
-        new Load(trial).run(Trial.connections(connections), connections, (begin, connection, request) -> {
-            long due = begin + (request * connections + connection) * INTERVAL_NANOS;
+        int rate = trial.plan().rate();
+        long interval = NANOS_PER_SECOND / rate;
+        String scenario = "%s, %,d due in a second".formatted(Trial.connections(connections), rate);
+        new Load(trial).run(scenario, connections, (begin, connection, request) -> {
+            long due = begin + (request * connections + connection) * interval;
             for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
                 LockSupport.parkNanos(left);
             }

@@ -7,61 +7,81 @@ import java.util.OptionalDouble;
 /**
  * A ratio that the project promises, and what came out.
  *
- * @param question name of the question
- * @param scenario what of it
- * @param metric the figure
+ * @param claim what it is about
  * @param ours the contender that is to keep it
  * @param reference the contender that it is measured by; null if the limit is a figure itself
  * @param limit the ratio, or the figure
  * @param atMost whether the limit is the most, else the least
  */
-record Promise(String question, String scenario, Metric metric, Contender ours, Contender reference, double limit,
-        boolean atMost) {
+record Promise(Claim claim, String ours, String reference, double limit, boolean atMost) {
     private static final String SMALL = "64 B";
     private static final String LARGE = "64 KiB";
     private static final String MANY = "1,000 connections";
     private static final String MOST = "10,000 connections";
 
-    /** On shared memory, between two JVMs. */
-    static final List<Promise> SHARED_MEMORY = List.of(
-            most("round-trip", SMALL, Metric.P50, Contender.RDMA, Contender.AERON, 3),
-            most("round-trip", SMALL, Metric.P50, Contender.RDMA, Contender.PLAIN, 1 / 40.0),
-            most("round-trip", SMALL, Metric.P50, Contender.RDMA_PARKING, Contender.UNIX, 1.2),
-            most("round-trip", SMALL, Metric.P50, Contender.RDMA_ONE_JVM, Contender.RDMA, 1),
-            least("stream", SMALL, Metric.MEGABYTES, Contender.RDMA, Contender.PLAIN, 5),
-            least("stream", LARGE, Metric.MEGABYTES, Contender.RDMA, Contender.PLAIN, 3),
-            least("request-response", MANY, Metric.RATE, Contender.RDMA, Contender.PLAIN, 3),
-            most("request-response", MANY, Metric.P99, Contender.RDMA, Contender.PLAIN, 1),
-            most("idle", MOST, Metric.SHARED, Contender.RDMA, null, 64 * 1024),
-            most("idle", MOST, Metric.HEAP, Contender.RDMA, null, 4 * 1024),
-            most("idle", MOST, Metric.IDLE_PROCESSOR, Contender.RDMA, null, 1));
+    private static final Claim ROUND_TRIP = new Claim("full", "round-trip", SMALL, Metric.P50);
+    private static final Claim IDLE = new Claim("full", "idle", MOST, null);
+    private static final Claim ON_DEVICE = new Claim("guest", "round-trip", SMALL, Metric.P50);
 
-    private static Promise most(String question, String scenario, Metric metric, Contender ours, Contender reference,
-            double limit) {
-        return new Promise(question, scenario, metric, ours, reference, limit, true);
+    /** All of them. */
+    static final List<Promise> ALL = List.of(
+            ROUND_TRIP.atMost(Contender.RDMA, 3, Contender.AERON.title()),
+            ROUND_TRIP.atMost(Contender.RDMA, 1 / 40.0, Contender.PLAIN.title()),
+            ROUND_TRIP.atMost(Contender.RDMA_PARKING, 1.2, Contender.UNIX.title()),
+            ROUND_TRIP.atMost(Contender.RDMA_ONE_JVM, 1, Contender.RDMA.title()),
+            new Claim("full", "stream", SMALL, Metric.MEGABYTES).atLeast(5, Contender.PLAIN.title()),
+            new Claim("full", "stream", LARGE, Metric.MEGABYTES).atLeast(3, Contender.PLAIN.title()),
+            new Claim("full", "request-response", MANY, Metric.RATE).atLeast(3, Contender.PLAIN.title()),
+            new Claim("full", "request-response", MANY, Metric.P99).atMost(Contender.RDMA, 1, Contender.PLAIN.title()),
+            IDLE.of(Metric.SHARED).atMost(Contender.RDMA, 64 * 1024, null),
+            IDLE.of(Metric.HEAP).atMost(Contender.RDMA, 4 * 1024, null),
+            IDLE.of(Metric.IDLE_PROCESSOR).atMost(Contender.RDMA, 1, null),
+            ON_DEVICE.atMost(Contender.RDMA, 1.2, NativeTool.RSTREAM_POLLING.title()),
+            ON_DEVICE.atMost(Contender.RDMA_PARKING, 1.2, NativeTool.RSTREAM_BLOCKING.title()),
+            ON_DEVICE.atMost(Contender.RDMA, 1 / 4.0, Contender.PLAIN.title()),
+            new Claim("guest", "stream", LARGE, Metric.MEGABYTES).atLeast(1, NativeTool.RSTREAM_POLLING.title()));
+
+    /**
+     * What a promise is about.
+     *
+     * @param plan name of the plan that shows it
+     * @param question name of the question
+     * @param scenario what of it
+     * @param metric the figure
+     */
+    record Claim(String plan, String question, String scenario, Metric metric) {
+        Claim of(Metric other) {
+            return new Claim(plan, question, scenario, other);
+        }
+
+        Promise atMost(Contender ours, double limit, String reference) {
+            return new Promise(this, ours.title(), reference, limit, true);
+        }
+
+        Promise atLeast(double limit, String reference) {
+            return new Promise(this, Contender.RDMA.title(), reference, limit, false);
+        }
     }
 
-    private static Promise least(String question, String scenario, Metric metric, Contender ours,
-            Contender reference, double limit) {
-        return new Promise(question, scenario, metric, ours, reference, limit, false);
-    }
-
-    /** A line of a table: what, the promise, the figure, and whether it holds. Empty if it was not measured. */
+    /** A line of a table: what, the promise, the figure, and whether it holds. Empty if that was not measured here. */
     String line(Answer answer) {
-        OptionalDouble figure = answer.median(ours.title(), scenario, metric);
+        if (!answer.plan().name().equals(claim.plan) || !answer.question().equals(claim.question)) {
+            return "";
+        }
+        OptionalDouble figure = answer.median(ours, claim.scenario, claim.metric);
         OptionalDouble base = reference == null ? OptionalDouble.of(1)
-                : answer.median(reference.title(), scenario, metric);
+                : answer.median(reference, claim.scenario, claim.metric);
         if (figure.isEmpty() || base.isEmpty()) {
             return "";
         }
         double ratio = figure.getAsDouble() / base.getAsDouble();
         boolean holds = atMost ? ratio <= limit : ratio >= limit;
-        return String.format(Locale.ROOT, "| %s, %s: %s of %s | at %s %s | %s | %s |%n", question, scenario,
-                metric.title(), ours.title(), atMost ? "most" : "least", wanted(), Tables.number(ratio),
+        return String.format(Locale.ROOT, "| %s of %s, %s, %s | at %s %s | %s | %s |%n", claim.metric.title(), ours,
+                claim.question, claim.scenario, atMost ? "most" : "least", wanted(), Tables.number(ratio),
                 holds ? "holds" : "**does not hold**");
     }
 
     private String wanted() {
-        return Tables.number(limit) + (reference == null ? "" : " of " + reference.title());
+        return Tables.number(limit) + (reference == null ? "" : " of " + reference);
     }
 }

@@ -38,7 +38,7 @@ final class RoundTrip implements Question {
     private static void measure(Trial trial, int bytes) throws IOException {
         try (Link link = trial.connect(Service.ECHO, bytes)) {
             byte[] message = new byte[bytes];
-            exchange(link, message, trial.plan().warmUpNanos(), Trial.histogram());
+            exchange(link, message, trial.warmUpNanos(), Trial.histogram());
             Histogram times = Trial.histogram();
             Usage before = trial.usage();
             exchange(link, message, trial.plan().measuredNanos(), times);

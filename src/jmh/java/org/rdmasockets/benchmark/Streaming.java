@@ -45,7 +45,7 @@ final class Streaming implements Question {
     private static void measure(Trial trial, int bytes) throws IOException {
         try (Link link = trial.connect(Service.SINK, bytes)) {
             byte[] message = new byte[bytes];
-            write(link, message, trial.plan().warmUpNanos());
+            write(link, message, trial.warmUpNanos());
             Usage before = trial.usage();
             Written written = write(link, message, trial.plan().measuredNanos());
             Usage spent = trial.usage().since(before);

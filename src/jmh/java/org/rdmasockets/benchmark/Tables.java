@@ -24,20 +24,17 @@ final class Tables {
             text.append("## ").append(question.title()).append("\n\n![](").append(question.name()).append(".svg)\n\n");
             table(text, answer);
             answer.failures().forEach(failure -> text.append("Failed: ").append(failure).append("\n\n"));
-            text.append("%d forks, %s, plan `%s`. %s.%n%n".formatted(answer.plan().forks(), answer.started(),
-                    answer.plan().name(), answer.machine()));
+            text.append("%d forks, %s, plan `%s`. %s; others kept %s %% of it busy.%n%n".formatted(
+                    answer.plan().forks(), answer.started(), answer.plan().name(), answer.machine(),
+                    number(answer.otherPercent())));
         }
         return text.toString().stripTrailing() + "\n";
     }
 
     private static void promises(StringBuilder text, List<Answer> answers) {
         StringBuilder lines = new StringBuilder();
-        for (Promise promise : Promise.SHARED_MEMORY) {
-            for (Answer answer : answers) {
-                if (answer.question().equals(promise.question()) && answer.plan().compares()) {
-                    lines.append(promise.line(answer));
-                }
-            }
+        for (Promise promise : Promise.ALL) {
+            answers.forEach(answer -> lines.append(promise.line(answer)));
         }
         if (!lines.isEmpty()) {
             text.append("## What is promised\n\n| figure | promise | measured | |\n|---|---|---|---|\n").append(lines)

@@ -11,12 +11,16 @@ import org.HdrHistogram.Histogram;
 /** What a question needs to be answered once: a contender whose server runs, and someone who notes the figures. */
 final class Trial implements AutoCloseable {
     private static final double NANOS_PER_MICRO = 1_000;
+    /** The part of the first warm-up that later ones take. */
+    private static final int LATER = 4;
 
     private final Contender contender;
     private final Plan plan;
     private final Consumer<Figure> figures;
     private final Peer peer;
     private final ServerProcess server;
+    /** Whether it has been warmed up; one thread at a time. */
+    private boolean warm;
 
     Trial(Contender contender, Plan plan, Consumer<Figure> figures) throws IOException {
         this.contender = contender;
@@ -32,6 +36,13 @@ final class Trial implements AutoCloseable {
 
     Plan plan() {
         return plan;
+    }
+
+    /** How long to warm up now: after the first time it is for what is new alone. */
+    long warmUpNanos() {
+        long nanos = warm ? plan.warmUpNanos() / LATER : plan.warmUpNanos();
+        warm = true;
+        return nanos;
     }
 
     /** A connection with a service at its other end. */

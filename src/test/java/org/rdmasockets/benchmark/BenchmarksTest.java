@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The suite itself: contenders carry bytes between two JVMs, and the results say what was measured. */
 class BenchmarksTest {
-    private static final Promise AT_MOST_HALF = new Promise("round-trip", "64 B", Metric.P50, Contender.RDMA,
-            Contender.PLAIN, 0.5, true);
+    private static final Promise AT_MOST_HALF = new Promise(new Promise.Claim("full", "round-trip", "64 B", Metric.P50),
+            Contender.RDMA.title(), Contender.PLAIN.title(), 0.5, true);
 
     @ParameterizedTest
     @EnumSource(names = {"PLAIN", "UNIX", "RDMA", "RDMA_ONE_JVM", "AERON"})
@@ -46,7 +46,7 @@ class BenchmarksTest {
     @Test
     void theReportKeepsWhatWasNotAskedAgain(@TempDir Path folder) throws IOException {
         new Report(folder).write(new RoundTrip(), answer(10, 5));
-        Answer stream = new Answer("stream", "", Machine.here(), Plan.of("full"), new ArrayList<>(),
+        Answer stream = new Answer("stream", "", Machine.here(), Plan.of("full"), 0, new ArrayList<>(),
                 new ArrayList<>(List.of("the server ended")));
         stream.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.MEGABYTES, 20)));
         new Report(folder).write(new Streaming(), stream);
@@ -58,7 +58,7 @@ class BenchmarksTest {
     }
 
     private static Answer answer(double plain, double... ours) throws IOException {
-        Answer answer = new Answer("round-trip", "", Machine.here(), Plan.of("full"), new ArrayList<>(),
+        Answer answer = new Answer("round-trip", "", Machine.here(), Plan.of("full"), 0, new ArrayList<>(),
                 new ArrayList<>());
         answer.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.P50, plain)));
         for (double figure : ours) {
