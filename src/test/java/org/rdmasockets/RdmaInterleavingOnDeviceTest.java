@@ -1,7 +1,9 @@
 package org.rdmasockets;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.rdmasockets.contract.DeviceFixture;
 import org.rdmasockets.contract.InterleavingContract;
@@ -13,6 +15,14 @@ class RdmaInterleavingOnDeviceTest extends InterleavingContract {
     /** Emulated machines are slow: the property asks for more. */
     private static final int COUNT_THERE = 200;
 
+    /** librdmacm makes one protection domain for a device when it is first used, and keeps it. */
+    @BeforeEach
+    void useTheDevice() throws IOException {
+        try (RdmaServerSocket used = new RdmaServerSocket()) {
+            used.bind(new InetSocketAddress(fixture().address(), 0));
+        }
+    }
+
     @Override
     protected SocketFixture fixture() {
         return new DeviceFixture();
@@ -21,6 +31,11 @@ class RdmaInterleavingOnDeviceTest extends InterleavingContract {
     @Override
     protected Map<String, Long> holdings() throws IOException {
         return ResourceCount.now(TestDevice.name()).ofConnections();
+    }
+
+    @Override
+    protected String heldText() throws IOException {
+        return ResourceCount.listing();
     }
 
     @Override

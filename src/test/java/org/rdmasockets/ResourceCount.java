@@ -28,6 +28,17 @@ record ResourceCount(long descriptors, long libraryThreads, Map<String, Long> of
         return new ResourceCount(openDescriptors(), countLibraryThreads(), ofConnections);
     }
 
+    /** The kernel's list of what programs hold, one object a line. */
+    static String listing() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (String kind : KINDS) {
+            Process rdma = new ProcessBuilder("rdma", "resource", "show", kind).redirectErrorStream(true).start();
+            rdma.inputReader().lines().filter(line -> line.contains(" pid "))
+                    .forEach(line -> text.append(System.lineSeparator()).append(kind).append(": ").append(line));
+        }
+        return text.toString();
+    }
+
     private static long openDescriptors() throws IOException {
         try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
             return descriptors.count();

@@ -3,9 +3,8 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -15,7 +14,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A connection request on its way to becoming a connection. It ends once: established, or lost. */
+/** A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. */
 final class Arrival {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
 
@@ -29,17 +28,20 @@ final class Arrival {
     /** Runs what follows the handshake. */
     private final Executor established;
     /** Told of the connection, or of null when there will be none; called once. */
-    private final Consumer<StreamTransport> outcome;
-    private final AtomicBoolean ended = new AtomicBoolean();
+    private final BiConsumer<Arrival, StreamTransport> outcome;
+    /** Guards the hand-over of the connection to who ends it. */
+    private final Object lock = new Object();
+    /** Guarded by lock. */
+    private boolean ended;
     private final ConnectionEvents events = new ConnectionEvents();
     /** What the peer told; set-up pool, before the request is accepted. */
     private ConnectData peer;
-    /** The connection to be; set-up pool, before the request is accepted. */
+    /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
     private StreamTransport transport;
 
     /** A request that was just received. */
     Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
-            Consumer<StreamTransport> outcome) {
+            BiConsumer<Arrival, StreamTransport> outcome) {
         this.engine = engine;
         this.identifier = request.identifier();
         this.request = request.parameters();
@@ -59,16 +61,21 @@ final class Arrival {
             refuse(e, false);
             return;
         }
+        StreamTransport prepared;
         try {
-            transport = StreamTransport.prepare(engine, identifier, events, options);
+            prepared = StreamTransport.prepare(engine, identifier, events, options);
         } catch (IOException | RuntimeException e) {
-            refuse(e, true);
+            refuse(e, !hasEnded());
+            return;
+        }
+        if (!keep(prepared)) {
+            prepared.abort();
             return;
         }
         try {
             identifier.handler((id, event) -> onEvent(event));
-            int reads = transport.readsAtOnce();
-            identifier.accept(new ConnectionParameters(transport.connectData().encode(),
+            int reads = prepared.readsAtOnce();
+            identifier.accept(new ConnectionParameters(prepared.connectData().encode(),
                     Math.min(reads, request.responderResources()), Math.min(reads, request.initiatorDepth()),
                     Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
         } catch (VerbsException e) {
@@ -116,10 +123,11 @@ final class Arrival {
 
     /** Set-up pool: the peer is connected. */
     private void start() {
+        StreamTransport connected = kept();
         try {
-            transport.start(peer, true);
-            if (ended.compareAndSet(false, true)) {
-                outcome.accept(transport);
+            connected.start(peer, true);
+            if (end()) {
+                outcome.accept(this, connected);
             }
         } catch (IOException e) {
             LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), e.getMessage());
@@ -137,14 +145,50 @@ final class Arrival {
         discard();
     }
 
-    private void discard() {
-        if (ended.compareAndSet(false, true)) {
-            if (transport == null) {
+    /**
+     * Set-up pool: nobody wants the connection, however far it is. A peer that has gone without a word, or whose word
+     * was lost, would otherwise keep it until the connection manager gives up, after a minute.
+     */
+    void discard() {
+        if (end()) {
+            StreamTransport unwanted = kept();
+            if (unwanted == null) {
                 identifier.close();
             } else {
-                transport.abort();
+                unwanted.abort();
             }
-            outcome.accept(null);
+            outcome.accept(this, null);
+        }
+    }
+
+    /** Notes the connection to be; false if it has come too late. */
+    private boolean keep(StreamTransport prepared) {
+        synchronized (lock) {
+            if (!ended) {
+                transport = prepared;
+            }
+            return !ended;
+        }
+    }
+
+    private StreamTransport kept() {
+        synchronized (lock) {
+            return transport;
+        }
+    }
+
+    private boolean hasEnded() {
+        synchronized (lock) {
+            return ended;
+        }
+    }
+
+    /** True for the first caller. */
+    private boolean end() {
+        synchronized (lock) {
+            boolean first = !ended;
+            ended = true;
+            return first;
         }
     }
 }

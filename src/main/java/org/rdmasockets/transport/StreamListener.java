@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketOption;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,6 +36,8 @@ final class StreamListener implements Listener {
     private final AcceptQueue accepted;
     /** Connections being set up or waiting in the queue. */
     private final AtomicInteger waiting = new AtomicInteger();
+    /** Those of them that are being set up. */
+    private final Set<Arrival> arriving = ConcurrentHashMap.newKeySet();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder;
     private volatile StreamOptions options;
@@ -80,6 +84,7 @@ final class StreamListener implements Listener {
         switch (event) {
             case ConnectionEvent.ConnectRequest request -> {
                 Arrival arrival = new Arrival(engine, request, inOrder, this::onOutcome);
+                arriving.add(arrival);
                 if (waiting.incrementAndGet() <= backlog && !closed.get()) {
                     engine.setupPool().execute(() -> arrival.accept(options));
                 } else {
@@ -102,7 +107,8 @@ final class StreamListener implements Listener {
     }
 
     /** Set-up pool: a request became a connection, or null. */
-    private void onOutcome(StreamTransport transport) {
+    private void onOutcome(Arrival arrival, StreamTransport transport) {
+        arriving.remove(arrival);
         if (transport == null) {
             waiting.decrementAndGet();
         } else {
@@ -134,6 +140,7 @@ final class StreamListener implements Listener {
     public void close() {
         if (stop()) {
             identifiers.forEach(engine::release);
+            arriving.forEach(arrival -> engine.setupPool().execute(arrival::discard));
         }
     }
 

@@ -115,6 +115,10 @@ public final class StreamTransport implements Connection {
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
         }
         engine.register(this, device);
+        if (tornDown.get()) {
+            engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
+            throw NetErrors.closed();
+        }
         inbox.enter();
         try {
             if (accepted) {

@@ -22,10 +22,22 @@ public final class Await {
      * @throws Exception what the condition throws
      */
     public static void until(String what, Callable<Boolean> condition) throws Exception {
+        until(what, condition, () -> "");
+    }
+
+    /**
+     * Waits until a condition holds, and tells how things are if it never does.
+     *
+     * @param what what is awaited, for the message
+     * @param condition asked again and again
+     * @param state asked at the end, for the message
+     * @throws Exception what the condition throws
+     */
+    public static void until(String what, Callable<Boolean> condition, Callable<?> state) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
         while (!condition.call()) {
             if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError("not within " + LIMIT_SECONDS + " s: " + what);
+                throw new AssertionError("not within " + LIMIT_SECONDS + " s: " + what + " " + state.call());
             }
             LockSupport.parkNanos(STEP_NANOS);
         }

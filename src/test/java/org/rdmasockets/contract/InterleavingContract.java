@@ -54,6 +54,16 @@ public abstract class InterleavingContract implements SocketFixture.Keeper {
     protected abstract Map<String, Long> holdings() throws IOException;
 
     /**
+     * What connections hold, for the message of a failure.
+     *
+     * @return numbers, or more
+     * @throws IOException if it cannot be told
+     */
+    protected String heldText() throws IOException {
+        return holdings().toString();
+    }
+
+    /**
      * How many interleavings to try.
      *
      * @return a number
@@ -86,11 +96,12 @@ public abstract class InterleavingContract implements SocketFixture.Keeper {
         long descriptors = descriptors();
         long threads = threads();
         run(seed, count(), silent);
-        Await.until("connections hold no more than " + heldAtFirst, () -> isNoMore(holdings(), heldAtFirst));
+        Await.until("connections hold no more than " + heldAtFirst, () -> isNoMore(holdings(), heldAtFirst),
+                this::heldText);
         Await.until("there are at most " + (descriptors + SPARE_DESCRIPTORS) + " descriptors",
-                () -> descriptors() <= descriptors + SPARE_DESCRIPTORS);
+                () -> descriptors() <= descriptors + SPARE_DESCRIPTORS, InterleavingContract::descriptors);
         Await.until("there are at most " + (threads + SPARE_THREADS) + " threads",
-                () -> threads() <= threads + SPARE_THREADS);
+                () -> threads() <= threads + SPARE_THREADS, InterleavingContract::threads);
         System.out.println(getClass().getSimpleName() + ": " + count() + " interleavings from seed " + seed);
     }
 

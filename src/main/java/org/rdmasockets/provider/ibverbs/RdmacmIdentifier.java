@@ -344,12 +344,12 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     }
 
     private InetSocketAddress readLocal() {
-        InetSocketAddress local = SocketAddresses.read(rdma_addr.src_storage(address()));
+        InetSocketAddress local = SocketAddresses.scopedLocal(SocketAddresses.read(rdma_addr.src_storage(address())));
         return local == null ? UNBOUND : local;
     }
 
     private InetSocketAddress readRemote() {
-        return SocketAddresses.read(rdma_addr.dst_storage(address()));
+        return SocketAddresses.scopedRemote(SocketAddresses.read(rdma_addr.dst_storage(address())), readLocal());
     }
 
     private MemorySegment address() {

@@ -7,6 +7,8 @@ import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.net.UnknownHostException;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.provider.ibverbs.generated.sockaddr;
@@ -75,6 +77,50 @@ final class SocketAddresses {
             return null;
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+
+    /**
+     * The address of this end with its scope, which the kernel does not tell of a connection request: a link-local
+     * address means something on one link only, that of the interface that has it.
+     *
+     * @param local the address of this end, or null
+     * @return the same, scoped if it is link-local and an interface has it
+     */
+    static InetSocketAddress scopedLocal(InetSocketAddress local) {
+        if (local == null || !needsScope(local.getAddress())) {
+            return local;
+        }
+        try {
+            NetworkInterface owner = NetworkInterface.getByInetAddress(local.getAddress());
+            return owner == null ? local : scoped(local, owner.getIndex());
+        } catch (SocketException e) {
+            return local; // the interfaces cannot be listed, and an address without scope is better than none
+        }
+    }
+
+    /**
+     * The address of the peer with its scope, which the kernel does not tell of a connection request: that of this end.
+     *
+     * @param remote the peer's address, or null
+     * @param local the address of this end with its scope, or null
+     * @return the peer's address, scoped if it is link-local and this end has a scope
+     */
+    static InetSocketAddress scopedRemote(InetSocketAddress remote, InetSocketAddress local) {
+        return remote != null && needsScope(remote.getAddress()) && local != null
+                && local.getAddress() instanceof Inet6Address here ? scoped(remote, here.getScopeId()) : remote;
+    }
+
+    private static boolean needsScope(InetAddress host) {
+        return host instanceof Inet6Address host6 && host6.isLinkLocalAddress() && host6.getScopeId() == 0;
+    }
+
+    private static InetSocketAddress scoped(InetSocketAddress address, int scope) {
+        try {
+            InetAddress host = Inet6Address.getByAddress(null, address.getAddress().getAddress(), scope);
+            return new InetSocketAddress(host, address.getPort());
+        } catch (UnknownHostException e) {
+            throw new AssertionError("16 bytes are an address", e);
         }
     }
 }
