@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.DeviceFixture;
 import org.rdmasockets.contract.InterleavingContract;
 import org.rdmasockets.contract.SocketFixture;
@@ -15,12 +16,16 @@ class RdmaInterleavingOnDeviceTest extends InterleavingContract {
     /** Emulated machines are slow: the property asks for more. */
     private static final int COUNT_THERE = 200;
 
-    /** librdmacm makes one protection domain for a device when it is first used, and keeps it. */
+    /** librdmacm makes one protection domain for a device with its first connection, and keeps it. */
     @BeforeEach
-    void useTheDevice() throws IOException {
-        try (RdmaServerSocket used = new RdmaServerSocket()) {
-            used.bind(new InetSocketAddress(fixture().address(), 0));
+    void useTheDevice() throws Exception {
+        try (RdmaServerSocket server = new RdmaServerSocket()) {
+            server.bind(new InetSocketAddress(fixture().address(), 0));
+            RdmaSocket client = new RdmaSocket(fixture().address(), server.getLocalPort());
+            server.accept().close();
+            client.close();
         }
+        Await.until("the first connection is gone", () -> holdings().get("qp") == 0, this::heldText);
     }
 
     @Override

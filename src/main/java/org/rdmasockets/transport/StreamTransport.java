@@ -6,10 +6,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionClient;
@@ -75,7 +73,7 @@ public final class StreamTransport implements Connection {
     private final AtomicBoolean closing = new AtomicBoolean();
     private final AtomicBoolean tornDown = new AtomicBoolean();
     /** Done when nothing of this connection is left. */
-    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final CountDownLatch ended = new CountDownLatch(1);
 
     private StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             StreamOptions options) throws IOException {
@@ -521,20 +519,10 @@ public final class StreamTransport implements Connection {
         }
         close();
         try {
-            Patience.await(this::ended, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
+            Patience.await(nanos -> ended.await(nanos, TimeUnit.NANOSECONDS) ? true : null,
+                    System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
         } catch (InterruptedIOException e) {
             LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
-        }
-    }
-
-    private Boolean ended(long nanos) throws InterruptedException {
-        try {
-            ended.get(nanos, TimeUnit.NANOSECONDS);
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        } catch (ExecutionException e) {
-            throw new AssertionError("never completed exceptionally", e);
         }
     }
 
@@ -596,7 +584,7 @@ public final class StreamTransport implements Connection {
             resources.close();
             identifier.close();
             engine.forget(this);
-            ended.complete(null);
+            ended.countDown();
             LOG.debug("[{}->{}] torn down", local, remote);
         }
     }
