@@ -1,5 +1,7 @@
 package org.rdmasockets.benchmark;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -14,12 +16,16 @@ enum Contender {
     RDMA_PARKING("RdmaSocket, spinMicros=0", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
     AERON("Aeron IPC, spinning", AeronPeer::new, false, 1),
+    JUCX("JUCX, spinning", JucxPeer::new, false, 1),
     /** Only where there is an RDMA device: {@code librspreload} makes rsockets of the JDK's own sockets. */
     PRELOADED("java.net.Socket under librspreload", () -> new SocketPeer(false), false, 16);
 
     /** As many as there may be. */
     static final int MANY = 1_000_000;
     private static final String PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so.1";
+
+    private static final List<String> UCX_FOLDERS = List.of("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+            "/usr/lib64");
 
     private final String title;
     private final Supplier<Peer> peer;
@@ -58,6 +64,11 @@ enum Contender {
         return this == RDMA_ONE_JVM;
     }
 
+    /** Whether this machine has what it needs: JUCX brings its JNI library, but not UCX itself. */
+    boolean isHere() {
+        return this != JUCX || UCX_FOLDERS.stream().anyMatch(folder -> Files.exists(Path.of(folder, "libucp.so.0")));
+    }
+
     /** Options of its JVMs. */
     List<String> jvmOptions() {
         return switch (this) {
@@ -72,6 +83,11 @@ enum Contender {
 
     /** Variables of its processes' environment. */
     Map<String, String> environment() {
-        return this == PRELOADED ? Map.of("LD_PRELOAD", PRELOAD) : Map.of();
+        return switch (this) {
+            case PRELOADED -> Map.of("LD_PRELOAD", PRELOAD);
+            // TCP to connect, shared memory for the data.
+            case JUCX -> Map.of("UCX_TLS", "shm,tcp", "UCX_LOG_LEVEL", "fatal");
+            default -> Map.of();
+        };
     }
 }

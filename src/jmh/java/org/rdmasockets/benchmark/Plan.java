@@ -32,9 +32,9 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
 
     /** Whether a contender takes part: there is no device but in the guest, and spinning is hopeless there. */
     boolean includes(Contender contender) {
-        return switch (contender) {
+        return contender.isHere() && switch (contender) {
             case PRELOADED -> hasDevice();
-            case AERON, RDMA_ONE_JVM -> !hasDevice();
+            case AERON, JUCX, RDMA_ONE_JVM -> !hasDevice();
             default -> true;
         };
     }

@@ -27,6 +27,11 @@ final class UnixPeer implements Peer {
         return new ChannelLink(SocketChannel.open(UnixDomainSocketAddress.of(address)));
     }
 
+    /** A buffer that is large enough. */
+    static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
+        return buffer.capacity() >= bytes ? buffer : ByteBuffer.allocateDirect(bytes);
+    }
+
     /** A listening channel; its address is a path. */
     private record Ear(ServerSocketChannel server, Path path) implements Listener {
         @Override
@@ -74,10 +79,6 @@ final class UnixPeer implements Peer {
                 input.flip().get(into, offset, count);
             }
             return count;
-        }
-
-        private static ByteBuffer atLeast(ByteBuffer buffer, int bytes) {
-            return buffer.capacity() >= bytes ? buffer : ByteBuffer.allocateDirect(bytes);
         }
 
         @Override
