@@ -1,19 +1,25 @@
 package org.rdmasockets.benchmark;
 
+import de.erichseifert.vectorgraphics2d.Processors;
+import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
+import de.erichseifert.vectorgraphics2d.util.PageSize;
 import java.awt.Color;
+import java.awt.geom.Rectangle2D;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.OptionalDouble;
-import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.CategoryChartBuilder;
-import org.knowm.xchart.VectorGraphicsEncoder;
-import org.knowm.xchart.style.Styler;
+import org.jfree.chart.ChartFactory;
+import org.jfree.chart.JFreeChart;
+import org.jfree.chart.axis.LogarithmicAxis;
+import org.jfree.chart.plot.CategoryPlot;
+import org.jfree.chart.renderer.category.BarRenderer;
+import org.jfree.chart.renderer.category.StandardBarPainter;
+import org.jfree.data.category.DefaultCategoryDataset;
 
-/** Bars of a question's headline figure: scenarios beside each other, a bar for each contender. */
+/** Bars of a question's headline figure: scenarios beside each other, a bar for each contender, a logarithmic axis. */
 final class Chart {
     private static final int WIDTH = 900;
     private static final int HEIGHT = 450;
@@ -22,27 +28,43 @@ final class Chart {
     }
 
     static void write(Question question, Answer answer, Path file) throws IOException {
-        List<String> scenarios = List.copyOf(answer.scenarios());
-        CategoryChart chart = new CategoryChartBuilder().width(WIDTH).height(HEIGHT).title(question.title())
-                .yAxisTitle(question.headline().title()).build();
-        chart.getStyler().setYAxisLogarithmic(true).setLegendPosition(Styler.LegendPosition.OutsideE)
-                .setChartBackgroundColor(Color.WHITE);
+        DefaultCategoryDataset bars = new DefaultCategoryDataset();
         double least = Double.MAX_VALUE;
         for (String contender : answer.contenders()) {
-            List<Double> values = new ArrayList<>();
-            for (String scenario : scenarios) {
+            for (String scenario : answer.scenarios()) {
                 OptionalDouble median = answer.median(contender, scenario, question.headline());
-                values.add(median.isPresent() ? median.getAsDouble() : null);
-                least = Math.min(least, median.orElse(least));
-            }
-            chart.addSeries(contender, scenarios, values);
-        }
-        if (least > 0 && least < Double.MAX_VALUE) {
-            // Bars on a logarithmic axis begin somewhere: at the power of ten below them all.
-            chart.getStyler().setYAxisMin(Math.pow(10, Math.floor(Math.log10(least))));
-            try (OutputStream out = Files.newOutputStream(file)) {
-                VectorGraphicsEncoder.saveVectorGraphic(chart, out, VectorGraphicsEncoder.VectorGraphicsFormat.SVG);
+                // A logarithmic axis has no place for 0.
+                if (median.orElse(0) > 0) {
+                    bars.addValue(median.getAsDouble(), contender, scenario);
+                    least = Math.min(least, median.getAsDouble());
+                }
             }
         }
+        if (bars.getRowCount() > 0) {
+            Files.writeString(file, draw(question, bars, Math.pow(10, Math.floor(Math.log10(least)))) + "\n");
+        }
+    }
+
+    /** The bars stand on the floor. */
+    private static String draw(Question question, DefaultCategoryDataset bars, double floor)
+            throws IOException {
+        JFreeChart chart = ChartFactory.createBarChart(question.title(), null, null, bars);
+        CategoryPlot plot = chart.getCategoryPlot();
+        LogarithmicAxis axis = new LogarithmicAxis(question.headline().title());
+        axis.setExpTickLabelsFlag(false);
+        axis.setLowerBound(floor);
+        plot.setRangeAxis(axis);
+        plot.setBackgroundPaint(Color.WHITE);
+        plot.setRangeGridlinePaint(Color.GRAY);
+        BarRenderer renderer = (BarRenderer) plot.getRenderer();
+        renderer.setBase(floor);
+        renderer.setBarPainter(new StandardBarPainter());
+        renderer.setShadowVisible(false);
+        renderer.setItemMargin(0);
+        VectorGraphics2D canvas = new VectorGraphics2D();
+        chart.draw(canvas, new Rectangle2D.Double(0, 0, WIDTH, HEIGHT));
+        ByteArrayOutputStream svg = new ByteArrayOutputStream();
+        Processors.get("svg").getDocument(canvas.getCommands(), new PageSize(WIDTH, HEIGHT)).writeTo(svg);
+        return svg.toString(StandardCharsets.UTF_8);
     }
 }
