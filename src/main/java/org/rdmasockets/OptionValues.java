@@ -36,6 +36,8 @@ final class OptionValues {
     boolean reuseAddress;
     /** The octet of RFC 2474; over RDMA a connect takes it, and what is set later is only kept. */
     int trafficClass;
+    /** Microseconds that a caller looks for data itself before it parks. */
+    int spinMicros = StreamOptions.DEFAULT.spinMicros();
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
 
@@ -77,7 +79,7 @@ final class OptionValues {
      */
     StreamOptions forTransport() {
         return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                trafficClass, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
+                trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
     }
 
     /**
@@ -118,5 +120,6 @@ final class OptionValues {
         keepAliveCount = listener.keepAliveCount;
         reuseAddress = listener.reuseAddress;
         trafficClass = listener.trafficClass;
+        spinMicros = listener.spinMicros;
     }
 }

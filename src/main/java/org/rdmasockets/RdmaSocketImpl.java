@@ -319,7 +319,7 @@ final class RdmaSocketImpl extends SocketImpl {
                 address = chosen.connection().remoteAddress().getAddress();
                 port = chosen.connection().remoteAddress().getPort();
                 adoptConnection(chosen);
-                applyKeepAlive();
+                tell();
                 return;
             }
         }
@@ -508,8 +508,8 @@ final class RdmaSocketImpl extends SocketImpl {
             option.ensureInTime(made, made || localport != 0);
             option.set(made && option.time() == SupportedOption.Time.HINT ? new OptionValues() : options, value);
             pass(option.name(), option.name().type().cast(value));
-            if (option.time() == SupportedOption.Time.KEEP_ALIVE) {
-                applyKeepAlive();
+            if (option.time() == SupportedOption.Time.TOLD) {
+                tell();
             }
         }
     }
@@ -527,8 +527,9 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** Tells the connection, if there is one; stateLock held. */
-    private void applyKeepAlive() {
+    private void tell() {
         if (connection != null) {
+            connection.spin(options.spinMicros);
             connection.keepAlive(options.keepAlive, options.keepAliveIdleSeconds, options.keepAliveProbeSeconds());
         }
     }

@@ -34,6 +34,20 @@ public final class RdmaSocketOptions {
      */
     public static final SocketOption<Integer> RDMA_INLINE = new Name<>("RDMA_INLINE", Integer.class);
 
+    /**
+     * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
+     * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
+     * that of the setting {@code spinMicros}, 50. Whatever it is, a thread parks at once while that has not paid on
+     * this connection lately, or while it would keep a processor or a carrier from somebody else.
+     *
+     * <ul>
+     * <li>0 saves processor time: each wait parks, and costs the wake-up of a thread or two.
+     * <li>50 is for latency where the answer is near: about the time of a wake-up is lost, at most, per wait.
+     * <li>1,000 is for latency where the peer computes for a while, too: up to two processors are busy per connection.
+     * </ul>
+     */
+    public static final SocketOption<Integer> SPIN_MICROS = new Name<>("SPIN_MICROS", Integer.class);
+
     private RdmaSocketOptions() {
     }
 

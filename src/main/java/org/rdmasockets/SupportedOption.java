@@ -37,8 +37,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         HINT,
         /** Always, with effect on what the connection does from then on. */
         ALWAYS,
-        /** Always, and the transport must be told. */
-        KEEP_ALIVE
+        /** Always, and the connection must be told. */
+        TOLD
     }
 
     /**
@@ -172,7 +172,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
                         (v, bytes) -> v.receiveBufferBytes = bufferBytes(bytes)),
                 new SupportedOption<>(StandardSocketOptions.SO_SNDBUF, Time.HINT, false, v -> v.sendBufferBytes,
                         (v, bytes) -> v.sendBufferBytes = bufferBytes(bytes)),
-                new SupportedOption<>(StandardSocketOptions.SO_KEEPALIVE, Time.KEEP_ALIVE, false, v -> v.keepAlive,
+                new SupportedOption<>(StandardSocketOptions.SO_KEEPALIVE, Time.TOLD, false, v -> v.keepAlive,
                         (v, on) -> v.keepAlive = on),
                 new SupportedOption<>(StandardSocketOptions.SO_LINGER, Time.ALWAYS, false, v -> v.lingerSeconds,
                         (v, seconds) -> v.lingerSeconds = Math.clamp(seconds, -1, MAX_LINGER_SECONDS)),
@@ -197,18 +197,21 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
                                 StreamOptions.MIN_RECEIVE_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),
                 new SupportedOption<>(RdmaSocketOptions.RDMA_INLINE, Time.BEFORE_CONNECT, true, v -> v.inlineBytes,
                         (v, bytes) -> v.inlineBytes = inRange(RdmaSocketOptions.RDMA_INLINE, bytes, 0,
-                                MAX_INLINE_BYTES)));
+                                MAX_INLINE_BYTES)),
+                new SupportedOption<>(RdmaSocketOptions.SPIN_MICROS, Time.TOLD, true, v -> v.spinMicros,
+                        (v, micros) -> v.spinMicros = inRange(RdmaSocketOptions.SPIN_MICROS, micros, 0,
+                                StreamOptions.MAX_SPIN_MICROS)));
     }
 
     private static List<SupportedOption<?>> extended() {
         return List.of(
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.KEEP_ALIVE, true,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.TOLD, true,
                         v -> v.keepAliveIdleSeconds,
                         (v, seconds) -> v.keepAliveIdleSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.KEEP_ALIVE, true,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.TOLD, true,
                         v -> v.keepAliveIntervalSeconds,
                         (v, seconds) -> v.keepAliveIntervalSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.KEEP_ALIVE, true,
+                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.TOLD, true,
                         v -> v.keepAliveCount,
                         (v, count) -> v.keepAliveCount = accepted(count, MAX_KEEP_COUNT)));
     }

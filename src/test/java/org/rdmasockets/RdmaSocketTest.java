@@ -60,12 +60,28 @@ class RdmaSocketTest {
             assertRefused("16 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_SQSIZE, 15));
             assertRefused("32 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_RQSIZE, 65_535));
             assertRefused("0 to 4096", () -> socket.setOption(RdmaSocketOptions.RDMA_INLINE, -1));
+            assertRefused("0 to 1000", () -> socket.setOption(RdmaSocketOptions.SPIN_MICROS, 1001));
         }
     }
 
     private static void assertRefused(String range, Executable setting) {
         IllegalArgumentException e = assertThrows(IllegalArgumentException.class, setting);
         assertTrue(e.getMessage().contains(range), e::getMessage);
+    }
+
+    @Test
+    void spinningCanBeChangedAtAnyTimeAndIsInherited() throws IOException {
+        try (RdmaServerSocket server = new RdmaServerSocket(0)) {
+            server.setOption(RdmaSocketOptions.SPIN_MICROS, 7);
+            try (RdmaSocket client = new RdmaSocket((String) null, server.getLocalPort());
+                    Socket accepted = server.accept()) {
+                assertEquals(7, accepted.getOption(RdmaSocketOptions.SPIN_MICROS));
+                client.setOption(RdmaSocketOptions.SPIN_MICROS, 0);
+                assertEquals(0, client.getOption(RdmaSocketOptions.SPIN_MICROS));
+                client.getOutputStream().write(1);
+                assertEquals(1, accepted.getInputStream().read());
+            }
+        }
     }
 
     @Test

@@ -46,6 +46,7 @@ public final class CompletionInbox {
     private final Waiter reader = new Waiter();
     private final Waiter writer = new Waiter();
     private volatile boolean open = true;
+    private volatile int spinBudgetNanos;
     /** What the client said last; written under protocolLock, read by those who wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
@@ -64,6 +65,7 @@ public final class CompletionInbox {
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
+        this.spinBudgetNanos = shard.poller().settings().spinBudgetNanos();
         this.queue = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CHUNK, maxOutstanding + TOKEN_ROOM);
     }
 
@@ -83,6 +85,15 @@ public final class CompletionInbox {
      */
     public long workRequestIdBase() {
         return workRequestIdBase;
+    }
+
+    /**
+     * Changes how long a wait may poll for itself before it parks, from the next wait on. Any thread.
+     *
+     * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
+     */
+    public void spinBudgetNanos(int nanos) {
+        spinBudgetNanos = nanos;
     }
 
     /**
@@ -205,7 +216,7 @@ public final class CompletionInbox {
     /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
     private boolean lead(Role role, Waiter waiter, long deadlineNanos) {
         SpinPolicy policy = shard.poller().spinPolicy();
-        long budget = policy.budgetNanos(waiter);
+        long budget = policy.budgetNanos(waiter, spinBudgetNanos);
         if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin()) {
             return false;
         }
@@ -229,7 +240,7 @@ public final class CompletionInbox {
                 policy.learn(waiter, ready);
                 return ready;
             }
-            if (!open || polledNothing && policy.wasDescheduled(last, now)) {
+            if (!open || polledNothing && policy.wasDescheduled(last, now, budget)) {
                 return false;
             }
             if (now - checked >= SpinPolicy.CHECK_NANOS) {

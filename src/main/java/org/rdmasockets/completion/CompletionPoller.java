@@ -83,7 +83,7 @@ public final class CompletionPoller implements AutoCloseable {
         this.events = events;
         this.settings = settings;
         this.faults = faults;
-        this.spinPolicy = new SpinPolicy(settings, settings.spinBudgetNanos() == 0 ? null : SchedulerQueue.find());
+        this.spinPolicy = new SpinPolicy(settings, SchedulerQueue.find());
         this.thread = Thread.ofPlatform().daemon().name(settings.threadName()).unstarted(this::run);
         this.thread.start();
     }
@@ -93,8 +93,8 @@ public final class CompletionPoller implements AutoCloseable {
      *
      * @param threadName name of the thread
      * @param batch most completions of one poll, 1 to 64; the time that the lock of a completion queue is held
-     * @param spinBudgetNanos longest time that a waiter polls for itself before it parks; 0 to 1,000,000 nanoseconds,
-     *         0 to park at once
+     * @param spinBudgetNanos longest time that a waiter polls for itself before it parks, unless its inbox is told
+     *         otherwise; 0 to 1,000,000 nanoseconds, 0 to park at once
      * @param processors how many processors there are; spinners are at most one fewer
      * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
      * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class SpinPolicy {
     /** A spinner asks again at least this often whether it is in the way. */
     static final long CHECK_NANOS = 1_000;
-    /** A longer pause between two looks at the clock means that the processor was taken away. */
+    /** A longer pause between two looks at the clock, longer than the spin, means that the processor was taken away. */
     private static final long GAP_NANOS = 50_000;
     /** Nobody spins after such a pause for as long as it was, but no longer than this. */
     private static final long MAX_PENALTY_NANOS = 10_000_000;
@@ -20,25 +20,24 @@ final class SpinPolicy {
     /** The weight of a new value in the moving mean is one in 2^3. */
     private static final int WEIGHT_SHIFT = 3;
 
-    private final int maxBudgetNanos;
     private final int maxSpinners;
     private final SchedulerQueue schedulerQueue;
     private final AtomicInteger spinners = new AtomicInteger();
     private volatile long noSpinBefore;
 
-    /** A policy for the processors and the budget of the settings; without a scheduler queue virtual threads park. */
+    /** A policy for the processors of the settings; without a scheduler queue virtual threads park. */
     SpinPolicy(CompletionPoller.Settings settings, SchedulerQueue schedulerQueue) {
-        this.maxBudgetNanos = settings.spinBudgetNanos();
         this.maxSpinners = settings.processors() - 1;
         this.schedulerQueue = schedulerQueue;
         this.noSpinBefore = System.nanoTime();
     }
 
     /**
-     * How long this waiter should spin now, in nanoseconds; 0 for not at all. Never a part of the budget: a peer that
-     * has parked once must find this one still spinning when it has woken up, or the two take turns at parking.
+     * How long this waiter should spin now, in nanoseconds: what its connection allows, or 0 for not at all. Never a
+     * part of that: a peer that has parked once must find this one still spinning when it has woken up, or the two take
+     * turns at parking.
      */
-    long budgetNanos(Waiter waiter) {
+    long budgetNanos(Waiter waiter, int maxBudgetNanos) {
         if (maxBudgetNanos == 0 || maxSpinners <= 0) {
             return 0;
         }
@@ -74,8 +73,8 @@ final class SpinPolicy {
     }
 
     /** Notes two looks at the clock with only a short poll between; true if the processor was away in the meantime. */
-    boolean wasDescheduled(long beforeNanos, long nowNanos) {
-        if (nowNanos - beforeNanos <= GAP_NANOS) {
+    boolean wasDescheduled(long beforeNanos, long nowNanos, long budgetNanos) {
+        if (nowNanos - beforeNanos <= Math.max(GAP_NANOS, budgetNanos)) {
             return false;
         }
         noSpinBefore = nowNanos + Math.min(nowNanos - beforeNanos, MAX_PENALTY_NANOS);

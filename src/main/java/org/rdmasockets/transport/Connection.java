@@ -96,6 +96,13 @@ public interface Connection extends AutoCloseable {
     void keepAlive(boolean on, int idleSeconds, int probeSeconds);
 
     /**
+     * Changes how long a caller that waits may look for data itself before it parks; nothing where the kernel waits.
+     *
+     * @param micros 0 to {@link StreamOptions#MAX_SPIN_MICROS} microseconds, 0 to park at once
+     */
+    void spin(int micros);
+
+    /**
      * Sets an option of {@code java.net} where the carrier has such; elsewhere the socket only keeps the value.
      *
      * @param <T> type of the value

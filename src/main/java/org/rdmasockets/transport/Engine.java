@@ -58,8 +58,7 @@ public final class Engine {
         this.provider = provider;
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
-        poller = new CompletionPoller(events, CompletionPoller.Settings.defaults()
-                .withSpinBudgetNanos(TransportSettings.CURRENT.spinNanos()).withTickMillis(TICK_MILLIS));
+        poller = new CompletionPoller(events, CompletionPoller.Settings.defaults().withTickMillis(TICK_MILLIS));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
         Runtime.getRuntime().addShutdownHook(new Thread(this::awaitDelivery, "rdma-exit"));

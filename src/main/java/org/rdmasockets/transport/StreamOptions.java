@@ -11,12 +11,15 @@ package org.rdmasockets.transport;
  * @param inlineBytes largest message that is copied into its request, 0 for none
  * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
  *        connection manager's default
+ * @param spinMicros longest time that a caller looks for data itself before it parks, 0 to {@link #MAX_SPIN_MICROS}
+ *        microseconds
  * @param keepAlive whether an idle connection is probed
  * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, int trafficClass, boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
+        int inlineBytes, int trafficClass, int spinMicros, boolean keepAlive, int keepAliveIdleSeconds,
+        int keepAliveProbeSeconds) {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
     /** Largest size of a ring, in bytes. */
@@ -27,6 +30,8 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     public static final int MIN_SEND_QUEUE_SIZE = 16;
     /** Smallest receive queue that the protocol works with. */
     public static final int MIN_RECEIVE_QUEUE_SIZE = 32;
+    /** Longest time that a caller may look for data itself, in microseconds. */
+    public static final int MAX_SPIN_MICROS = 1000;
 
     /** What a socket starts with, from the system properties described at {@link TransportSettings}. */
     public static final StreamOptions DEFAULT = TransportSettings.streamOptions();
@@ -40,6 +45,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         sendQueueSize = Math.clamp(sendQueueSize, MIN_SEND_QUEUE_SIZE, MAX_QUEUE_SIZE);
         receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
         inlineBytes = Math.max(0, inlineBytes);
+        spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
         keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
         keepAliveProbeSeconds = Math.max(1, keepAliveProbeSeconds);
     }

@@ -87,6 +87,7 @@ public final class StreamTransport implements Connection {
         this.inbox = resources.inbox();
         this.stream = resources.stream();
         this.lastActivity = System.nanoTime();
+        spin(options.spinMicros());
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
     }
 
@@ -396,6 +397,11 @@ public final class StreamTransport implements Connection {
         keepAliveIdleNanos = TimeUnit.SECONDS.toNanos(idleSeconds);
         keepAliveProbeNanos = TimeUnit.SECONDS.toNanos(probeSeconds);
         keepAlive = on;
+    }
+
+    @Override
+    public void spin(int micros) {
+        inbox.spinBudgetNanos((int) TimeUnit.MICROSECONDS.toNanos(micros));
     }
 
     /** Only keep-alive concerns a connection over RDMA, and {@link #keepAlive} says that. */

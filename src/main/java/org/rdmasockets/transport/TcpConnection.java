@@ -142,6 +142,11 @@ final class TcpConnection implements Connection {
         }
     }
 
+    /** The kernel waits. */
+    @Override
+    public void spin(int micros) {
+    }
+
     /** The options of TCP say it, see {@link #setOption}. */
     @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {

@@ -10,13 +10,11 @@ import java.util.concurrent.TimeUnit;
  * @param unacknowledgedNanos how long a write may stay unacknowledged by the peer's device, in nanoseconds
  * @param lingerNanos how long a closed connection may take to deliver, in nanoseconds
  * @param exitNanos how long the end of the process waits for closed connections, in nanoseconds
- * @param spinNanos longest time that a thread looks for completions itself before it parks, in nanoseconds; 0 for never
  */
 record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
-        long exitNanos, int spinNanos) {
+        long exitNanos) {
     private static final int SECOND_MILLIS = 1000;
     private static final int DEFAULT_BUFFER_BYTES = 128 << 10;
-    private static final int MICROSECOND_NANOS = 1000;
     private static final int DAY_SECONDS = 86_400;
 
     /** What the properties say. */
@@ -26,8 +24,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
         return new TransportSettings(millis("connectTimeout", 60 * SECOND_MILLIS),
                 millis("unacknowledgedTimeout", 30 * SECOND_MILLIS),
                 millis("linger", 10 * SECOND_MILLIS),
-                millis("exitWait", 2 * SECOND_MILLIS),
-                MICROSECOND_NANOS * Property.number("spinMicros", 50, 0, SECOND_MILLIS));
+                millis("exitWait", 2 * SECOND_MILLIS));
     }
 
     /**
@@ -44,7 +41,8 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
                 Property.number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE,
                         StreamOptions.MAX_QUEUE_SIZE),
-                Property.number("inline", 64, 0, 4096), 0, false,
+                Property.number("inline", 64, 0, 4096), 0,
+                Property.number("spinMicros", 50, 0, StreamOptions.MAX_SPIN_MICROS), false,
                 Property.number("keepAliveIdle", 7200, 1, DAY_SECONDS),
                 Property.number("keepAliveProbe", 30, 1, DAY_SECONDS));
     }

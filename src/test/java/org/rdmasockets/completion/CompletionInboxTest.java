@@ -20,6 +20,9 @@ import org.rdmasockets.verbs.CompletionOpcode;
 
 /** One inbox: what wakes whom, what ends a wait, what is dropped. */
 class CompletionInboxTest {
+    /** More than a wait that parks makes, and fewer than one that polls for a millisecond. */
+    private static final int MANY_POLLS = 20;
+
     private final TestClient client = new TestClient();
 
     @ParameterizedTest
@@ -264,6 +267,34 @@ class CompletionInboxTest {
             Fixture.send(inbox, 1);
             assertTrue(told.await(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS), "the completion stayed in its queue");
         }
+    }
+
+    @Test
+    void aWaitPollsForItselfAsLongAsItMay() throws Exception {
+        AtomicInteger polls = new AtomicInteger();
+        Faults counting = new Faults() {
+            @Override
+            void beforePoll() {
+                polls.incrementAndGet();
+            }
+        };
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withProcessors(3);
+        try (Fixture f = new Fixture(settings, counting)) {
+            CompletionInbox inbox = f.open(client);
+            inbox.spinBudgetNanos(1_000_000);
+            // A wait during which the processor is taken away polls less, so one of many has to show it.
+            Fixture.eventually("a wait that may poll for itself does", () -> pollsOfAWait(inbox, polls) > MANY_POLLS);
+            inbox.spinBudgetNanos(0);
+            for (int i = 0; i < MANY_POLLS; i++) {
+                assertTrue(pollsOfAWait(inbox, polls) <= MANY_POLLS, "a wait that may not poll for itself parks");
+            }
+        }
+    }
+
+    private static int pollsOfAWait(CompletionInbox inbox, AtomicInteger polls) {
+        int before = polls.get();
+        assertEquals(Wait.TIMED_OUT, inbox.await(Role.READER, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4)));
+        return polls.get() - before;
     }
 
     @Test

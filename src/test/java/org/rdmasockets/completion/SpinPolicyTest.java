@@ -9,7 +9,8 @@ import org.junit.jupiter.api.Test;
 /** Who may spin, and for how long. Without a scheduler queue, so that other tests' threads do not matter. */
 class SpinPolicyTest {
     private static final CompletionPoller.Settings SETTINGS = CompletionPoller.Settings.defaults()
-            .withProcessors(3).withSpinBudgetNanos(40_000);
+            .withProcessors(3);
+    private static final int BUDGET_NANOS = 40_000;
 
     private static SpinPolicy policy(CompletionPoller.Settings settings) {
         return new SpinPolicy(settings, null);
@@ -17,8 +18,8 @@ class SpinPolicyTest {
 
     @Test
     void nobodySpinsWhenSwitchedOffOrWithOneProcessor() {
-        assertEquals(0, policy(SETTINGS.withSpinBudgetNanos(0)).budgetNanos(new Waiter()));
-        assertEquals(0, policy(SETTINGS.withProcessors(1)).budgetNanos(new Waiter()));
+        assertEquals(0, policy(SETTINGS).budgetNanos(new Waiter(), 0));
+        assertEquals(0, policy(SETTINGS.withProcessors(1)).budgetNanos(new Waiter(), BUDGET_NANOS));
     }
 
     @Test
@@ -45,7 +46,7 @@ class SpinPolicyTest {
         SpinPolicy policy = policy(SETTINGS);
         Waiter waiter = new Waiter();
         policy.learn(waiter, true);
-        assertEquals(40_000, policy.budgetNanos(waiter), "the peer may have to be woken next time");
+        assertEquals(BUDGET_NANOS, policy.budgetNanos(waiter, BUDGET_NANOS), "the peer may have to be woken next time");
     }
 
     @Test
@@ -57,13 +58,13 @@ class SpinPolicyTest {
         }
         int probes = 0;
         for (int i = 0; i < 640; i++) {
-            probes += policy.budgetNanos(waiter) > 0 ? 1 : 0;
+            probes += policy.budgetNanos(waiter, BUDGET_NANOS) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
         policy.learn(waiter, true);
-        assertTrue(policy.budgetNanos(waiter) > 0, "one hit brings it back");
+        assertTrue(policy.budgetNanos(waiter, BUDGET_NANOS) > 0, "one hit brings it back");
         policy.learn(waiter, false);
-        assertEquals(0, policy.budgetNanos(waiter), "until the next miss");
+        assertEquals(0, policy.budgetNanos(waiter, BUDGET_NANOS), "until the next miss");
     }
 
     @Test
@@ -73,23 +74,29 @@ class SpinPolicyTest {
         for (int i = 0; i < 5; i++) {
             policy.learn(waiter, false);
         }
-        assertTrue(policy.budgetNanos(waiter) > 0);
+        assertTrue(policy.budgetNanos(waiter, BUDGET_NANOS) > 0);
     }
 
     @Test
     void nobodySpinsAfterTheProcessorWasTakenAway() {
         SpinPolicy policy = policy(SETTINGS);
         long now = System.nanoTime();
-        assertFalse(policy.wasDescheduled(now, now + 40_000));
-        assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L));
+        assertFalse(policy.wasDescheduled(now, now + 40_000, BUDGET_NANOS));
+        assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L, BUDGET_NANOS));
         assertFalse(policy.begin());
+    }
+
+    @Test
+    void whoMaySpinForLongMayAlsoBeAwayForLong() {
+        long now = System.nanoTime();
+        assertFalse(policy(SETTINGS).wasDescheduled(now, now + 900_000, 1_000_000));
     }
 
     @Test
     void thePauseIsAsLongAsTheProcessorWasAway() {
         SpinPolicy policy = policy(SETTINGS);
         long now = System.nanoTime();
-        assertTrue(policy.wasDescheduled(now - 1_000_000_000, now - 900_000_000));
+        assertTrue(policy.wasDescheduled(now - 1_000_000_000, now - 900_000_000, BUDGET_NANOS));
         assertTrue(policy.begin(), "ten milliseconds at most");
     }
 }
