@@ -3,6 +3,7 @@ package org.rdmasockets.benchmark;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongUnaryOperator;
 import org.HdrHistogram.ConcurrentHistogram;
@@ -11,12 +12,14 @@ import org.HdrHistogram.Histogram;
 /** Requests and their answers on many connections at once, a thread for each; when the next one is due, a pace says. */
 final class Load {
     private static final int MESSAGE_BYTES = 64;
-    private static final long END_MILLIS = 30_000;
+    private static final long PATIENCE_MILLIS = 30_000;
 
     private final Trial trial;
     private final List<Thread> threads = new ArrayList<>();
-    /** Where requests that begin now are counted; null for the end. */
+    /** Where requests that end now are counted; null for the end. */
     private volatile Histogram times = histogram();
+    /** Counts the connections that have not been used yet; set before the threads start. */
+    private CountDownLatch begun;
     /** The first failure of a thread, or null. */
     private volatile IOException failure;
 
@@ -40,6 +43,7 @@ final class Load {
 
     /** Runs the load on new connections and notes times and costs. */
     void run(String scenario, int connections, Pace pace) throws IOException, InterruptedException {
+        begun = new CountDownLatch(connections);
         List<Link> links = trial.connect(connections, Service.ECHO, MESSAGE_BYTES);
         try {
             long begin = System.nanoTime();
@@ -48,13 +52,11 @@ final class Load {
                 threads.add(trial.contender().threads().start(
                         () -> exchange(links.get(number), request -> pace.await(begin, number, request))));
             }
+            awaitAll(connections);
             measure(scenario);
         } finally {
             times = null;
-            for (Thread thread : threads) {
-                thread.join(END_MILLIS);
-            }
-            Trial.close(links);
+            end(links);
         }
         if (failure != null) {
             throw failure;
@@ -67,6 +69,22 @@ final class Load {
         return histogram;
     }
 
+    /** Lets the last requests end; who has no answer then loses the connection. */
+    private void end(List<Link> links) throws IOException, InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS);
+        for (Thread thread : threads) {
+            thread.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())));
+        }
+        Trial.close(links);
+    }
+
+    private void awaitAll(int connections) throws IOException, InterruptedException {
+        if (!begun.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS)) {
+            throw new IOException("%d of %d connections had no answer to their first request after %d ms".formatted(
+                    begun.getCount(), connections, PATIENCE_MILLIS));
+        }
+    }
+
     private void measure(String scenario) throws IOException, InterruptedException {
         TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos());
         Usage before = trial.usage();
@@ -77,6 +95,10 @@ final class Load {
         long nanos = System.nanoTime() - begin;
         Histogram done = measured.copy();
         Usage spent = trial.usage().since(before);
+        if (done.getTotalCount() == 0) {
+            throw new IOException("no request was answered in %d ms, %s".formatted(trial.plan().measuredMillis(),
+                    scenario));
+        }
         trial.note(scenario, Metric.RATE, done.getTotalCount() * 1e9 / nanos);
         trial.noteTimes(scenario, done);
         trial.noteCost(scenario, spent, done.getTotalCount());
@@ -87,15 +109,19 @@ final class Load {
         try {
             for (long request = 0;; request++) {
                 long due = pace.applyAsLong(request);
+                link.exchange(message);
                 Histogram into = times;
                 if (into == null) {
                     return;
                 }
-                link.exchange(message);
                 into.recordValue(System.nanoTime() - due);
+                if (request == 0) {
+                    begun.countDown();
+                }
             }
         } catch (IOException e) {
             failure = e;
+            begun.countDown();
         }
     }
 }
