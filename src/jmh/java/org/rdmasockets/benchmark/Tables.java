@@ -14,8 +14,8 @@ final class Tables {
         StringBuilder text = new StringBuilder("""
                 # Results
 
-                Written by `src/jmh/run`; [README.md](README.md) says what was measured and how. Medians of the forks;
-                in parentheses the ratio to java.net.Socket on virtual threads in the same run.
+                Written by `src/jmh/run`; `docs/benchmarks/README.md` says what was measured and how. Medians of the
+                forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run.
 
                 """);
         promises(text, answers);
