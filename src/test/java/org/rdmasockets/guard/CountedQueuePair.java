@@ -10,12 +10,13 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Counts what is posted. A byte that is posted from registered memory was copied there; one that is posted from an
- * array, or inline, is copied by the post.
+ * array, or inline, or on a device that copies all, is copied by the post.
  *
  * @param target does the work
+ * @param copiesAtPost whether the device copies what is posted
  * @param counts where to count
  */
-record CountedQueuePair(QueuePair target, Counts counts) implements QueuePair {
+record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) implements QueuePair {
     @Override
     public int postSend(SendRequest request) {
         int result = target.postSend(request);
@@ -24,7 +25,7 @@ record CountedQueuePair(QueuePair target, Counts counts) implements QueuePair {
         counts.add(Counts.What.PAYLOADS, registered + request.bytesLength() > 0 ? 1 : 0);
         counts.add(Counts.What.PAYLOAD_BYTES, registered + request.bytesLength());
         counts.add(Counts.What.COPIED_BYTES, registered + request.bytesLength()
-                + (request.isInline() ? registered : 0));
+                + (request.isInline() || copiesAtPost ? registered : 0));
         return result;
     }
 

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -77,7 +78,8 @@ final class CountedVerbs implements VerbsProvider {
     /** The counted object for a plain one; what is not of verbs stays what it is. */
     Object wrap(Object plain) {
         return switch (plain) {
-            case QueuePair pair -> new CountedQueuePair(pair, counts);
+            case QueuePair pair -> new CountedQueuePair(pair,
+                    pair.config().sendQueue().device().supports(Capability.COPIES_AT_POST), counts);
             case CompletionQueue queue -> queue(queue);
             case CompletionChannel channel -> wrapped.computeIfAbsent(channel,
                     c -> new CountedChannel(channel, this));
