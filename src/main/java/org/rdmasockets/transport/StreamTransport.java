@@ -38,9 +38,6 @@ public final class StreamTransport implements Connection {
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
-    /** After so long without a completion, the next tick has what was written last confirmed. */
-    private static final long CONFIRM_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -54,15 +51,9 @@ public final class StreamTransport implements Connection {
     private final CompletionInbox inbox;
     /** Protected by the inbox's protocol lock. */
     private final StreamConnection stream;
-    /** Time of the oldest send that the peer's device has not acknowledged, 0 if there is none; coarse. */
-    private volatile long unacknowledgedSince;
-    /** Time of the last completion that was applied; coarse. */
-    private volatile long lastActivity;
+    private final Liveness liveness = new Liveness(System.nanoTime());
     /** When this end speaks without having heard the peer, by {@code System.nanoTime}; 0 for never. */
     private volatile long listenUntil;
-    private volatile long keepAliveIdleNanos;
-    private volatile long keepAliveProbeNanos;
-    private volatile boolean keepAlive;
     private volatile boolean closed;
     /** The peer's device has closed its side, or is gone. */
     private volatile boolean peerGone;
@@ -86,7 +77,6 @@ public final class StreamTransport implements Connection {
         this.resources = Resources.create(engine, identifier, options, new Client());
         this.inbox = resources.inbox();
         this.stream = resources.stream();
-        this.lastActivity = System.nanoTime();
         spin(options.spinMicros());
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
     }
@@ -151,8 +141,7 @@ public final class StreamTransport implements Connection {
             if (completion.token() == null) {
                 stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
                         completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
-                lastActivity = engine.coarseNanos();
-                unacknowledgedSince = stream.outstandingSends() == 0 ? 0 : lastActivity;
+                liveness.completed(engine.coarseNanos(), stream.outstandingSends());
             } else {
                 applyToken(completion.token());
             }
@@ -328,9 +317,7 @@ public final class StreamTransport implements Connection {
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
     private void noteSend() {
-        if (unacknowledgedSince == 0 && stream.outstandingSends() > 0) {
-            unacknowledgedSince = engine.coarseNanos();
-        }
+        liveness.posted(engine.coarseNanos(), stream.outstandingSends());
     }
 
     private void ensureOpen() throws SocketException {
@@ -394,9 +381,7 @@ public final class StreamTransport implements Connection {
 
     @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
-        keepAliveIdleNanos = TimeUnit.SECONDS.toNanos(idleSeconds);
-        keepAliveProbeNanos = TimeUnit.SECONDS.toNanos(probeSeconds);
-        keepAlive = on;
+        liveness.keepAlive(on, idleSeconds, probeSeconds);
     }
 
     @Override
@@ -428,13 +413,12 @@ public final class StreamTransport implements Connection {
             }
             return;
         }
-        long since = unacknowledgedSince;
-        if (since != 0 && now - since > unacknowledgedLimit()) {
-            engine.setupPool().execute(this::checkUnacknowledged);
-        } else if (since != 0 && now - since > CONFIRM_NANOS) {
-            engine.setupPool().execute(this::confirm);
-        } else if (keepAlive && since == 0 && now - lastActivity > keepAliveIdleNanos) {
-            engine.setupPool().execute(this::probe);
+        switch (liveness.due(now)) {
+            case CHECK -> engine.setupPool().execute(this::checkUnacknowledged);
+            case CONFIRM -> engine.setupPool().execute(this::confirm);
+            case PROBE -> engine.setupPool().execute(this::probe);
+            case NOTHING -> {
+            }
         }
     }
 
@@ -448,24 +432,18 @@ public final class StreamTransport implements Connection {
         }
     }
 
-    private long unacknowledgedLimit() {
-        long limit = TransportSettings.CURRENT.unacknowledgedNanos();
-        return keepAlive ? Math.min(limit, keepAliveProbeNanos) : limit;
-    }
-
     /** Set-up pool: completions that nobody has applied yet may tell that all is well. */
     private void checkUnacknowledged() {
         inbox.enter();
         try {
-            long since = unacknowledgedSince;
-            if (since == 0 || System.nanoTime() - since <= unacknowledgedLimit()) {
+            if (!liveness.isOverdue(System.nanoTime())) {
                 return;
             }
             if (stream.confirm()) {
-                unacknowledgedSince = System.nanoTime(); // nobody has asked the device before
+                liveness.asked(System.nanoTime());
             } else {
                 failStream("Connection timed out: the peer's device has not acknowledged a write for "
-                        + TimeUnit.NANOSECONDS.toSeconds(unacknowledgedLimit()) + " s");
+                        + TimeUnit.NANOSECONDS.toSeconds(liveness.limitNanos()) + " s");
                 endQueuePairIfOver();
             }
         } finally {
@@ -486,7 +464,7 @@ public final class StreamTransport implements Connection {
     private void probe() {
         inbox.enter();
         try {
-            if (System.nanoTime() - lastActivity > keepAliveIdleNanos) {
+            if (liveness.isIdle(System.nanoTime())) {
                 stream.keepalive();
                 noteSend();
             }
