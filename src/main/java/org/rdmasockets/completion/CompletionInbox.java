@@ -191,6 +191,8 @@ public final class CompletionInbox {
      */
     public Wait await(Role role, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
+        // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
+        shard.lead();
         if (drainAndTest(role)) {
             return Wait.READY;
         }

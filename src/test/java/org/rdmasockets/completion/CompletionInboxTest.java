@@ -248,7 +248,7 @@ class CompletionInboxTest {
             other.readerNeeds = 100;
             CompletionInbox first = f.open(other);
             CompletionInbox second = f.open(client);
-            IntStream.range(0, 30).forEach(i -> Fixture.receive(first, i));
+            IntStream.range(0, 60).forEach(i -> Fixture.receive(first, i)); // more than both take in by themselves
             Fixture.receive(second, 1);
             Fixture.startWaiting(true, first, Role.READER);
             // Nothing comes any more, and the queue is armed, so this one depends on the poller.
