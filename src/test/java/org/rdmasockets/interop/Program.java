@@ -18,7 +18,8 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Program implements AutoCloseable {
     /** No program may run longer, in seconds. */
-    private static final int LIFETIME_SECONDS = Integer.getInteger("org.rdmasockets.test.lifetime", 110);
+    private static final int LIFETIME_SECONDS = Integer.getInteger("org.rdmasockets.test.lifetime",
+            110 * TestBed.PATIENCE_MILLIS / 60_000);
 
     private static final String PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so.1";
 

@@ -20,11 +20,12 @@ import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
+import org.rdmasockets.interop.TestBed;
 
 /** {@code examples/Gateway} in front of plain TCP servers: what a client sees is what it would see without it. */
 class GatewayTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
-    private static final int PATIENCE_MILLIS = 60_000;
+    private static final int PATIENCE_MILLIS = TestBed.PATIENCE_MILLIS;
     private static final int MANY = 40;
 
     /** Where client and gateway meet. */

@@ -23,10 +23,11 @@ import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
+import org.rdmasockets.interop.TestBed;
 
 /** TLS of the JDK, layered on our sockets at both ends. */
 class TlsTest {
-    private static final int PATIENCE_MILLIS = 60_000;
+    private static final int PATIENCE_MILLIS = TestBed.PATIENCE_MILLIS;
     private static final int LENGTH = 300_000;
 
     @TempDir
