@@ -7,6 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
+import org.rdmasockets.verbs.CompletionOpcode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,6 +24,8 @@ public final class CompletionInbox {
     private static final int FIRST_CHUNK = 8;
     /** Room for tokens besides the completions of all work requests. */
     private static final int TOKEN_ROOM = 32;
+    /** More than any backlog that matters. */
+    private static final int BYTES_OF_SEND = 1 << 20;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;
 
@@ -50,6 +53,14 @@ public final class CompletionInbox {
     /** What the client said last; written under protocolLock, read by those who wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
+    /** Set before anything arrives. */
+    private Runnable backlogTask;
+    /** When backlogTask runs. */
+    private volatile int backlogBytes = Integer.MAX_VALUE;
+    /** Bytes that arrived since the start, wrapping around; written under the shard's cqLock, read by who wrote it. */
+    private int arrivedBytes;
+    /** Bytes that were taken in, likewise; written under protocolLock. A stale value only runs backlogTask early. */
+    private int takenBytes;
     /** True from the start of the orphan task until somebody drains; by ORPHAN_RUNNING. */
     private volatile boolean orphanRunning;
     /** Why nothing more will come; set once, by FAILURE. Not in the queue, so that it is never lost. */
@@ -158,6 +169,7 @@ public final class CompletionInbox {
             applied = true;
             client.apply(c);
             if (c.token() == null) {
+                takenBytes += bytesOf(c);
                 shard.recycle(c);
             }
         }
@@ -365,7 +377,15 @@ public final class CompletionInbox {
      * requests outstanding than it said, which is a bug, and {@link #fail} keeps it from hanging.
      */
     boolean put(Completion completion) {
+        if (completion.token() == null) {
+            arrivedBytes += bytesOf(completion);
+        }
         return shard.faults().offer(queue, completion);
+    }
+
+    /** How much arrived with a completion; a send does not tell what was written before it, so it counts as much. */
+    private static int bytesOf(Completion completion) {
+        return completion.opcode() == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : completion.lengthBytes();
     }
 
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
@@ -391,6 +411,8 @@ public final class CompletionInbox {
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null) {
                 runOrphan();
+            } else if (arrivedBytes - takenBytes >= backlogBytes) {
+                run(backlogTask);
             }
         } else if ((kinds & WakeList.BOTH) != 0) {
             wake(waitingReader);
@@ -439,10 +461,34 @@ public final class CompletionInbox {
         }
     }
 
+    /**
+     * Names a task for when much has arrived and nobody waits; {@link #backlogBytes} says how much. As for
+     * {@link #onOrphan}, which replaces this. Call it before anything can arrive.
+     *
+     * @param task must not block or throw
+     */
+    public void onBacklog(Runnable task) {
+        backlogTask = task;
+    }
+
+    /**
+     * Says how much may arrive before the task of {@link #onBacklog} runs if nobody waits. What is there already does
+     * not count.
+     *
+     * @param bytes at least 1; {@code Integer.MAX_VALUE}, as in the beginning, for never
+     */
+    public void backlogBytes(int bytes) {
+        backlogBytes = bytes;
+    }
+
     private void runOrphan() {
+        run(orphanTask);
+    }
+
+    private void run(Runnable task) {
         if (!(boolean) ORPHAN_RUNNING.getAndSet(this, true)) {
             try {
-                orphanTask.run();
+                task.run();
             } catch (RejectedExecutionException e) {
                 LOG.debug("nobody is left to take in the last completions of a closed connection", e);
             }

@@ -20,12 +20,14 @@ import java.nio.ByteOrder;
  * +-----------------------------------+----------------------------------+
  * |first chunk: key                   |first chunk: length in bytes      | 32
  * +-----------------------------------+----------------------------------+ 40
- * flags: 1 = the sender is a big-endian host, 2 = the map fields mean something
+ * flags: 1 = the sender is a big-endian host, 2 = the map fields mean something, 4 = the sender moves to a chunk that
+ * is offered for all others (ours: C sends 0 and ignores it)
  * </pre>
  *
  * C ignores bytes 4 to 6, the other flags, and whatever follows: room for extensions; the version stays 1.
  *
  * @param bigEndian true if the sender's table is in big-endian order
+ * @param movesOn true if the sender takes offers (see {@link ImmediateData#OFFER})
  * @param credits how many data messages the sender of this takes ahead, 1 to 65534
  * @param tableAddress where the sender's target table is
  * @param tableKey the key for it
@@ -34,8 +36,8 @@ import java.nio.ByteOrder;
  * @param chunkKey the key for it
  * @param chunkBytes how long it is, at least 1
  */
-public record ConnectData(boolean bigEndian, int credits, long tableAddress, int tableKey, int tableEntries,
-        long chunkAddress, int chunkKey, int chunkBytes) {
+public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long tableAddress, int tableKey,
+        int tableEntries, long chunkAddress, int chunkKey, int chunkBytes) {
     /** Length on the wire in bytes. */
     public static final int BYTES = 40;
 
@@ -45,6 +47,7 @@ public record ConnectData(boolean bigEndian, int credits, long tableAddress, int
     private static final int VERSION = 1;
     private static final int FLAG_BIG_ENDIAN = 1;
     private static final int FLAG_MAP = 2;
+    private static final int FLAG_MOVES_ON = 4;
 
     private static final int VERSION_OFFSET = 0;
     private static final int FLAGS_OFFSET = 1;
@@ -74,7 +77,8 @@ public record ConnectData(boolean bigEndian, int credits, long tableAddress, int
         ByteBuffer buffer = ByteBuffer.allocate(BYTES);
         buffer.put(VERSION_OFFSET, (byte) VERSION);
         // C always sets the map flag; our number of map entries is 0.
-        buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)));
+        buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)
+                | (movesOn ? FLAG_MOVES_ON : 0)));
         buffer.putShort(CREDITS_OFFSET, (short) credits);
         buffer.putLong(TABLE_ADDRESS_OFFSET, tableAddress);
         buffer.putInt(TABLE_KEY_OFFSET, tableKey);
@@ -97,7 +101,8 @@ public record ConnectData(boolean bigEndian, int credits, long tableAddress, int
         ByteBuffer buffer = ByteBuffer.wrap(privateData);
         int version = Byte.toUnsignedInt(buffer.get(VERSION_OFFSET));
         require(version == VERSION, "protocol version " + version + ", need " + VERSION);
-        ConnectData data = new ConnectData((buffer.get(FLAGS_OFFSET) & FLAG_BIG_ENDIAN) != 0,
+        int flags = buffer.get(FLAGS_OFFSET);
+        ConnectData data = new ConnectData((flags & FLAG_BIG_ENDIAN) != 0, (flags & FLAG_MOVES_ON) != 0,
                 Short.toUnsignedInt(buffer.getShort(CREDITS_OFFSET)), buffer.getLong(TABLE_ADDRESS_OFFSET),
                 buffer.getInt(TABLE_KEY_OFFSET), buffer.getInt(TABLE_ENTRIES_OFFSET),
                 buffer.getLong(CHUNK_ADDRESS_OFFSET), buffer.getInt(CHUNK_KEY_OFFSET),

@@ -12,7 +12,7 @@ package org.rdmasockets.stream;
  *    0     DATA     bytes written into the current chunk
  *    4     UPDATE   credit limit, absolute, 16 bits (C: SGL); a chunk may come with it
  *    6     MAP      index of a direct placement map (C: IOMAP_SGL)
- *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down
+ *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on
  * </pre>
  */
 final class ImmediateData {
@@ -31,6 +31,14 @@ final class ImmediateData {
     static final int DISCONNECT = 0;
     /** Argument of {@link #CONTROL}: the peer sends no more data. */
     static final int SHUTDOWN = 2;
+
+    /**
+     * Argument of {@link #CONTROL}: a chunk comes with this message, and the peer asks us to use that instead of all
+     * that it has lent. Only between ends that both said they take offers, as the next one.
+     */
+    static final int OFFER = 8;
+    /** Argument of {@link #CONTROL}: all data after this goes to the chunk that was offered. */
+    static final int MOVED_ON = 9;
 
     /** Most bytes that one data message can tell. */
     static final int MAX_ARGUMENT = (1 << 29) - 1;
@@ -65,7 +73,7 @@ final class ImmediateData {
     /**
      * Tells of the connection.
      *
-     * @param what {@link #DISCONNECT} or {@link #SHUTDOWN}
+     * @param what {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or {@link #MOVED_ON}
      * @return the message
      */
     static int control(int what) {

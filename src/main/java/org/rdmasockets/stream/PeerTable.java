@@ -16,6 +16,8 @@ final class PeerTable {
     private final long address;
     private final int key;
     private final int entries;
+    private final long offerAddress;
+    private final int offerKey;
     private int next = 1;
     private int staged;
 
@@ -33,6 +35,8 @@ final class PeerTable {
         this.address = peer.tableAddress();
         this.key = peer.tableKey();
         this.entries = peer.tableEntries();
+        this.offerAddress = peer.chunkAddress() - TargetTable.ENTRY_BYTES;
+        this.offerKey = peer.chunkKey();
     }
 
     /**
@@ -71,5 +75,23 @@ final class PeerTable {
      */
     int key() {
         return key;
+    }
+
+    /**
+     * Where an offer goes: right before the peer's first chunk.
+     *
+     * @return an address of the peer
+     */
+    long offerAddress() {
+        return offerAddress;
+    }
+
+    /**
+     * The key for the place of an offer.
+     *
+     * @return a key of the peer
+     */
+    int offerKey() {
+        return offerKey;
     }
 }

@@ -1,30 +1,42 @@
 package org.rdmasockets.stream;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-
 /**
- * The receive ring, lent to the peer in two halves, and the credits given to it. The peer fills the halves in turn;
- * a message never crosses the border between them. Credits are counted when data arrives: a byte stream
- * needs no record of where messages end.
+ * The chunks that were lent to the peer and are not used up, and the credits given to it. The peer fills the chunks in
+ * turn; a message never crosses from one to the next. Credits are counted when data arrives: a byte stream needs no
+ * record of where messages end.
+ *
+ * <pre>
+ * head                filling              tail
+ * | arrived, being read | being filled | lent |
+ * </pre>
+ *
+ * <p>The peer may write into two chunks at a time, as in C. They are small in the beginning. When little is left of
+ * them, bytes are about to hold the peer up, and large ones are asked for and lent beside them, also if nobody reads:
+ * as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a peer that can do so, a
+ * small one is offered in their place; see {@link #offer}.
  */
 final class ReceiveBuffer {
-    private final MemorySegment memory;
-    private final int half;
+    /** Chunks that the peer may write into at a time. */
+    private static final int AHEAD = 2;
+    /** Two small ones, two large ones, and two that were large before the last pause; a power of two. */
+    private static final int MOST = 8;
+
+    private final ChunkStock stock;
+    private final Chunk[] queue = new Chunk[MOST];
     private final int credits;
 
-    /** Where the next byte is read, relative to the ring. */
-    private int readOffset;
+    /** Where in the stream the last chunk ends that was lent. */
+    private long lentUntil;
+    /** The oldest chunk that is not used up; counts on for ever, as the next two do. */
+    private int head;
+    /** Where the next data goes; between head and tail. */
+    private int filling;
+    /** Where the next chunk that is lent goes. */
+    private int tail;
     /** Arrived and not yet read. */
     private int unread;
-    /** What the peer may still write into its current half. */
-    private int room;
-    /** Halves lent beyond the current one. */
-    private int halvesAhead;
-    /** Read and not yet lent again. */
-    private int free;
-    /** Where the half lies that is lent next, relative to the ring. */
-    private int nextHalf;
+    /** The chunk that was offered for all others, until the peer has moved to it; else null. */
+    private Chunk offered;
     /** True once nobody will read: what arrives is free at once. */
     private boolean discarding;
     /** Data messages that arrived. */
@@ -33,19 +45,29 @@ final class ReceiveBuffer {
     private long granted;
 
     /**
-     * A ring whose first half is lent to the peer.
+     * A buffer whose first chunk is lent to the peer.
      *
-     * @param memory the remote region
+     * @param stock the memory
      * @param settings the sizes
      */
-    ReceiveBuffer(MemorySegment memory, StreamSettings settings) {
-        this.memory = memory;
-        this.half = settings.receiveBufferBytes() / 2;
+    ReceiveBuffer(ChunkStock stock, StreamSettings settings) {
+        this.stock = stock;
         this.credits = settings.credits();
-        this.room = half;
-        this.free = half;
-        this.nextHalf = half;
         this.granted = credits;
+        lend();
+    }
+
+    private Chunk at(int position) {
+        return queue[position & MOST - 1];
+    }
+
+    /**
+     * The chunk that was lent first, for the private data.
+     *
+     * @return where the peer begins to write
+     */
+    Chunk first() {
+        return at(0);
     }
 
     /**
@@ -68,19 +90,34 @@ final class ReceiveBuffer {
      * @return null if all is well, otherwise what the peer did wrong
      */
     String dataArrived(int bytes) {
-        if (room == 0 && halvesAhead > 0) {
-            halvesAhead--;
-            room = half;
-        }
+        int room = room();
         if (bytes > room) {
             return "sent " + bytes + " bytes where it had room for " + room;
         }
-        room -= bytes;
+        if (bytes == 0) {
+            return null;
+        }
+        at(filling).arrive(bytes);
         unread += bytes;
         if (discarding) {
             discard();
+        } else if (room - bytes < stock.lowWater() && mayGrow()) {
+            stock.wantMore();
         }
         return null;
+    }
+
+    /** The chunk being filled is the last, and what is unread has not grown by large chunks before a pause already. */
+    private boolean mayGrow() {
+        return filling + 1 == tail && tail - head <= AHEAD && offered == null;
+    }
+
+    /** What the peer may write at once; moves on to the next chunk if the current one is full. */
+    private int room() {
+        if (filling != tail && at(filling).room() == 0) {
+            filling++;
+        }
+        return filling == tail ? 0 : at(filling).room();
     }
 
     /**
@@ -93,29 +130,32 @@ final class ReceiveBuffer {
      */
     int read(byte[] bytes, int offset, int length) {
         int count = Math.min(length, unread);
-        int first = Math.min(count, 2 * half - readOffset);
-        long ring = RegionLayout.RING_OFFSET;
-        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, ring + readOffset, bytes, offset, first);
-        if (first < count) {
-            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, ring, bytes, offset + first, count - first);
+        int done = 0;
+        while (done < count) {
+            done += at(head).read(bytes, offset + done, count - done);
+            dropUsedUp();
         }
-        consume(count);
+        unread -= count;
         return count;
-    }
-
-    private void consume(int bytes) {
-        unread -= bytes;
-        free += bytes;
-        readOffset += bytes;
-        if (readOffset >= 2 * half) {
-            readOffset -= 2 * half;
-        }
     }
 
     /** Throws away what is there and what will come. */
     void discard() {
         discarding = true;
-        consume(unread);
+        while (unread > 0) {
+            unread -= at(head).skip();
+            dropUsedUp();
+        }
+    }
+
+    /** Takes the oldest chunks out of the queue as long as nobody needs them. */
+    private void dropUsedUp() {
+        while (head != tail && at(head).isUsedUp()) {
+            stock.takeBack(at(head));
+            queue[head & MOST - 1] = null;
+            filling = filling == head ? head + 1 : filling;
+            head++;
+        }
     }
 
     /**
@@ -128,12 +168,81 @@ final class ReceiveBuffer {
     }
 
     /**
-     * Tells whether a half can be lent again.
+     * Tells whether a chunk can be lent.
      *
-     * @return true if all of it was read
+     * @return true if the peer has room in fewer than two, and fewer than two are not used up or a large one is here
      */
-    boolean isHalfDue() {
-        return free >= half;
+    boolean isChunkDue() {
+        return offered == null && (tail - head < AHEAD || stock.hasLarge() && ahead() < AHEAD);
+    }
+
+    /** In how many chunks the peer has room. */
+    private int ahead() {
+        return room() == 0 ? 0 : tail - filling;
+    }
+
+    /**
+     * Lends a chunk.
+     *
+     * @return where the peer may write when it has filled the others
+     */
+    Chunk lend() {
+        Chunk chunk = stock.take();
+        // A large one ends where it would in a ring of such chunks only, so that few messages are split at its end.
+        chunk.lend(chunk.isPermanent() ? chunk.bytes() : chunk.bytes() - (int) (lentUntil % chunk.bytes()));
+        append(chunk);
+        return chunk;
+    }
+
+    private void append(Chunk chunk) {
+        assert tail - head < MOST;
+        queue[tail++ & MOST - 1] = chunk;
+        lentUntil += chunk.lent();
+    }
+
+    /**
+     * Tells whether it would be of use to offer a small chunk for all that are lent.
+     *
+     * @return true if all was read, the peer may still write into a large chunk, and a small one is here
+     */
+    boolean isOfferOfUse() {
+        boolean large = false;
+        for (int i = filling; i != tail; i++) {
+            large |= !at(i).isPermanent() && at(i).room() > 0;
+        }
+        return large && unread == 0 && offered == null && stock.hasPermanent();
+    }
+
+    /**
+     * Offers a small chunk for all that are lent. Until the peer takes it, data may arrive in those, and nothing else
+     * is lent.
+     *
+     * @return where the peer may write instead
+     */
+    Chunk offer() {
+        offered = stock.takePermanent();
+        offered.lend(offered.bytes());
+        return offered;
+    }
+
+    /**
+     * The peer writes into the chunk that was offered from now on, and no more into the others.
+     *
+     * @return null if all is well, otherwise what the peer did wrong
+     */
+    String offerTaken() {
+        if (offered == null) {
+            return "moved to a chunk that was not offered";
+        }
+        for (int i = filling; i != tail; i++) {
+            lentUntil -= at(i).room();
+            at(i).end();
+        }
+        dropUsedUp();
+        filling = tail;
+        append(offered);
+        offered = null;
+        return null;
     }
 
     /**
@@ -151,32 +260,7 @@ final class ReceiveBuffer {
      * @return true if it has no byte left, or half of its credits, of which it may keep the other half in reserve
      */
     boolean isPeerStarved() {
-        return room == 0 && halvesAhead == 0 || areCreditsDue();
-    }
-
-    /**
-     * Where the half lies that {@link #lendHalf} will lend.
-     *
-     * @return an offset in the remote region
-     */
-    long nextHalfOffset() {
-        return (long) RegionLayout.RING_OFFSET + nextHalf;
-    }
-
-    /**
-     * How large a half is.
-     *
-     * @return bytes
-     */
-    int halfBytes() {
-        return half;
-    }
-
-    /** Counts a half as lent. */
-    void lendHalf() {
-        free -= half;
-        halvesAhead++;
-        nextHalf = half - nextHalf;
+        return room() == 0 && offered == null || areCreditsDue();
     }
 
     /**
@@ -209,7 +293,11 @@ final class ReceiveBuffer {
 
     @Override
     public String toString() {
-        return "unread=" + unread + " room=" + room + "+" + halvesAhead + "*" + half + " free=" + free + " received="
-                + received + " granted=" + granted;
+        StringBuilder chunks = new StringBuilder();
+        for (int i = head; i != tail; i++) {
+            chunks.append(i == filling ? " >" : " ").append(at(i));
+        }
+        return "unread=" + unread + " chunks=" + chunks + (offered == null ? "" : " offered") + " received=" + received
+                + " granted=" + granted;
     }
 }

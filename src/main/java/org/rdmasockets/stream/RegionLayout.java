@@ -1,17 +1,19 @@
 package org.rdmasockets.stream;
 
+import org.rdmasockets.verbs.MemoryRegion;
+
 /**
- * Where things lie in the two regions of a connection.
+ * Where things lie in the two regions that a connection has for all its life.
  *
  * <pre>
  * send region, LOCAL_WRITE                 remote region, LOCAL_WRITE and REMOTE_WRITE
  * +-------------------------------+ 0      +---------------------------+ 0
- * | send ring                     |        | target table, 2 x 16 B    |
+ * | small send ring               |        | target table, 2 x 16 B    |
+ * +-------------------------------+        +---------------------------+ 48
+ * | staged chunks, 4 x 16 B       |        | offered chunk, 16 B       |
  * +-------------------------------+        +---------------------------+ 64
- * | staged chunks, 4 x 16 B       |        | receive ring, two halves  |
- * +-------------------------------+        +---------------------------+
- * | iWARP: messages to send, 4 B  |
- * | per send request              |
+ * | iWARP: messages to send, 4 B  |        | two small chunks          |
+ * | per send request              |        +---------------------------+
  * +-------------------------------+
  * | received messages, 4 B per    |  unless receives need no memory
  * | receive                       |
@@ -29,8 +31,11 @@ package org.rdmasockets.stream;
  * @param remoteBytes size of the remote region
  */
 record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long remoteBytes) {
-    /** Where the ring begins in the remote region; the table lies before it. */
+    /** Where the small chunks begin in the remote region; the table lies before them. */
     static final int RING_OFFSET = 64;
+
+    /** Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is. */
+    static final int OFFER_OFFSET = RING_OFFSET - TargetTable.ENTRY_BYTES;
 
     private static final int LINE_BYTES = 64;
 
@@ -41,13 +46,13 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      * @return the layout
      */
     static RegionLayout of(StreamSettings settings) {
-        long staged = settings.copiesAtPost() ? 0 : line(settings.sendBufferBytes());
+        long staged = settings.copiesAtPost() ? 0 : line(settings.firstSendBytes());
         long outgoing = line(staged + (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES);
         long incoming = line(outgoing
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
         long end = line(incoming
                 + (needsMessageSlots(settings) ? (long) settings.maxReceives() * ImmediateData.BYTES : 0));
-        return new RegionLayout(staged, outgoing, incoming, end, RING_OFFSET + (long) settings.receiveBufferBytes());
+        return new RegionLayout(staged, outgoing, incoming, end, RING_OFFSET + 2L * settings.firstChunkBytes());
     }
 
     /**
@@ -58,6 +63,20 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      */
     static boolean needsMessageSlots(StreamSettings settings) {
         return !settings.immediateData() || !settings.emptyReceive();
+    }
+
+    /**
+     * Checks that everything has its place.
+     *
+     * @param send the send region
+     * @param remote the remote region
+     * @throws IllegalArgumentException if one is too small
+     */
+    void check(MemoryRegion send, MemoryRegion remote) {
+        if (send.lengthBytes() < sendBytes || remote.lengthBytes() < remoteBytes) {
+            throw new IllegalArgumentException("regions of " + send.lengthBytes() + " and " + remote.lengthBytes()
+                    + " bytes, need " + sendBytes + " and " + remoteBytes);
+        }
     }
 
     private static long line(long offset) {

@@ -9,31 +9,57 @@ import org.rdmasockets.verbs.SendRequest;
  * The send ring: written bytes stay here until the device has sent them. Requests complete in the order in which they
  * were posted, so two numbers describe the ring. A device that copies what is posted takes the bytes from the caller's
  * array: then nothing is kept here, and there is always room.
+ *
+ * <p>The ring is small in the beginning and lies in the connection's own region. While it holds writers up, a larger
+ * one is asked for. What is in the old one stays there until it was sent, so a ring is replaced only after the one
+ * before it has emptied.
  */
 final class SendBuffer {
     /** Less free room than this is not worth a message of its own (C's low-water mark). */
     private static final int LOW_WATER_BYTES = 2048;
 
-    private final MemoryRegion region;
-    private final MemorySegment memory;
+    private final MemoryRegion first;
     private final boolean copiesAtPost;
-    private final int capacity;
-    private final int lowWater;
+    private final int least;
+    private final int most;
+    private MemoryRegion region;
+    private MemorySegment memory;
+    private int capacity;
+    private int lowWater;
     private int next;
     private int used;
+    /** The ring before this one, as long as something is in it; else null. */
+    private MemoryRegion former;
+    private int formerUsed;
+    /** A ring that is not needed any more, for the owner to close; else null. */
+    private MemoryRegion retired;
+    /** Size of the ring that the owner is to make, or 0. */
+    private int wanted;
+    /** No larger ring is asked for. */
+    private int limit;
 
     /**
      * An empty ring at the beginning of a region.
      *
-     * @param region the send region
+     * @param first the connection's send region
      * @param settings the sizes
      */
-    SendBuffer(MemoryRegion region, StreamSettings settings) {
+    SendBuffer(MemoryRegion first, StreamSettings settings) {
         this.copiesAtPost = settings.copiesAtPost();
-        this.region = region;
-        this.memory = region.segment();
-        this.capacity = copiesAtPost ? Integer.MAX_VALUE : settings.sendBufferBytes();
-        this.lowWater = Math.min(LOW_WATER_BYTES, capacity / 2);
+        this.first = first;
+        this.least = copiesAtPost ? Integer.MAX_VALUE : settings.firstSendBytes();
+        this.most = copiesAtPost ? Integer.MAX_VALUE : settings.sendBufferBytes();
+        this.limit = most;
+        use(first, least);
+    }
+
+    private void use(MemoryRegion ring, int bytes) {
+        region = ring;
+        memory = ring.segment();
+        capacity = bytes;
+        lowWater = Math.min(LOW_WATER_BYTES, bytes / 2);
+        next = 0;
+        used = 0;
     }
 
     /**
@@ -43,6 +69,15 @@ final class SendBuffer {
      */
     boolean hasRoom() {
         return capacity - used >= lowWater;
+    }
+
+    /**
+     * How large the ring is now.
+     *
+     * @return bytes
+     */
+    int capacity() {
+        return capacity;
     }
 
     /**
@@ -101,7 +136,98 @@ final class SendBuffer {
      * @param length how many
      */
     void release(int length) {
-        used -= length;
+        int ofFormer = Math.min(length, formerUsed);
+        formerUsed -= ofFormer;
+        used -= length - ofFormer;
         assert used >= 0;
+        if (former != null && formerUsed == 0) {
+            retire(former);
+            former = null;
+        }
+    }
+
+    private void retire(MemoryRegion ring) {
+        if (ring != first) {
+            retired = ring;
+        }
+    }
+
+    /** Asks for a larger ring, unless it is as large as may be, or one is on its way or has just been replaced. */
+    void wantMore() {
+        if (wanted == 0 && capacity < limit && former == null && retired == null) {
+            wanted = most;
+        }
+    }
+
+    /**
+     * What the owner is to make.
+     *
+     * @return size of a ring in bytes, or 0
+     */
+    int wanted() {
+        return wanted;
+    }
+
+    /**
+     * Takes the ring that was asked for; if it is not wanted any more, it is given back at once.
+     *
+     * @param ring local memory of at least the size that was asked for
+     * @param bytes the size that was asked for
+     */
+    void supply(MemoryRegion ring, int bytes) {
+        if (bytes != wanted) {
+            retired = ring;
+            return;
+        }
+        wanted = 0;
+        replace(ring, bytes);
+    }
+
+    private void replace(MemoryRegion ring, int bytes) {
+        assert former == null;
+        MemoryRegion old = region;
+        int oldUsed = used;
+        use(ring, bytes);
+        if (oldUsed == 0) {
+            retire(old);
+        } else {
+            former = old;
+            formerUsed = oldUsed;
+        }
+    }
+
+    /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
+    void refuse() {
+        wanted = 0;
+        limit = capacity;
+    }
+
+    /** Goes back to the small ring if nothing is in the large one. */
+    void shrink() {
+        wanted = 0;
+        limit = most;
+        if (region != first && used == 0 && former == null && retired == null) {
+            replace(first, least);
+        }
+    }
+
+    /**
+     * A ring for the owner to close.
+     *
+     * @return a ring that nothing is in, or null
+     */
+    MemoryRegion takeRetired() {
+        MemoryRegion result = retired;
+        retired = null;
+        return result;
+    }
+
+    /**
+     * Tells whether the owner has something to make or to close.
+     *
+     * @return true if so
+     */
+    boolean isDue() {
+        return wanted != 0 || retired != null;
     }
 }

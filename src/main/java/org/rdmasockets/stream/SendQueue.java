@@ -38,7 +38,7 @@ final class SendQueue {
     private final SendRequest request = new SendRequest(2);
     private final int[] slots;
     private final int maxUnsignalled;
-    private final int maxUnsignalledBytes;
+    private final SendBuffer ring;
     private int head;
     private int outstanding;
     private int outstandingControl;
@@ -53,10 +53,11 @@ final class SendQueue {
      *
      * @param queuePair where to post
      * @param region the send region
+     * @param ring the send ring
      * @param settings the sizes
      * @param idBase the connection's part of work request identifiers
      */
-    SendQueue(QueuePair queuePair, MemoryRegion region, StreamSettings settings, long idBase) {
+    SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
         this.region = region;
         this.memory = region.segment();
@@ -66,7 +67,7 @@ final class SendQueue {
         this.maxInline = queuePair.maxInlineBytes();
         this.slots = new int[settings.maxSends()];
         this.maxUnsignalled = immediateData ? (slots.length - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
-        this.maxUnsignalledBytes = settings.sendBufferBytes() / SIGNAL_PART;
+        this.ring = ring;
     }
 
     /**
@@ -138,7 +139,7 @@ final class SendQueue {
     }
 
     private boolean isSignalDue(int kept) {
-        return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= maxUnsignalledBytes;
+        return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }
 
     /**

@@ -23,9 +23,6 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
-    private static final int NONE = -1;
-
-    private final MemoryRegion sendRegion;
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
@@ -33,16 +30,16 @@ public final class StreamConnection {
     private final SendWindow window;
     private final TargetTable targets;
     private final ReceiveQueue receiveQueue;
+    private final ChunkStock chunks;
     private final ReceiveBuffer received;
+    private final Lending lending;
+    private final Borrowing borrowing;
+    private final StreamMemory memory;
     private final Closing closing = new Closing();
-    /** Null until {@link #start}. */
-    private PeerTable peerTable;
+    private final Controls controls;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
-    /** The credit update that came before {@link #start}, or {@link #NONE}. */
-    private int earlyLimit = NONE;
-    private int earlyLengthBytes;
     private StreamFailure failure;
     private boolean aborted;
 
@@ -59,25 +56,24 @@ public final class StreamConnection {
      */
     public StreamConnection(QueuePair queuePair, MemoryRegion sendRegion, MemoryRegion remoteRegion,
             StreamSettings settings, long workRequestIdBase) {
-        if (sendRegion.lengthBytes() < sendRegionBytes(settings)
-                || remoteRegion.lengthBytes() < remoteRegionBytes(settings)) {
-            throw new IllegalArgumentException("regions of " + sendRegion.lengthBytes() + " and "
-                    + remoteRegion.lengthBytes() + " bytes, need " + sendRegionBytes(settings) + " and "
-                    + remoteRegionBytes(settings));
-        }
+        RegionLayout.of(settings).check(sendRegion, remoteRegion);
         if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
-        this.sendRegion = sendRegion;
         this.remoteRegion = remoteRegion;
         this.settings = settings;
         remoteRegion.segment().fill((byte) 0);
-        sendQueue = new SendQueue(queuePair, sendRegion, settings, workRequestIdBase);
         sendBuffer = new SendBuffer(sendRegion, settings);
+        sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new TargetTable(remoteRegion.segment());
         receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
-        received = new ReceiveBuffer(remoteRegion.segment(), settings);
+        chunks = new ChunkStock(remoteRegion, settings);
+        received = new ReceiveBuffer(chunks, settings);
+        borrowing = new Borrowing(window, targets, settings.immediateData());
+        lending = new Lending(sendQueue, window, received, sendRegion);
+        controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
+        memory = new StreamMemory(chunks, sendBuffer);
     }
 
     /**
@@ -106,9 +102,10 @@ public final class StreamConnection {
      * @return the private data for connect or accept
      */
     public ConnectData localData() {
-        return new ConnectData(ConnectData.isNativeBigEndian(), settings.credits(), remoteRegion.address(),
-                remoteRegion.remoteKey(), TargetTable.ENTRIES, remoteRegion.address() + RegionLayout.RING_OFFSET,
-                remoteRegion.remoteKey(), received.halfBytes());
+        Chunk first = received.first();
+        return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remoteRegion.address(),
+                remoteRegion.remoteKey(), TargetTable.ENTRIES, first.address(), remoteRegion.remoteKey(),
+                first.lent());
     }
 
     /**
@@ -137,7 +134,7 @@ public final class StreamConnection {
     }
 
     /**
-     * Begins to talk, and lends the second half of the ring. Call it once, when the queue pair can send (connect is
+     * Begins to talk, and lends the second chunk. Call it once, when the queue pair can send (connect is
      * done, or accept has returned). What the peer sent before counts.
      *
      * @param peer what the peer sent
@@ -145,15 +142,11 @@ public final class StreamConnection {
      */
     public void start(ConnectData peer) throws SocketException {
         check(peer);
-        if (peerTable != null) {
+        if (lending.isStarted()) {
             throw new IllegalStateException("started before");
         }
-        peerTable = new PeerTable(sendRegion, RegionLayout.of(settings).stagedOffset(), peer);
-        targets.first(peer);
-        window.start(peer.credits());
-        if (earlyLimit != NONE) {
-            failIf(updateArrived(earlyLimit, earlyLengthBytes));
-        }
+        lending.start(peer, RegionLayout.of(settings).stagedOffset());
+        failIf(borrowing.start(peer, received.received()));
         sendControls();
     }
 
@@ -252,17 +245,28 @@ public final class StreamConnection {
                 return dataArrived(operation == ImmediateData.DATA ? argument : 0);
             }
             case ImmediateData.UPDATE -> {
-                return peerTable == null ? keepUpdate(argument, lengthBytes) : updateArrived(argument, lengthBytes);
+                return borrowing.updateArrived(argument, lengthBytes, received.received());
             }
             case ImmediateData.CONTROL -> {
-                closing.received(argument);
-                return null;
+                return controlArrived(argument);
             }
             default -> {
                 // C would take 1, 3 and 5 for data, but never sends them.
                 return "sent a message with the unknown operation " + operation;
             }
         }
+    }
+
+    /** What neither C nor we send means nothing. */
+    private String controlArrived(int control) {
+        if (lending.peerMovesOn() && control == ImmediateData.MOVED_ON) {
+            return received.offerTaken();
+        }
+        if (lending.peerMovesOn() && control == ImmediateData.OFFER) {
+            return borrowing.offerArrived();
+        }
+        closing.received(control);
+        return null;
     }
 
     /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
@@ -276,33 +280,6 @@ public final class StreamConnection {
         }
         window.confirm(received.received());
         return wrong;
-    }
-
-    /** Before it got data from us, a peer has one reason to send an update: to lend its second half. */
-    private String keepUpdate(int limit, int lengthBytes) {
-        if (earlyLimit != NONE) {
-            return "sent a second credit update before it had any data";
-        }
-        earlyLimit = limit;
-        earlyLengthBytes = lengthBytes;
-        return null;
-    }
-
-    /** Updates matter after the peer's SHUTDOWN, too: our direction is open. */
-    private String updateArrived(int limit, int lengthBytes) {
-        String wrong = window.raise(limit);
-        window.confirm(received.received());
-        if (wrong != null) {
-            return wrong;
-        }
-        if (!settings.immediateData()) {
-            return targets.adopt(false);
-        }
-        return switch (lengthBytes) {
-            case 0 -> null;
-            case TargetTable.ENTRY_BYTES -> targets.adopt(true);
-            default -> "announced a chunk with " + lengthBytes + " bytes";
-        };
     }
 
     /** The connection manager says that the peer is gone. Data that arrived before may be delivered after this. */
@@ -333,48 +310,16 @@ public final class StreamConnection {
     }
 
     private boolean isSilent() {
-        return peerTable == null || failure != null || aborted || isListening();
+        return !lending.isStarted() || failure != null || aborted || isListening();
     }
 
     /** Posts what is due to the peer, as far as slots allow. */
     private void sendControls() {
-        while (!isSilent()) {
-            int control = closing.due();
-            if (control != Closing.NOTHING && sendQueue.hasControlSlot(false)) {
-                window.controlSent(received.granted());
-                failUnlessPosted("ibv_post_send", sendQueue.postMessage(WorkRequestId.CONTROL,
-                        ImmediateData.control(control)));
-                closing.sent(control);
-            } else if (control == Closing.NOTHING && isUpdateDue() && mayUpdate()) {
-                failUnlessPosted("ibv_post_send", sendUpdate());
-            } else {
-                return;
-            }
+        while (!isSilent() && controls.mayPost()) {
+            // Order matters: the receives first, then the credits for them.
+            failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
+            failUnlessPosted("ibv_post_send", controls.post());
         }
-    }
-
-    private boolean isUpdateDue() {
-        return !closing.isFinished() && !closing.isInputEnded() && (received.isHalfDue() || received.areCreditsDue());
-    }
-
-    private boolean mayUpdate() {
-        return sendQueue.hasControlSlot(received.isHalfDue()) && (window.allowsUpdate() || received.isPeerStarved());
-    }
-
-    private int sendUpdate() {
-        // Order matters: the receives first, then the credits for them.
-        failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
-        window.controlSent(received.granted());
-        if (!received.isHalfDue()) {
-            return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
-        }
-        long staged = peerTable.stage(remoteRegion.address() + received.nextHalfOffset(), remoteRegion.remoteKey(),
-                received.halfBytes());
-        received.lendHalf();
-        sendQueue.begin(WorkRequestId.UPDATE, peerTable.nextAddress(), peerTable.key())
-                .add(sendRegion, staged, TargetTable.ENTRY_BYTES);
-        return sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0,
-                ImmediateData.update(received.grant()));
     }
 
     /**
@@ -427,6 +372,9 @@ public final class StreamConnection {
                     Math.min(targets.room(), sendBuffer.free()));
             send(bytes, offset + taken, count);
             taken += count;
+        }
+        if (taken < length && !sendBuffer.hasRoom()) {
+            sendBuffer.wantMore();
         }
         if (failure != null) {
             throw failure.exception();
@@ -491,7 +439,7 @@ public final class StreamConnection {
      * @return true if a credit update, SHUTDOWN or DISCONNECT is due
      */
     public boolean creditOwed() {
-        return !isSilent() && (closing.due() != Closing.NOTHING || isUpdateDue());
+        return !isSilent() && controls.isDue();
     }
 
     /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
@@ -511,6 +459,38 @@ public final class StreamConnection {
     public void disconnect() {
         closing.shutOutput();
         shutdownInput();
+    }
+
+    /**
+     * The memory that comes and goes.
+     *
+     * @return always the same
+     */
+    public StreamMemory memory() {
+        return memory;
+    }
+
+    /**
+     * Tells whether {@link #shrink} may be of use: this end has more memory than it began with, or the peer has, and
+     * waits for this end to let go of it.
+     *
+     * @return true if so
+     */
+    public boolean isLarge() {
+        return memory.bytes() > 0 || lending.peerMovesOn() && targets.isLarge();
+    }
+
+    /** Does what has become possible by memory that was supplied. */
+    public void catchUp() {
+        sendControls();
+    }
+
+    /** Goes back to little memory, as far as the peer allows; after a pause. */
+    public void shrink() {
+        chunks.shrink();
+        sendBuffer.shrink();
+        lending.offer();
+        sendControls();
     }
 
     /** Stops: nothing more is posted or touched. The peer learns of it when the owner ends the queue pair. */

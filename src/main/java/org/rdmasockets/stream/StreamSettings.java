@@ -13,14 +13,17 @@ import org.rdmasockets.verbs.Device;
  * @param copiesAtPost true if the device copies what is posted: there is no send ring then
  * @param maxSends depth of the send queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
  * @param maxReceives depth of the receive queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
- * @param sendBufferBytes size of the send ring, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}
- * @param receiveBufferBytes size of the receive ring, even, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}; the
- *        peer is lent two halves
+ * @param sendBufferBytes most bytes of the send ring, {@link #MIN_BUFFER_BYTES} to {@link #MAX_BUFFER_BYTES}
+ * @param receiveBufferBytes most bytes that are lent to the peer, even, {@link #MIN_BUFFER_BYTES} to
+ *        {@link #MAX_BUFFER_BYTES}; the peer is lent two halves
+ * @param firstSendBytes size of the send ring of an idle connection, 1 to {@code sendBufferBytes}
+ * @param firstChunkBytes size of each of the two chunks that the peer of an idle connection is lent, 1 to half of
+ *        {@code receiveBufferBytes}
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
  */
 public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry,
         boolean copiesAtPost, int maxSends, int maxReceives, int sendBufferBytes, int receiveBufferBytes,
-        int maxWriteBytes) {
+        int firstSendBytes, int firstChunkBytes, int maxWriteBytes) {
     /** Least depth of a queue, as in C. */
     public static final int MIN_QUEUE = 16;
     /** Greatest depth of a queue: credits are 16 bits wide on the wire. */
@@ -33,9 +36,13 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public static final int DEFAULT_SENDS = 64;
     /** Depth of the receive queue unless the application says otherwise. */
     public static final int DEFAULT_RECEIVES = 128;
-    /** Size of either ring in bytes unless the application says otherwise, as in C. */
+    /** Greatest size of either ring in bytes unless the application says otherwise, as in C. */
     public static final int DEFAULT_BUFFER_BYTES = 128 * 1024;
 
+    /** With the table, two of them fill 24 KiB. */
+    private static final int FIRST_CHUNK_BYTES = 12_224;
+    /** With the messages of the default queues, that fills 8 KiB. */
+    private static final int FIRST_SEND_BYTES = 7 * 1024;
     /** Largest write on devices that do the transfer inside the post: more would hold the caller for milliseconds. */
     private static final int SOFTWARE_WRITE_BYTES = 64 * 1024;
     /** Receives that the peer gets no credit for, so that its control messages always find one. */
@@ -53,6 +60,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         check("maxReceives", maxReceives, MIN_QUEUE, MAX_QUEUE);
         check("sendBufferBytes", sendBufferBytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
         check("receiveBufferBytes", receiveBufferBytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        check("firstSendBytes", firstSendBytes, 1, sendBufferBytes);
+        check("firstChunkBytes", firstChunkBytes, 1, receiveBufferBytes / 2);
         check("maxWriteBytes", maxWriteBytes, 1, ImmediateData.MAX_ARGUMENT);
         if (receiveBufferBytes % 2 != 0) {
             throw new IllegalArgumentException("receiveBufferBytes must be even: " + receiveBufferBytes);
@@ -77,7 +86,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         return new StreamSettings(device.supports(Capability.IMMEDIATE_DATA), device.supports(Capability.EMPTY_RECEIVE),
                 device.supports(Capability.RECEIVER_NOT_READY_RETRY), device.supports(Capability.COPIES_AT_POST),
                 DEFAULT_SENDS, DEFAULT_RECEIVES,
-                DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT));
+                DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, FIRST_SEND_BYTES, FIRST_CHUNK_BYTES,
+                Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT));
     }
 
     /**
@@ -90,20 +100,23 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public StreamSettings withQueues(int sends, int receives) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost,
                 Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
-                receiveBufferBytes, maxWriteBytes);
+                receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes);
     }
 
     /**
-     * The same with other rings; values out of range become the nearest that is in range, others are rounded up a
+     * The same with other buffers; values out of range become the nearest that is in range, others are rounded up a
      * little.
      *
-     * @param sendBytes size of the send ring
-     * @param receiveBytes size of the receive ring
+     * @param sendBytes most bytes of the send ring
+     * @param receiveBytes most bytes that are lent to the peer
      * @return new settings
      */
     public StreamSettings withBuffers(int sendBytes, int receiveBytes) {
+        int send = bufferBytes(sendBytes);
+        int receive = bufferBytes(receiveBytes);
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
-                maxReceives, bufferBytes(sendBytes), bufferBytes(receiveBytes), maxWriteBytes);
+                maxReceives, send, receive, Math.min(send, FIRST_SEND_BYTES), Math.min(receive / 2, FIRST_CHUNK_BYTES),
+                maxWriteBytes);
     }
 
     private static int bufferBytes(int wanted) {

@@ -11,8 +11,8 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * its end is told to that.
  */
 final class ConnectionEvents implements ConnectionHandler {
-    /** Events and the end of a wait ({@link #CANCELLED}), in order. */
-    private final LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
+    /** Events and the end of a wait ({@link #CANCELLED}), in order; null once there is nothing to wait for. */
+    private volatile LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
     /** Who is told of the connection's end; protected by this. */
     private StreamTransport transport;
 
@@ -34,7 +34,10 @@ final class ConnectionEvents implements ConnectionHandler {
 
     /** Ends the wait of {@link #next}. */
     void cancel() {
-        steps.add(CANCELLED);
+        LinkedBlockingQueue<Object> waited = steps;
+        if (waited != null) {
+            waited.add(CANCELLED);
+        }
     }
 
     /**
@@ -62,5 +65,6 @@ final class ConnectionEvents implements ConnectionHandler {
                 owner.onConnectionEvent(connectionEvent);
             }
         }
+        steps = null;
     }
 }

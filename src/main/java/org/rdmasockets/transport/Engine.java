@@ -182,6 +182,15 @@ public final class Engine {
         return connections.size();
     }
 
+    /**
+     * How much memory all connections have registered. What their queues take in the kernel is not known here.
+     *
+     * @return bytes
+     */
+    public long registeredBytes() {
+        return connections.stream().mapToLong(StreamTransport::registeredBytes).sum();
+    }
+
     /** Takes a connection that was torn down out of the registry. */
     void forget(StreamTransport connection) {
         connections.remove(connection);

@@ -77,6 +77,11 @@ final class Liveness {
         return keepAlive ? Math.min(limit, keepAliveProbeNanos) : limit;
     }
 
+    /** Time of the last completion that was applied. */
+    long lastActivity() {
+        return lastActivity;
+    }
+
     /** Whether nothing was heard for as long as keep-alive allows. */
     boolean isIdle(long now) {
         return now - lastActivity > keepAliveIdleNanos;

@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
@@ -52,8 +53,8 @@ final class Resources {
         boolean done = false;
         try {
             made.domain = identifier.device().allocateProtectionDomain();
-            made.sendRegion = made.domain.allocate(StreamConnection.sendRegionBytes(settings), LOCAL);
-            made.remoteRegion = made.domain.allocate(StreamConnection.remoteRegionBytes(settings), REMOTE);
+            made.sendRegion = made.allocateLocal(StreamConnection.sendRegionBytes(settings));
+            made.remoteRegion = made.allocateRemote(StreamConnection.remoteRegionBytes(settings));
             made.inbox = engine.poller().openInbox(identifier.device(), client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
@@ -65,7 +66,7 @@ final class Resources {
             return made;
         } finally {
             if (!done) {
-                made.close();
+                made.close(List.of());
             }
         }
     }
@@ -83,7 +84,7 @@ final class Resources {
         StreamSettings settings = StreamSettings
                 .forDevice(device, device.port(identifier.portNumber()).maxMessageBytes())
                 .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most));
-        // Where no send ring is needed, its bytes go to the receive ring: as much as elsewhere lies between two peers.
+        // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
         int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
                 options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
         return settings.withBuffers(options.sendBufferBytes(), receiveBytes);
@@ -104,14 +105,30 @@ final class Resources {
         return stream;
     }
 
-    /** Set-up pool: destroys everything but the identifier. */
-    void close() {
+    /** Set-up pool: memory for what is sent. */
+    MemoryRegion allocateLocal(long bytes) throws VerbsException {
+        return domain.allocate(bytes, LOCAL);
+    }
+
+    /** Set-up pool: memory for the peer to write to. */
+    MemoryRegion allocateRemote(long bytes) throws VerbsException {
+        return domain.allocate(bytes, REMOTE);
+    }
+
+    /** Registered for the life of the connection, in bytes. */
+    long bytes() {
+        return sendRegion.lengthBytes() + remoteRegion.lengthBytes();
+    }
+
+    /** Set-up pool: destroys everything but the identifier, and memory that was made later. */
+    void close(List<MemoryRegion> later) {
         if (queuePair != null) {
             queuePair.close();
         }
         if (inbox != null) {
             inbox.retire();
         }
+        later.forEach(MemoryRegion::close);
         closeIfMade(sendRegion);
         closeIfMade(remoteRegion);
         if (domain != null) {

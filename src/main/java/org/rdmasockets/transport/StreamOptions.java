@@ -4,8 +4,9 @@ package org.rdmasockets.transport;
  * What can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought into the
  * range that protocol and device allow.
  *
- * @param receiveBufferBytes size of the receive ring, which the peer fills in two halves; at least 4096
- * @param sendBufferBytes size of the send ring; at least 4096
+ * @param receiveBufferBytes most bytes that the peer may send ahead, which it fills in two halves; at least 4096. A
+ *        connection begins with less and gets so much while it is busy
+ * @param sendBufferBytes most bytes of the send ring, likewise; at least 4096
  * @param sendQueueSize most outstanding send requests, 16 to 65534
  * @param receiveQueueSize most posted receives, 32 to 65534
  * @param inlineBytes largest message that is copied into its request, 0 for none

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -21,6 +22,7 @@ import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -51,6 +53,7 @@ public final class StreamTransport implements Connection {
     private final CompletionInbox inbox;
     /** Protected by the inbox's protocol lock. */
     private final StreamConnection stream;
+    private final Rings rings;
     private final Liveness liveness = new Liveness(System.nanoTime());
     /** When this end speaks without having heard the peer, by {@code System.nanoTime}; 0 for never. */
     private volatile long listenUntil;
@@ -77,6 +80,8 @@ public final class StreamTransport implements Connection {
         this.resources = Resources.create(engine, identifier, options, new Client());
         this.inbox = resources.inbox();
         this.stream = resources.stream();
+        this.rings = new Rings(engine.setupPool(), resources, this::catchUp);
+        inbox.onBacklog(() -> engine.setupPool().execute(this::takeIn));
         spin(options.spinMicros());
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
     }
@@ -115,6 +120,7 @@ public final class StreamTransport implements Connection {
             } else {
                 stream.start(peer);
             }
+            rings.check();
             listenUntil = stream.isListening() ? System.nanoTime() + LISTEN_NANOS : 0;
         } finally {
             inbox.exit();
@@ -146,6 +152,7 @@ public final class StreamTransport implements Connection {
                 applyToken(completion.token());
             }
             endQueuePairIfOver();
+            rings.check();
         }
 
         @Override
@@ -232,6 +239,11 @@ public final class StreamTransport implements Connection {
         engine.setupPool().execute(() -> inbox.drainThenOffer(failure));
     }
 
+    /** How much memory this connection has registered, in bytes. */
+    long registeredBytes() {
+        return resources.bytes() + rings.bytes();
+    }
+
     /** Tells whether this connection goes over a device. */
     boolean uses(Device other) {
         return device == other;
@@ -275,6 +287,7 @@ public final class StreamTransport implements Connection {
                 ensureOpen();
                 int count = stream.read(bytes, offset, length);
                 if (count != 0) {
+                    rings.check();
                     return count;
                 }
             } finally {
@@ -309,6 +322,7 @@ public final class StreamTransport implements Connection {
             ensureOpen();
             int count = stream.write(bytes, offset, length);
             noteSend();
+            rings.check();
             return count;
         } finally {
             inbox.exit();
@@ -356,11 +370,24 @@ public final class StreamTransport implements Connection {
         engine.setupPool().execute(closed ? this::linger : this::takeIn);
     }
 
-    /** Set-up pool: what the peer sends is thrown away, and it gets its credit back. */
+    /** Set-up pool: what the peer sends is thrown away or waits for a reader, and it gets credit and room. */
     private void takeIn() {
+        post(() -> { });
+    }
+
+    /** Protocol lock held: there is more memory. */
+    private void catchUp() {
+        stream.catchUp();
+        noteSend();
+    }
+
+    /** Does something that may post, with the protocol lock. */
+    private void post(Runnable work) {
         inbox.enter();
         try {
+            work.run();
             noteSend();
+            rings.check();
         } finally {
             inbox.exit();
         }
@@ -405,7 +432,7 @@ public final class StreamTransport implements Connection {
         long listening = listenUntil;
         if (listening != 0 && now - listening >= 0) {
             listenUntil = 0;
-            engine.setupPool().execute(this::speak);
+            engine.setupPool().execute(() -> post(stream::speak));
         }
         if (closed) {
             if (now - lingerDeadline >= 0) {
@@ -413,22 +440,16 @@ public final class StreamTransport implements Connection {
             }
             return;
         }
+        if (rings.isPauseOver(now, liveness.lastActivity())) {
+            engine.setupPool().execute(() -> post(stream::shrink));
+        }
         switch (liveness.due(now)) {
             case CHECK -> engine.setupPool().execute(this::checkUnacknowledged);
-            case CONFIRM -> engine.setupPool().execute(this::confirm);
-            case PROBE -> engine.setupPool().execute(this::probe);
+            // Nothing was written for a while, so nothing else would show that the last writes have completed.
+            case CONFIRM -> engine.setupPool().execute(() -> post(stream::confirm));
+            case PROBE -> engine.setupPool().execute(() -> post(this::probe));
             case NOTHING -> {
             }
-        }
-    }
-
-    private void speak() {
-        inbox.enter();
-        try {
-            stream.speak();
-            noteSend();
-        } finally {
-            inbox.exit();
         }
     }
 
@@ -451,25 +472,9 @@ public final class StreamTransport implements Connection {
         }
     }
 
-    /** Set-up pool: nothing was written for a while, so nothing else would show that the last writes have completed. */
-    private void confirm() {
-        inbox.enter();
-        try {
-            stream.confirm();
-        } finally {
-            inbox.exit();
-        }
-    }
-
     private void probe() {
-        inbox.enter();
-        try {
-            if (liveness.isIdle(System.nanoTime())) {
-                stream.keepalive();
-                noteSend();
-            }
-        } finally {
-            inbox.exit();
+        if (liveness.isIdle(System.nanoTime())) {
+            stream.keepalive();
         }
     }
 
@@ -480,18 +485,8 @@ public final class StreamTransport implements Connection {
             closed = true;
             inbox.close();
             inbox.onOrphan(this::onOrphan);
-            disconnect();
+            post(stream::disconnect);
             engine.setupPool().execute(this::linger);
-        }
-    }
-
-    private void disconnect() {
-        inbox.enter();
-        try {
-            stream.disconnect();
-            noteSend();
-        } finally {
-            inbox.exit();
         }
     }
 
@@ -564,8 +559,9 @@ public final class StreamTransport implements Connection {
             endQueuePair();
             inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
             stream.abort(); // the memory may be another connection's soon
+            List<MemoryRegion> later = stream.memory().takeAll();
             inbox.exit();
-            resources.close();
+            resources.close(later);
             identifier.close();
             engine.forget(this);
             ended.countDown();

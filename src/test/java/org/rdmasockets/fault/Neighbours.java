@@ -20,9 +20,14 @@ final class Neighbours {
 
     /** A listening socket on a free port. */
     static ServerSocket listen() throws IOException {
+        return listen(0);
+    }
+
+    /** A listening socket on a free port, for so many connections that were not accepted; 0 for the default. */
+    static ServerSocket listen(int backlog) throws IOException {
         RdmaServerSocket server = new RdmaServerSocket();
         server.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
-        server.bind(new InetSocketAddress(LOOPBACK, 0));
+        server.bind(new InetSocketAddress(LOOPBACK, 0), backlog);
         return server;
     }
 

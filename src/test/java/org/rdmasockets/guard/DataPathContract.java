@@ -45,8 +45,11 @@ abstract class DataPathContract {
     /** What the JDK allocates when it parks a virtual thread, without and with a time limit; others are free. */
     private static final int PARK_GARBAGE = 32;
     private static final int TIMED_PARK_GARBAGE = 120;
-    /** One credit update for half of the peer's credits, which are 112 unless the application says otherwise. */
-    private static final double UPDATES = 1 / 50.0;
+    /**
+     * One credit update for half of the peer's credits, which are 112 unless the application says otherwise, and one
+     * for a small chunk, which takes 191 messages.
+     */
+    private static final double UPDATES = 1 / 50.0 + 1 / 185.0;
 
     private final Counts counts = new Counts();
     private TestReporter reporter;

@@ -29,6 +29,6 @@ class DataPathGuardTest extends DataPathContract {
 
     @Override
     double smallCopies() {
-        return 1.001;
+        return 1.002;
     }
 }

@@ -42,7 +42,7 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
     /** Into the ring, and inline into the request. */
     @Override
     double smallCopies() {
-        return 2.001;
+        return 2.003;
     }
 
     /** Where there is no second compiler: each call that keeps errno makes an object. */

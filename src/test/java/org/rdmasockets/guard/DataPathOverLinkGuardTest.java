@@ -28,7 +28,7 @@ class DataPathOverLinkGuardTest extends DataPathContract {
 
     @Override
     double smallCopies() {
-        return 1.001;
+        return 1.002;
     }
 
     /** Four calls of the C library that keep errno; each makes an object, unless the compiler finds it superfluous. */

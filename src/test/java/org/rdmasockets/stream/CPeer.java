@@ -99,7 +99,7 @@ final class CPeer implements StreamPeer {
 
     @Override
     public ConnectData localData() {
-        return new ConnectData(ConnectData.isNativeBigEndian(), settings.maxReceives(), tableRegion.address(),
+        return new ConnectData(ConnectData.isNativeBigEndian(), false, settings.maxReceives(), tableRegion.address(),
                 tableRegion.remoteKey(), entries, ringRegion.address(), ringRegion.remoteKey(), half());
     }
 

@@ -26,7 +26,8 @@ class ConnectDataTest {
     @Test
     void readsWhatCSends() throws SocketException {
         ConnectData data = ConnectData.decode(ofC());
-        assertEquals(new ConnectData(false, 384, 0x7f8812345000L, 0x470, 2, 0x7f8812346000L, 0x547, 65536), data);
+        assertEquals(new ConnectData(false, false, 384, 0x7f8812345000L, 0x470, 2, 0x7f8812346000L, 0x547,
+                65536), data);
         assertArrayEquals(ofC(), data.encode());
     }
 
@@ -39,7 +40,7 @@ class ConnectDataTest {
     void reservedBytesAndUnknownFlagsDoNotMatter() throws SocketException {
         byte[] bytes = ofC();
         Arrays.fill(bytes, 4, 7, (byte) 0xFF);
-        bytes[1] = (byte) 0xFE;
+        bytes[1] = (byte) 0xFA;
         assertEquals(ConnectData.decode(ofC()), ConnectData.decode(bytes));
     }
 
@@ -52,8 +53,16 @@ class ConnectDataTest {
     }
 
     @Test
+    void bitTwoSaysThatTheSenderTakesOffers() throws SocketException {
+        byte[] bytes = ofC();
+        bytes[1] = 6;
+        assertTrue(ConnectData.decode(bytes).movesOn());
+        assertArrayEquals(bytes, ConnectData.decode(bytes).encode());
+    }
+
+    @Test
     void highValuesAreUnsigned() throws SocketException {
-        ConnectData data = new ConnectData(true, 65534, 0xFFFF_8000_0000_0000L, 0xFFFF_FFFF, 65536,
+        ConnectData data = new ConnectData(true, true, 65534, 0xFFFF_8000_0000_0000L, 0xFFFF_FFFF, 65536,
                 0xFFFF_9000_0000_0000L, 0x8000_0000, Integer.MAX_VALUE);
         assertEquals(data, ConnectData.decode(data.encode()));
     }

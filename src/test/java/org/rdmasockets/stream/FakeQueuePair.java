@@ -109,7 +109,20 @@ final class FakeQueuePair implements QueuePair {
         this.emptyReceive = settings.emptyReceive();
         this.copiesAtPost = settings.copiesAtPost();
         this.maxInline = maxInline;
-        this.regions = List.of(regions);
+        this.regions = new ArrayList<>(List.of(regions));
+    }
+
+    /** The owner has registered memory. */
+    void add(SimulatedRegion region) {
+        regions.add(region);
+    }
+
+    /** The owner closes a region: nobody may use it from now on. */
+    void close(SimulatedRegion region) {
+        if (!regions.remove(region)) {
+            throw new AssertionError("closed twice");
+        }
+        region.close();
     }
 
     /** From now on posts are refused. */

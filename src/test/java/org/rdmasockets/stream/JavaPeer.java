@@ -3,6 +3,7 @@ package org.rdmasockets.stream;
 import java.lang.foreign.Arena;
 import java.net.SocketException;
 import java.util.Random;
+import org.rdmasockets.verbs.MemoryRegion;
 
 /** A {@link StreamConnection} with an owner that does what the transport does, and a random application. */
 final class JavaPeer implements StreamPeer {
@@ -23,12 +24,17 @@ final class JavaPeer implements StreamPeer {
     private boolean shut;
     private boolean closed;
     private boolean gone;
+    private int supplied;
+    private int returned;
+
+    private final Arena arena;
 
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
         SimulatedRegion sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
         SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
+        this.arena = arena;
         this.plan = plan;
         this.random = random;
         this.writeSeed = writeSeed;
@@ -99,13 +105,70 @@ final class JavaPeer implements StreamPeer {
             end.fail();
             changed = true;
         }
+        changed |= tend();
         if (closed && connection.drained()) {
             connection.abort();
             end.destroy();
+            connection.memory().takeAll().forEach(this::takeBack);
             gone = true;
             changed = true;
         }
         return changed;
+    }
+
+    /** What the set-up pool does, sooner or later, and what comes after a pause, which may be any time. */
+    private boolean tend() {
+        if (random.nextInt(30) == 0) {
+            int before = connection.outstandingSends();
+            connection.shrink();
+            return connection.outstandingSends() != before;
+        }
+        StreamMemory memory = connection.memory();
+        if (!memory.isDue() || random.nextInt(3) > 0) {
+            return false;
+        }
+        memory.takeRetired().forEach(this::takeBack);
+        int chunkBytes = memory.wantedChunkBytes();
+        if (random.nextInt(10) == 0) {
+            memory.refuse();
+        } else if (chunkBytes > 0) {
+            supply(memory.supplyChunk(make(SimulatedRegion.remote(arena, chunkBytes)), chunkBytes, false));
+            if (random.nextInt(10) == 0) {
+                connection.shrink();
+            }
+            supply(memory.supplyChunk(make(SimulatedRegion.remote(arena, chunkBytes)), chunkBytes, true));
+        }
+        int sendBytes = memory.wantedSendBytes();
+        if (sendBytes > 0) {
+            supply(memory.supplySend(make(SimulatedRegion.local(arena, sendBytes)), sendBytes));
+        }
+        return true;
+    }
+
+    private SimulatedRegion make(SimulatedRegion region) {
+        queuePair.add(region);
+        supplied++;
+        return region;
+    }
+
+    private void supply(boolean taken) {
+        require(taken, "memory was refused before the end");
+    }
+
+    private void takeBack(MemoryRegion region) {
+        queuePair.close((SimulatedRegion) region);
+        returned++;
+    }
+
+    /** How often memory was added. */
+    int growths() {
+        return supplied;
+    }
+
+    /** All that was supplied came back, once. */
+    void verifyNothingIsLeft() {
+        require(supplied == returned, supplied + " regions supplied, " + returned + " came back");
+        require(connection.memory().bytes() == 0, "bytes left");
     }
 
     private boolean tryWrite() throws SocketException {

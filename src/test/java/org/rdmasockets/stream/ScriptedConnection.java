@@ -41,12 +41,19 @@ final class ScriptedConnection {
 
     /** Settings of C on InfiniBand: 384 credits, two rings of 128 KiB. */
     static StreamSettings infiniBand() {
-        return new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 1 << 20);
+        return settings(65536);
+    }
+
+    /** On InfiniBand, with chunks of some size in the beginning. */
+    static StreamSettings settings(int firstChunkBytes) {
+        return new StreamSettings(true, true, true, false, 64, 400, 131072, Math.max(131072, 2 * firstChunkBytes),
+                131072, firstChunkBytes, 1 << 20);
     }
 
     /** The same on iWARP. */
     static StreamSettings iwarp() {
-        return new StreamSettings(false, false, false, false, 64, 400, 131072, 131072, 1 << 20);
+        return new StreamSettings(false, false, false, false, 64, 400, 131072, 131072, 131072, 65536,
+                1 << 20);
     }
 
     /** Connected to a peer with C's defaults, and the first announcement done. */
@@ -59,8 +66,12 @@ final class ScriptedConnection {
     }
 
     static ConnectData peer(int credits, int tableEntries, boolean bigEndian) {
-        return new ConnectData(bigEndian, credits, PEER_TABLE, PEER_TABLE_KEY, tableEntries, PEER_RING, PEER_RING_KEY,
-                PEER_HALF);
+        return peer(credits, tableEntries, bigEndian, false);
+    }
+
+    static ConnectData peer(int credits, int tableEntries, boolean bigEndian, boolean movesOn) {
+        return new ConnectData(bigEndian, movesOn, credits, PEER_TABLE, PEER_TABLE_KEY, tableEntries, PEER_RING,
+                PEER_RING_KEY, PEER_HALF);
     }
 
     /** What was posted since the last call, such as {@code WRITE_WITH_IMMEDIATE 10 @200000/88 0000000a}. */

@@ -16,6 +16,7 @@ final class SimulatedRegion implements MemoryRegion {
     private final Set<AccessFlag> access;
     private final int localKey = nextKey++;
     private final int remoteKey = nextKey++ << 8;
+    private boolean closed;
 
     SimulatedRegion(Arena arena, long bytes, AccessFlag... access) {
         this.segment = arena.allocate(bytes, PAGE);
@@ -32,6 +33,9 @@ final class SimulatedRegion implements MemoryRegion {
 
     /** The piece at an address, or an IndexOutOfBoundsException. */
     MemorySegment at(long address, long bytes) {
+        if (closed) {
+            throw new AssertionError("a region is used that was closed");
+        }
         Objects.checkFromIndexSize(address - segment.address(), bytes, segment.byteSize());
         return segment.asSlice(address - segment.address(), bytes);
     }
@@ -73,6 +77,7 @@ final class SimulatedRegion implements MemoryRegion {
 
     @Override
     public void close() {
-        // The arena owns the memory.
+        closed = true;
+        segment.fill((byte) '?'); // it is another's now
     }
 }

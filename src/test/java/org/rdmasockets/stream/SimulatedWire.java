@@ -216,6 +216,11 @@ final class SimulatedWire {
         right.sending = new WireRules("right to left", rightData, leftData);
     }
 
+    /** How often an end moved to a chunk that was offered. */
+    int moves() {
+        return left.sending.moves() + right.sending.moves();
+    }
+
     /** How often a message found no receive on InfiniBand; each costs 655 ms there. */
     int receiverNotReady() {
         return receiverNotReady;

@@ -101,7 +101,7 @@ class StreamAllocationTest {
         Loop(Arena arena, boolean immediateData) throws SocketException {
             this.immediateData = immediateData;
             StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 64, 64,
-                    2 * CHUNK, 2 * CHUNK, 65_536);
+                    2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536);
             sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
             remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
             slots = RegionLayout.of(settings).incomingOffset();

@@ -41,7 +41,7 @@ class StreamConnectionTest {
         ScriptedConnection c = new ScriptedConnection(arena, ScriptedConnection.infiniBand(), 0);
         byte[] data = c.connection.localData().encode();
         assertEquals(40, data.length);
-        assertEquals("0102018000000000", hex(data, 0, 8));
+        assertEquals("0106018000000000", hex(data, 0, 8));
         assertEquals(String.format("%016x", c.remoteRegion.address()), hex(data, 8, 16));
         assertEquals(String.format("%08x", c.remoteRegion.remoteKey()), hex(data, 16, 20));
         assertEquals("00000002", hex(data, 20, 24));
@@ -178,7 +178,8 @@ class StreamConnectionTest {
 
     @Test
     void largeWritesAreSplit() throws SocketException {
-        StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 1000);
+        StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
+                1000);
         ScriptedConnection c = ScriptedConnection.started(arena, settings);
         assertEquals(2500, c.write(2500));
         assertEquals(List.of(1000, 1000, 500), c.takePosted().stream().map(s -> s.payload().length).toList());
@@ -351,7 +352,7 @@ class StreamConnectionTest {
         SimulatedRegion remote = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
         FakeQueuePair queuePair = new FakeQueuePair(settings, 0, send, remote);
         assertThrows(IllegalArgumentException.class,
-                () -> new StreamConnection(queuePair, send, remote, settings.withBuffers(131072, 262144), 0));
+                () -> new StreamConnection(queuePair, send, remote, ScriptedConnection.settings(65536 + 64), 0));
         assertThrows(IllegalArgumentException.class, () -> new StreamConnection(queuePair, send, remote, settings, 1));
     }
 

@@ -52,21 +52,29 @@ class StreamModelTest {
             return;
         }
         long first = new Random().nextInt(1 << 30) * 100_000L;
+        int growths = 0;
+        int moves = 0;
         for (long seed = first; seed < first + RUNS; seed++) {
             try {
-                run(seed, immediateData, withC);
+                int[] events = run(seed, immediateData, withC);
+                growths += events[0];
+                moves += events[1];
             } catch (Exception | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        assertTrue(growths > RUNS / 4, "hardly anything grew: " + growths + " times");
+        assertTrue(withC ? moves == 0 : moves > RUNS / 20, moves + " offers were taken");
     }
 
-    private static void run(long seed, boolean immediateData, boolean withC) throws Exception {
+    /** Returns how often something grew, and how often a peer moved to an offered chunk. */
+    private static int[] run(long seed, boolean immediateData, boolean withC) throws Exception {
         Random random = new Random(seed);
         try (Arena arena = Arena.ofConfined()) {
             Run run = new Run(random, immediateData, withC, arena);
             run.play();
             run.verify();
+            return new int[] {run.left.growths(), run.wire.moves()};
         }
     }
 
@@ -140,16 +148,19 @@ class StreamModelTest {
         }
 
         private StreamSettings settings(boolean immediateData, boolean emptyReceive) {
+            int send = pick(1024, 1500, 4096, 16_384);
+            int receive = pick(1024, 1026, 2050, 4096, 16_384);
+            int chunk = receive / 2 / pick(1, 2, 8, 64);
             return new StreamSettings(immediateData, emptyReceive, immediateData, random.nextInt(3) == 0,
-                    pick(16, 17, 20, 64), pick(16, 17, 23, 40, 128), pick(1024, 1500, 4096, 16_384),
-                    pick(1024, 1026, 2050, 4096, 16_384), pick(100, 1024, 65_536, 1 << 20));
+                    pick(16, 17, 20, 64), pick(16, 17, 23, 40, 128), send, receive, send / pick(1, 2, 8, 64),
+                    withC ? Math.max(512, chunk) : chunk, pick(100, 1024, 65_536, 1 << 20));
         }
 
-        /** C reads chunks straight from memory, so a send buffer larger than a few of our halves starves receives. */
+        /** C reads chunks straight from memory, so a send buffer larger than a few of our chunks starves receives. */
         private StreamSettings cSettings(boolean immediateData, StreamSettings ours) {
+            int send = Math.max(4096, Math.min(16_384, 2 * ours.firstChunkBytes()));
             return new StreamSettings(immediateData, immediateData, immediateData, false, pick(16, 64, 384),
-                    pick(16, 16, 17, 40, 64, 384), Math.max(4096, Math.min(16_384, ours.receiveBufferBytes())),
-                    pick(1024, 1026, 4096, 16_384), 1 << 16);
+                    pick(16, 16, 17, 40, 64, 384), send, pick(1024, 1026, 4096, 16_384), 1, 1, 1 << 16);
         }
 
         void play() throws Exception {
@@ -185,6 +196,10 @@ class StreamModelTest {
         }
 
         void verify() {
+            left.verifyNothingIsLeft();
+            if (right instanceof JavaPeer java) {
+                java.verifyNothingIsLeft();
+            }
             verify(left, right, leftPlan, rightPlan);
             verify(right, left, rightPlan, leftPlan);
             if (roomForControls) {

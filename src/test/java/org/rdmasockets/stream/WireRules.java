@@ -21,8 +21,14 @@ final class WireRules {
 
     private final String name;
     private final long tableAddress;
+    private final long offerAddress;
+    private final boolean offersAllowed;
     private final Chunk[] entries;
     private final Deque<Chunk> order = new ArrayDeque<>();
+    /** Written into the sender's memory for all other chunks; null if there is none. */
+    private Chunk offered;
+    private boolean offerTold;
+    private int moves;
     private int nextEntry = 1;
     private long limit;
     private long sent;
@@ -41,6 +47,8 @@ final class WireRules {
     WireRules(String name, ConnectData sender, ConnectData receiver) {
         this.name = name;
         this.tableAddress = sender.tableAddress();
+        this.offerAddress = sender.chunkAddress() - TargetTable.ENTRY_BYTES;
+        this.offersAllowed = sender.movesOn() && receiver.movesOn();
         this.entries = new Chunk[sender.tableEntries()];
         this.limit = receiver.credits();
         lend(0, receiver.chunkAddress(), receiver.chunkBytes());
@@ -52,22 +60,36 @@ final class WireRules {
         }
     }
 
-    private void lend(int entry, long address, int length) {
-        require(entries[entry] == null || entries[entry].room == 0, "entry " + entry + " rewritten while in use");
-        require(length > 0, "chunk of " + length + " bytes");
+    private static Chunk chunk(long address, int length) {
         Chunk chunk = new Chunk();
         chunk.address = address;
         chunk.room = length;
+        return chunk;
+    }
+
+    private void lend(int entry, long address, int length) {
+        require(entries[entry] == null || entries[entry].room == 0, "entry " + entry + " rewritten while in use");
+        require(length > 0, "chunk of " + length + " bytes");
+        Chunk chunk = chunk(address, length);
         entries[entry] = chunk;
         order.add(chunk);
     }
 
     /** The receiver of data writes into the sender's table; returns false if the address is elsewhere. */
     boolean tableWritten(long address, byte[] data) {
+        if (address == offerAddress && offersAllowed) {
+            require(offered == null, "a second offer before the first was taken");
+            require(data.length == TargetTable.ENTRY_BYTES, "offer of " + data.length + " bytes");
+            MemorySegment entry = MemorySegment.ofArray(data);
+            offered = chunk(entry.get(ValueLayout.JAVA_LONG_UNALIGNED, 0),
+                    entry.get(ValueLayout.JAVA_INT_UNALIGNED, 12));
+            return true;
+        }
         long offset = address - tableAddress;
         if (offset < 0 || offset >= (long) entries.length * TargetTable.ENTRY_BYTES) {
             return false;
         }
+        require(offered == null, "a chunk before the answer to an offer");
         require(offset == (long) nextEntry * TargetTable.ENTRY_BYTES, "entry at " + offset + ", not " + nextEntry);
         require(data.length == TargetTable.ENTRY_BYTES, "entry of " + data.length + " bytes");
         MemorySegment entry = MemorySegment.ofArray(data);
@@ -106,17 +128,41 @@ final class WireRules {
                 written = NO_DATA;
             }
             case 7 -> {
-                require(argument == 0 || argument == 2, "control " + argument);
-                shutDown = true;
-                disconnected = argument == 0;
+                require(argument == 0 || argument == 2 || offersAllowed && (argument == 8 || argument == 9),
+                        "control " + argument);
+                shutDown |= argument == 0 || argument == 2;
+                disconnected |= argument == 0;
+                if (argument == 9) {
+                    move();
+                }
             }
             case 4 -> require(argument < 1 << 17, "limit " + argument);
             default -> require(false, "operation " + (message >>> 29));
         }
     }
 
-    /** A message from the receiver of data: here only limits matter. */
+    /** The sender lets go of all chunks and goes on with the one that was offered. */
+    private void move() {
+        require(offerTold, "a move without an offer");
+        order.forEach(chunk -> chunk.room = 0);
+        order.clear();
+        order.add(offered);
+        offered = null;
+        offerTold = false;
+        moves++;
+    }
+
+    /** How often the sender moved to an offered chunk. */
+    int moves() {
+        return moves;
+    }
+
+    /** A message from the receiver of data: limits and offers. */
     void messageFromReceiver(int message) {
+        if (message == (7 << 29 | 8)) {
+            require(offered != null && !offerTold, "an offer without a chunk");
+            offerTold = true;
+        }
         if (message >>> 29 == 4) {
             long step = message - limit & 0xFFFF;
             require(limit + step <= sent + 65534, "limit goes backwards to " + (message & 0xFFFF));

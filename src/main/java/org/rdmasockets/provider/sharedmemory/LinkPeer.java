@@ -18,6 +18,8 @@ final class LinkPeer implements Peer, Partner {
     /** What the other side knows of a request that it has not answered. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
+    /** A sockets peer writes to three regions in turn: its table, and two chunks. */
+    private static final int RECENT = 4;
 
     private final LinkEnd end;
     private final LinkSlot slot;
@@ -42,8 +44,9 @@ final class LinkPeer implements Peer, Partner {
     private volatile long peerDomain;
     /** How many of the other side's receives were used, wrapping around; guarded by the send queue. */
     private int consumed;
-    /** The region that was used last, or null; guarded by the send queue. */
-    private LinkMemory lastMemory;
+    /** The regions that were looked up last; guarded by the send queue. */
+    private final LinkMemory[] recent = new LinkMemory[RECENT];
+    private int oldest;
     /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
     private long expected = -1;
     /** Length and acceptance of the send that comes; in the order of the ring. */
@@ -135,19 +138,28 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        LinkMemory memory = lastMemory;
-        if (memory == null || memory.key() != key || !memory.tryEnter()) {
-            PeerRegion region = end.link().peerRegion(key);
-            if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
-                return null;
-            }
-            memory = new LinkMemory(region);
-            lastMemory = memory;
-        }
-        if (!memory.allows(address, bytes, needed)) {
+        LinkMemory memory = enter(key);
+        if (memory != null && !memory.allows(address, bytes, needed)) {
             memory.leave();
             return null;
         }
+        return memory;
+    }
+
+    /** The region of a key, entered, or null. */
+    private LinkMemory enter(int key) {
+        for (LinkMemory memory : recent) {
+            if (memory != null && memory.key() == key && memory.tryEnter()) {
+                return memory;
+            }
+        }
+        PeerRegion region = end.link().peerRegion(key);
+        if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
+            return null;
+        }
+        LinkMemory memory = new LinkMemory(region);
+        recent[oldest] = memory;
+        oldest = (oldest + 1) % RECENT;
         return memory;
     }
 

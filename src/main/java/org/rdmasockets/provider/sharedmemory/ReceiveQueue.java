@@ -25,11 +25,12 @@ final class ReceiveQueue {
     private final int maxElements;
     /** A ring of receives from {@link #head}; guarded by this. */
     private final long[] ids;
-    private final int[] counts;
     /** The elements of receive i begin at i * maxElements; guarded by this. */
-    private final SharedMemoryRegion[] regions;
-    private final long[] offsets;
-    private final int[] lengths;
+    private SharedMemoryRegion[] regions;
+    private long[] offsets;
+    private int[] lengths;
+    /** How many elements each receive has; null, as the three before, until one has any; guarded by this. */
+    private int[] counts;
     private int head;
     private int posted;
     /** How many receives were ever posted, wrapping around; guarded by this. */
@@ -63,10 +64,6 @@ final class ReceiveQueue {
         this.maxElements = maxElements;
         room = new QueueRoom(owner.number(), maxReceives);
         ids = new long[maxReceives];
-        counts = new int[maxReceives];
-        regions = new SharedMemoryRegion[maxReceives * maxElements];
-        offsets = new long[maxReceives * maxElements];
-        lengths = new int[maxReceives * maxElements];
     }
 
     /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
@@ -125,7 +122,12 @@ final class ReceiveQueue {
         int index = (head + posted) % ids.length;
         ScatterGatherList elements = request.elements();
         ids[index] = requestId;
-        counts[index] = elements.count();
+        if (counts == null && elements.count() > 0) {
+            makeElements();
+        }
+        if (counts != null) {
+            counts[index] = elements.count();
+        }
         for (int i = 0; i < elements.count(); i++) {
             int at = index * maxElements + i;
             regions[at] = elements.region(i) instanceof SharedMemoryRegion own ? own : null;
@@ -133,6 +135,18 @@ final class ReceiveQueue {
             lengths[at] = elements.lengthBytes(i);
         }
         posted++;
+    }
+
+    /** Most queues never have receives with memory: their data comes with immediate data, elsewhere. */
+    private void makeElements() {
+        counts = new int[ids.length];
+        regions = new SharedMemoryRegion[ids.length * maxElements];
+        offsets = new long[ids.length * maxElements];
+        lengths = new int[ids.length * maxElements];
+    }
+
+    private int elementsOfOldest() {
+        return counts == null ? 0 : counts[head];
     }
 
     private void publishPosted() {
@@ -208,7 +222,7 @@ final class ReceiveQueue {
 
     private long capacity() {
         long capacity = 0;
-        for (int i = 0; i < counts[head]; i++) {
+        for (int i = 0; i < elementsOfOldest(); i++) {
             capacity += lengths[head * maxElements + i];
         }
         return capacity;
@@ -231,7 +245,7 @@ final class ReceiveQueue {
     private boolean fill(Notice notice, MemorySegment source, long offset, long length) {
         long skip = filled;
         long done = 0;
-        for (int i = head * maxElements; i < head * maxElements + counts[head] && done < length; i++) {
+        for (int i = head * maxElements; i < head * maxElements + elementsOfOldest() && done < length; i++) {
             long here = Math.min(lengths[i] - skip, length - done);
             if (here <= 0) {
                 skip -= lengths[i];
@@ -295,7 +309,9 @@ final class ReceiveQueue {
 
     private long remove() {
         long id = ids[head];
-        Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
+        if (counts != null) {
+            Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
+        }
         head = head + 1 == ids.length ? 0 : head + 1;
         posted--;
         filling = false;

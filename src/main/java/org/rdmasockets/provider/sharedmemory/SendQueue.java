@@ -36,8 +36,9 @@ final class SendQueue implements Expiring {
     private final boolean signalAll;
     private final Gather gather;
     private final Notice current = new Notice();
-    /** A ring of requests that wait, from {@link #head}; its elements are made when first needed; guarded by this. */
-    private final Notice[] waiting;
+    private final int maxSends;
+    /** A ring of requests that wait, from {@link #head}; made, as its elements, when first needed; guarded by this. */
+    private Notice[] waiting;
     private int head;
     private int waits;
     /** Whether a waiting request failed, so that later ones must not touch memory; guarded by this. */
@@ -71,12 +72,11 @@ final class SendQueue implements Expiring {
         this.owner = owner;
         this.completions = completions;
         this.maxInlineBytes = maxInlineBytes;
-        int maxSends = owner.config().maxSends();
+        maxSends = owner.config().maxSends();
         maxElements = owner.config().maxSendElements();
         signalAll = owner.config().signalAll();
         room = new QueueRoom(owner.number(), maxSends);
         gather = new Gather(maxElements);
-        waiting = new Notice[maxSends];
     }
 
     /**
@@ -257,7 +257,10 @@ final class SendQueue implements Expiring {
             complete(current);
             return;
         }
-        int index = (head + waits) % waiting.length;
+        if (waiting == null) {
+            waiting = new Notice[maxSends];
+        }
+        int index = (head + waits) % maxSends;
         if (waiting[index] == null) {
             waiting[index] = new Notice();
         }

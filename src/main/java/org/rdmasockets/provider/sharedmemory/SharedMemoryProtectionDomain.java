@@ -26,9 +26,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private final SharedMemoryDevice device;
     private final long number;
     /** Open regions that other processes can map; guarded by this. */
-    private final Set<SharedMemoryRegion> shared = new HashSet<>();
+    private final Set<SharedMemoryRegion> shared = new HashSet<>(1);
     /** Links to the processes that this domain has connections to; guarded by this. */
-    private final Set<LinkEnd> ends = new HashSet<>();
+    private final Set<LinkEnd> ends = new HashSet<>(1);
     private volatile boolean closed;
 
     /** A domain without regions. */

@@ -16,7 +16,7 @@ public final class SharedRegion implements AutoCloseable {
     private final SealedMemory descriptor;
     private final RegionMemory memory;
     /** Links that know this region, and its key there; null once this is closed; guarded by this. */
-    private Map<Link, Integer> links = new HashMap<>();
+    private Map<Link, Integer> links = new HashMap<>(1);
 
     private SharedRegion(SealedMemory descriptor, RegionMemory memory) {
         this.descriptor = descriptor;

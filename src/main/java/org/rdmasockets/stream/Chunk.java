@@ -1,0 +1,170 @@
+package org.rdmasockets.stream;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * A piece of memory that is lent to the peer, filled by it from beginning to end, read in the same order, and free
+ * again when both are done. So lent, arrived and read bytes are three positions in it.
+ */
+final class Chunk {
+    private final MemoryRegion region;
+    private final MemorySegment memory;
+    private final long offset;
+    private final int bytes;
+    private final int generation;
+    /** End of what the peer may write. */
+    private int lent;
+    /** End of what has arrived. */
+    private int arrived;
+    /** End of what was read. */
+    private int read;
+
+    /**
+     * Memory that nobody has anything to do with yet.
+     *
+     * @param region where it is, writable by the peer
+     * @param offset where it begins there
+     * @param bytes how long it is, at least 1
+     * @param generation which change of sizes brought it; 0 if it stays for the life of the connection, otherwise the
+     *        region is this chunk's alone
+     */
+    Chunk(MemoryRegion region, long offset, int bytes, int generation) {
+        this.region = region;
+        this.memory = region.segment();
+        this.offset = offset;
+        this.bytes = bytes;
+        this.generation = generation;
+    }
+
+    /**
+     * Where it is.
+     *
+     * @return the region
+     */
+    MemoryRegion region() {
+        return region;
+    }
+
+    /**
+     * Where it begins, as the peer must name it.
+     *
+     * @return a virtual address
+     */
+    long address() {
+        return region.address() + offset;
+    }
+
+    /**
+     * How long it is.
+     *
+     * @return bytes
+     */
+    int bytes() {
+        return bytes;
+    }
+
+    /**
+     * Tells whether its memory stays for the life of the connection.
+     *
+     * @return false if its region is to be closed one day
+     */
+    boolean isPermanent() {
+        return generation == 0;
+    }
+
+    /**
+     * Which change of sizes brought it.
+     *
+     * @return a number, 0 if it was there from the beginning
+     */
+    int generation() {
+        return generation;
+    }
+
+    /**
+     * From now on the peer may fill it.
+     *
+     * @param length how much of it, 1 to {@link #bytes()}
+     */
+    void lend(int length) {
+        lent = length;
+        arrived = 0;
+        read = 0;
+    }
+
+    /**
+     * How much of it the peer may fill in all.
+     *
+     * @return bytes
+     */
+    int lent() {
+        return lent;
+    }
+
+    /** The peer has promised to write no more into it. */
+    void end() {
+        lent = arrived;
+    }
+
+    /**
+     * How much the peer may still write.
+     *
+     * @return bytes
+     */
+    int room() {
+        return lent - arrived;
+    }
+
+    /**
+     * Counts data.
+     *
+     * @param count how many bytes have arrived, at most {@link #room()}
+     */
+    void arrive(int count) {
+        assert count <= room();
+        arrived += count;
+    }
+
+    /**
+     * Copies out what is there. The only place that copies incoming data.
+     *
+     * @param target where to
+     * @param targetOffset the first
+     * @param most most bytes
+     * @return how many
+     */
+    int read(byte[] target, int targetOffset, int most) {
+        int count = Math.min(most, arrived - read);
+        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, offset + read, target, targetOffset, count);
+        read += count;
+        return count;
+    }
+
+    /**
+     * Throws away what is there.
+     *
+     * @return how many bytes
+     */
+    int skip() {
+        int count = arrived - read;
+        read = arrived;
+        return count;
+    }
+
+    /**
+     * Tells whether its memory is free: all of it has arrived, and all of that was read. Earlier, the peer may still
+     * write; what is advertised cannot be revoked.
+     *
+     * @return true if neither the peer nor the reader needs it
+     */
+    boolean isUsedUp() {
+        return read == lent;
+    }
+
+    @Override
+    public String toString() {
+        return read + "/" + arrived + "/" + lent + (isPermanent() ? "" : "+");
+    }
+}

@@ -1,0 +1,219 @@
+package org.rdmasockets.stream;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * The memory for chunks that is not lent now. Two small chunks lie in the connection's own region and are there for
+ * ever. Two large ones, each a region of its own, are asked for when bytes are about to hold the peer up, come when the
+ * owner has made them, and are given back to it after a pause. There is no size between: a region costs about half a
+ * millisecond, and steps would cost that again and again.
+ */
+final class ChunkStock {
+    private static final int PERMANENT = 2;
+    /** Two permanent and two larger ones. */
+    private static final int MOST_IDLE = 4;
+
+    private final Chunk[] idle = new Chunk[MOST_IDLE];
+    private final int least;
+    private final int most;
+    private int idleCount;
+    /** Size of the chunks that are lent if there are any. */
+    private int size;
+    /** Grows with each change of size; larger chunks are kept when they come back if they are of this generation. */
+    private int generation = 1;
+    /** No larger chunk is asked for. */
+    private int limit;
+    /** Size of the chunks that the owner is to make, or 0. */
+    private int wanted;
+    /** Regions for the owner to close; null if there were none yet. */
+    private List<MemoryRegion> retired;
+
+    /**
+     * Two small chunks.
+     *
+     * @param region the connection's remotely writable region
+     * @param settings the sizes
+     */
+    ChunkStock(MemoryRegion region, StreamSettings settings) {
+        least = settings.firstChunkBytes();
+        most = settings.receiveBufferBytes() / 2;
+        size = least;
+        limit = most;
+        // In the order in which they are taken: the last comes first.
+        for (int i = PERMANENT - 1; i >= 0; i--) {
+            idle[idleCount++] = new Chunk(region, RegionLayout.RING_OFFSET + (long) i * least, least, 0);
+        }
+    }
+
+    /**
+     * Takes a chunk, a large one if there is one.
+     *
+     * @return a chunk; there is one as long as fewer than two others are out
+     */
+    Chunk take() {
+        int large = find(false);
+        return take(large >= 0 ? large : find(true));
+    }
+
+    /**
+     * Takes a small chunk.
+     *
+     * @return one of the permanent chunks
+     */
+    Chunk takePermanent() {
+        return take(find(true));
+    }
+
+    private Chunk take(int index) {
+        Chunk chunk = idle[index];
+        idle[index] = idle[--idleCount];
+        idle[idleCount] = null;
+        return chunk;
+    }
+
+    /**
+     * Takes back a chunk that is used up.
+     *
+     * @param chunk from {@link #take} or {@link #takePermanent}
+     */
+    void takeBack(Chunk chunk) {
+        if (chunk.isPermanent() || chunk.generation() == generation) {
+            idle[idleCount++] = chunk;
+        } else {
+            retire(chunk.region());
+        }
+    }
+
+    /** Asks for large chunks, unless they are there, on their way, or not to be had. */
+    void wantMore() {
+        if (wanted == 0 && size < limit) {
+            wanted = most;
+        }
+    }
+
+    /**
+     * What the owner is to make.
+     *
+     * @return size of each of two regions, or 0
+     */
+    int wanted() {
+        return wanted;
+    }
+
+    /**
+     * Takes one of the regions that were asked for; if nothing is asked for any more, it is given back at once.
+     *
+     * @param region zeroed, of at least the size that was asked for
+     * @param bytes the size that was asked for
+     * @param last true for the second one
+     */
+    void supply(MemoryRegion region, int bytes, boolean last) {
+        if (bytes != wanted) {
+            retire(region);
+            return;
+        }
+        if (size != bytes) {
+            resize(bytes);
+        }
+        idle[idleCount++] = new Chunk(region, 0, bytes, generation);
+        if (last) {
+            wanted = 0;
+        }
+    }
+
+    /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
+    void refuse() {
+        wanted = 0;
+        limit = size;
+    }
+
+    /** Lends small chunks from now on, and gives back larger ones as they come. */
+    void shrink() {
+        limit = most;
+        wanted = 0;
+        resize(least);
+    }
+
+    private void resize(int bytes) {
+        size = bytes;
+        generation++;
+        for (int i = idleCount - 1; i >= 0; i--) {
+            if (!idle[i].isPermanent()) {
+                takeBack(take(i));
+            }
+        }
+    }
+
+    private void retire(MemoryRegion region) {
+        if (retired == null) {
+            retired = new ArrayList<>(MOST_IDLE);
+        }
+        retired.add(region);
+    }
+
+    /**
+     * What the owner is to close.
+     *
+     * @return regions that neither this end nor the peer uses, perhaps none
+     */
+    List<MemoryRegion> takeRetired() {
+        List<MemoryRegion> result = retired == null ? List.of() : retired;
+        retired = null;
+        return result;
+    }
+
+    /**
+     * Tells whether a large chunk is here.
+     *
+     * @return true if {@link #take} will give one
+     */
+    boolean hasLarge() {
+        return find(false) >= 0;
+    }
+
+    /**
+     * Tells whether a small chunk is here.
+     *
+     * @return true if {@link #takePermanent} may be called
+     */
+    boolean hasPermanent() {
+        return find(true) >= 0;
+    }
+
+    private int find(boolean permanent) {
+        int index = idleCount - 1;
+        while (index >= 0 && idle[index].isPermanent() != permanent) {
+            index--;
+        }
+        return index;
+    }
+
+    /**
+     * Tells whether large chunks could be asked for, with success as far as we know.
+     *
+     * @return false if they are here or lent, or could not be had
+     */
+    boolean canGrow() {
+        return size < limit;
+    }
+
+    /**
+     * How much the peer must at least be able to write, or else large chunks are wanted.
+     *
+     * @return bytes, half of a small chunk
+     */
+    int lowWater() {
+        return (least + 1) / 2;
+    }
+
+    /**
+     * Tells whether the owner has something to make or to close.
+     *
+     * @return true if so
+     */
+    boolean isDue() {
+        return wanted != 0 || retired != null;
+    }
+}

@@ -1,0 +1,117 @@
+package org.rdmasockets.stream;
+
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * Tells the peer how many messages it may send and where it may write: credit updates, with a chunk or without, and
+ * offers of a small chunk for all that are lent.
+ */
+final class Lending {
+    private final SendQueue sendQueue;
+    private final SendWindow window;
+    private final ReceiveBuffer received;
+    private final MemoryRegion sendRegion;
+    /** Null until {@link #start}. */
+    private PeerTable table;
+    private boolean peerMovesOn;
+    private boolean offering;
+
+    /**
+     * Nothing can be told yet.
+     *
+     * @param sendQueue where to post
+     * @param window counts what is posted
+     * @param received what there is to lend
+     * @param sendRegion where entries are staged
+     */
+    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion sendRegion) {
+        this.sendQueue = sendQueue;
+        this.window = window;
+        this.received = received;
+        this.sendRegion = sendRegion;
+    }
+
+    /**
+     * Begins.
+     *
+     * @param peer what the peer sent, checked
+     * @param stagedOffset where entries are staged in the send region
+     */
+    void start(ConnectData peer, long stagedOffset) {
+        table = new PeerTable(sendRegion, stagedOffset, peer);
+        peerMovesOn = peer.movesOn();
+    }
+
+    /**
+     * Tells whether {@link #start} was called.
+     *
+     * @return true if so
+     */
+    boolean isStarted() {
+        return table != null;
+    }
+
+    /**
+     * Tells whether both ends know offers.
+     *
+     * @return false before the start, and with C
+     */
+    boolean peerMovesOn() {
+        return peerMovesOn;
+    }
+
+    /** Offers a small chunk for all that are lent, if one is large and the peer takes offers, as soon as possible. */
+    void offer() {
+        offering = peerMovesOn && received.isOfferOfUse();
+    }
+
+    private boolean isOfferDue() {
+        return offering && received.isOfferOfUse() && window.allowsUpdate();
+    }
+
+    /**
+     * Tells whether there is something to tell.
+     *
+     * @return true if so
+     */
+    boolean isDue() {
+        return received.isChunkDue() || received.areCreditsDue() || isOfferDue();
+    }
+
+    /**
+     * Tells whether it can be told now. Updates that the peer can do without wait until it is sure to take them.
+     *
+     * @return true if {@link #post} may be called
+     */
+    boolean mayPost() {
+        boolean offer = isOfferDue();
+        return sendQueue.hasControlSlot(offer || received.isChunkDue())
+                && (offer || window.allowsUpdate() || received.isPeerStarved());
+    }
+
+    /**
+     * Posts one message.
+     *
+     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
+     */
+    int post() {
+        boolean offer = isOfferDue();
+        window.controlSent(received.granted());
+        if (offer) {
+            offering = false;
+            return post(received.offer(), table.offerAddress(), table.offerKey(),
+                    ImmediateData.control(ImmediateData.OFFER));
+        }
+        if (received.isChunkDue()) {
+            return post(received.lend(), table.nextAddress(), table.key(), ImmediateData.update(received.grant()));
+        }
+        return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
+    }
+
+    private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
+        long staged = table.stage(chunk.address(), chunk.region().remoteKey(), chunk.lent());
+        sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey)
+                .add(sendRegion, staged, TargetTable.ENTRY_BYTES);
+        return sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
+    }
+}

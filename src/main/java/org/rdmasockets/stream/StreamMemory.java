@@ -1,0 +1,164 @@
+package org.rdmasockets.stream;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * The memory of a connection beyond what it was made with. The connection says what it wants and what it does not need
+ * any more; its owner makes and closes the regions, which takes too long for a call that reads or writes:
+ *
+ * <pre>
+ * when isDue():   takeRetired(), and close those
+ *                 wantedChunkBytes(): two regions, each then to supplyChunk()      or refuse()
+ *                 wantedSendBytes(): one region, to supplySend()                   or refuse()
+ *                 StreamConnection.catchUp()
+ * after a pause:  StreamConnection.shrink()
+ * at the end:     StreamConnection.abort(), then takeAll(), and close those
+ * </pre>
+ *
+ * A chunk's region is retired when all of it has arrived and all of that was read, not earlier.
+ *
+ * <p>Threads: as the connection's.
+ */
+public final class StreamMemory {
+    private final ChunkStock chunks;
+    private final SendBuffer sendBuffer;
+    /** Every region that the owner has supplied and not taken back; null if there was none yet. */
+    private List<MemoryRegion> supplied;
+    private boolean closed;
+
+    /** Speaks for the two who use memory. */
+    StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
+        this.chunks = chunks;
+        this.sendBuffer = sendBuffer;
+    }
+
+    /**
+     * Tells whether the owner has something to make or to close.
+     *
+     * @return true if so
+     */
+    public boolean isDue() {
+        return !closed && (chunks.isDue() || sendBuffer.isDue());
+    }
+
+    /**
+     * How much may arrive before somebody must take it in, also if nobody reads: so the connection learns in time what
+     * it lacks.
+     *
+     * @return bytes, {@code Integer.MAX_VALUE} if it does not matter
+     */
+    public int patienceBytes() {
+        return !closed && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
+    }
+
+    /**
+     * How large regions for chunks are wanted. Two are.
+     *
+     * @return bytes of each, or 0
+     */
+    public int wantedChunkBytes() {
+        return closed ? 0 : chunks.wanted();
+    }
+
+    /**
+     * How large a region for the send ring is wanted.
+     *
+     * @return bytes, or 0
+     */
+    public int wantedSendBytes() {
+        return closed ? 0 : sendBuffer.wanted();
+    }
+
+    /**
+     * Gives a region for a chunk; it belongs to the connection until it is retired, which may be at once.
+     *
+     * @param region zeroed, with LOCAL_WRITE and REMOTE_WRITE, of at least so many bytes
+     * @param bytes what {@link #wantedChunkBytes} said
+     * @param last true for the second of the two
+     * @return false if the connection has ended: then the region stays the caller's
+     */
+    public boolean supplyChunk(MemoryRegion region, int bytes, boolean last) {
+        if (closed) {
+            return false;
+        }
+        note(region);
+        chunks.supply(region, bytes, last);
+        return true;
+    }
+
+    /**
+     * Gives a region for the send ring; it belongs to the connection until it is retired, which may be at once.
+     *
+     * @param region with LOCAL_WRITE, of at least so many bytes
+     * @param bytes what {@link #wantedSendBytes} said
+     * @return false if the connection has ended: then the region stays the caller's
+     */
+    public boolean supplySend(MemoryRegion region, int bytes) {
+        if (closed) {
+            return false;
+        }
+        note(region);
+        sendBuffer.supply(region, bytes);
+        return true;
+    }
+
+    private void note(MemoryRegion region) {
+        if (supplied == null) {
+            supplied = new ArrayList<>();
+        }
+        supplied.add(region);
+    }
+
+    /** Says that what is wanted cannot be had now. The connection goes on with what it has. */
+    public void refuse() {
+        chunks.refuse();
+        sendBuffer.refuse();
+    }
+
+    /**
+     * Takes back what is not needed any more.
+     *
+     * @return regions for the caller to close, perhaps none; none after {@link #takeAll}
+     */
+    public List<MemoryRegion> takeRetired() {
+        if (closed) {
+            return List.of();
+        }
+        List<MemoryRegion> retired = new ArrayList<>(chunks.takeRetired());
+        MemoryRegion ring = sendBuffer.takeRetired();
+        if (ring != null) {
+            retired.add(ring);
+        }
+        if (supplied != null && supplied.removeAll(retired) && supplied.isEmpty()) {
+            supplied = null;
+        }
+        return retired;
+    }
+
+    /**
+     * Takes back everything, after the connection was aborted.
+     *
+     * @return regions for the caller to close, once the queue pair is gone
+     */
+    public List<MemoryRegion> takeAll() {
+        closed = true;
+        List<MemoryRegion> all = supplied == null ? List.of() : supplied;
+        supplied = null;
+        return all;
+    }
+
+    /**
+     * How much the owner has supplied and not taken back.
+     *
+     * @return bytes
+     */
+    public long bytes() {
+        long sum = 0;
+        for (int i = 0; supplied != null && i < supplied.size(); i++) {
+            sum += supplied.get(i).lengthBytes();
+        }
+        return sum;
+    }
+}

@@ -1,0 +1,184 @@
+package org.rdmasockets.transport;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.stream.StreamMemory;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The memory of one connection that comes and goes. To register memory takes about half a millisecond, so that happens
+ * on the set-up pool and never in a call that reads or writes; those only say what they lack. A connection that has
+ * been idle for a while gives back what it can; see {@link StreamMemory}.
+ */
+final class Rings {
+    private static final Logger LOG = LoggerFactory.getLogger(Rings.class);
+    /** How long a connection is idle before it gives memory back; twice as long each time that not all went. */
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** Chunks that come together: one being filled, one being read. */
+    private static final int CHUNKS = 2;
+
+    private final SetupPool pool;
+    private final Resources resources;
+    private final CompletionInbox inbox;
+    private final StreamMemory memory;
+    private final Runnable supplied;
+    /** What the inbox was told last; protected by the protocol lock. */
+    private int patienceBytes = Integer.MAX_VALUE;
+    /** A task that gets and closes memory is on its way; protected by the protocol lock. */
+    private boolean tending;
+    /** A pause is of interest; changed under the protocol lock. */
+    private volatile boolean large;
+    /** Registered besides what the connection was made with; changed under the protocol lock. */
+    private volatile long bytes;
+    /** Activity from which the pause counts; poller thread only. */
+    private long seenActivity;
+    /** How long the pause must be; poller thread only. */
+    private long patienceNanos = PAUSE_NANOS;
+
+    /**
+     * Nothing yet besides what the connection was made with.
+     *
+     * @param pool where memory is made
+     * @param resources what the connection was made with
+     * @param supplied called with the protocol lock held when memory was supplied
+     */
+    Rings(SetupPool pool, Resources resources, Runnable supplied) {
+        this.supplied = supplied;
+        this.pool = pool;
+        this.resources = resources;
+        inbox = resources.inbox();
+        memory = resources.stream().memory();
+    }
+
+    /** Protocol lock held, after anything that may have changed what the connection needs. */
+    void check() {
+        boolean now = resources.stream().isLarge();
+        if (now != large) {
+            large = now;
+        }
+        int patience = memory.patienceBytes();
+        if (patience != patienceBytes) {
+            patienceBytes = patience;
+            inbox.backlogBytes(patience);
+        }
+        if (!tending && memory.isDue()) {
+            tending = true;
+            pool.execute(this::tend);
+        }
+    }
+
+    /** Set-up pool: closes what is not needed any more and makes what is wanted, until nothing is due. */
+    private void tend() {
+        boolean due = true;
+        while (due) {
+            List<MemoryRegion> retired;
+            int chunkBytes;
+            int sendBytes;
+            inbox.enter();
+            try {
+                retired = memory.takeRetired();
+                chunkBytes = memory.wantedChunkBytes();
+                sendBytes = memory.wantedSendBytes();
+            } finally {
+                inbox.exit();
+            }
+            retired.forEach(MemoryRegion::close);
+            supply(chunkBytes, sendBytes);
+            due = isDue();
+        }
+    }
+
+    private boolean isDue() {
+        inbox.enter();
+        try {
+            supplied.run();
+            tending = memory.isDue();
+            bytes = memory.bytes();
+            check();
+            return tending;
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    private void supply(int chunkBytes, int sendBytes) {
+        try {
+            for (int i = 1; chunkBytes > 0 && i <= CHUNKS; i++) {
+                supplyChunk(resources.allocateRemote(chunkBytes), chunkBytes, i == CHUNKS);
+            }
+            if (sendBytes > 0) {
+                supplySend(resources.allocateLocal(sendBytes), sendBytes);
+            }
+        } catch (VerbsException e) {
+            LOG.debug("a connection stays small: {}", e.getMessage());
+            refuse();
+        }
+    }
+
+    private void supplyChunk(MemoryRegion region, int size, boolean last) {
+        boolean taken = false;
+        inbox.enter();
+        try {
+            taken = memory.supplyChunk(region, size, last);
+        } finally {
+            inbox.exit();
+            closeUnless(taken, region);
+        }
+    }
+
+    private void supplySend(MemoryRegion region, int size) {
+        boolean taken = false;
+        inbox.enter();
+        try {
+            taken = memory.supplySend(region, size);
+        } finally {
+            inbox.exit();
+            closeUnless(taken, region);
+        }
+    }
+
+    private static void closeUnless(boolean taken, MemoryRegion region) {
+        if (!taken) {
+            region.close();
+        }
+    }
+
+    private void refuse() {
+        inbox.enter();
+        try {
+            memory.refuse();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /**
+     * Poller thread, now and then: tells whether the connection has been idle for so long that it should shrink now.
+     *
+     * @param now the time, by {@code System.nanoTime}
+     * @param lastActivity when something happened last
+     */
+    boolean isPauseOver(long now, long lastActivity) {
+        if (!large) {
+            return false;
+        }
+        if (lastActivity != seenActivity) {
+            seenActivity = lastActivity;
+            patienceNanos = PAUSE_NANOS;
+        }
+        boolean over = now - lastActivity > patienceNanos;
+        if (over) {
+            patienceNanos *= 2;
+        }
+        return over;
+    }
+
+    /** Registered besides what the connection was made with. */
+    long bytes() {
+        return bytes;
+    }
+}

@@ -1,0 +1,119 @@
+package org.rdmasockets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.transport.Engine;
+
+/** How much memory a connection has registered: little when idle, more while busy, and little again after a pause. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RdmaSocketMemoryTest {
+    private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+    private static final long MOST_WHEN_IDLE = 64 << 10;
+    private static final int BUFFER_BYTES = 256 << 10;
+    private static final int MUCH = 4 << 20;
+
+    @BeforeEach
+    void needSharedMemory() {
+        Optional<String> reason = Providers.sharedMemory().unavailability();
+        reason.ifPresent(r -> System.out.println("RdmaSocketMemoryTest skips: " + r));
+        Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
+    }
+
+    private static long registered() throws IOException {
+        return Engine.of(Providers.sharedMemory()).registeredBytes();
+    }
+
+    /** What both ends of a connection do. */
+    private interface Script {
+        void play(RdmaSocket client, RdmaSocket server, long before) throws Exception;
+    }
+
+    private static void connected(Script script) throws Exception {
+        Await.until("connections of earlier tests are gone", () -> registered() == 0);
+        try (RdmaServerSocket listener = new RdmaServerSocket(); RdmaSocket client = new RdmaSocket()) {
+            listener.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            client.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            listener.bind(new InetSocketAddress(LOOPBACK, 0));
+            client.connect(listener.getLocalSocketAddress());
+            try (RdmaSocket server = listener.accept()) {
+                script.play(client, server, registered());
+            }
+        }
+        Await.until("nothing is left", () -> registered() == 0);
+    }
+
+    @Test
+    void anIdleConnectionHasLittle() throws Exception {
+        connected((client, server, before) -> {
+            assertTrue(before > 0, "the count sees them");
+            assertTrue(before / 2 <= MOST_WHEN_IDLE, () -> before / 2 + " bytes for each end");
+            for (int i = 0; i < 10_000; i++) {
+                client.getOutputStream().write(1);
+                assertEquals(1, server.getInputStream().read());
+            }
+            assertEquals(before, registered(), "small messages need no more");
+        });
+    }
+
+    @Test
+    void aBusyConnectionGetsMoreAndGivesItBackAfterAPause() throws Exception {
+        connected((client, server, before) -> {
+            for (int round = 0; round < 2; round++) {
+                Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write",
+                        () -> client.getOutputStream().write(new byte[MUCH]));
+                server.getInputStream().skipNBytes(MUCH);
+                write.result();
+                assertTrue(registered() >= before + BUFFER_BYTES, () -> "it did not grow");
+                Await.until("it shrinks again to " + before, () -> registered() <= before);
+                assertEquals(before, registered());
+            }
+            client.getOutputStream().write(7);
+            assertEquals(7, server.getInputStream().read());
+        });
+    }
+
+    @Test
+    void aConnectionShrinksAlsoWithReadersThatWait() throws Exception {
+        connected((client, server, before) -> {
+            client.getOutputStream().write(new byte[BUFFER_BYTES]);
+            server.getInputStream().skipNBytes(BUFFER_BYTES);
+            Call<Integer> there = Call.start(ThreadKind.VIRTUAL, "read", () -> server.getInputStream().read());
+            Call<Integer> here = Call.start(ThreadKind.VIRTUAL, "read", () -> client.getInputStream().read());
+            there.awaitBlocked();
+            here.awaitBlocked();
+            Await.until("it shrinks again to " + before, () -> registered() <= before);
+            client.getOutputStream().write(1);
+            server.getOutputStream().write(2);
+            assertEquals(1, there.result());
+            assertEquals(2, here.result());
+        });
+    }
+
+    @Test
+    void aWriterMayCountOnTheBuffersAlsoAfterAPauseAndIfNobodyReads() throws Exception {
+        connected((client, server, before) -> {
+            InputStream in = server.getInputStream();
+            for (int round = 0; round < 2; round++) {
+                Call.run(ThreadKind.VIRTUAL, "write", () -> client.getOutputStream().write(new byte[BUFFER_BYTES]))
+                        .result();
+                in.skipNBytes(BUFFER_BYTES);
+                Await.until("it shrinks again to " + before, () -> registered() <= before);
+            }
+        });
+    }
+}
