@@ -3,6 +3,7 @@ package org.rdmasockets.stream;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
@@ -234,13 +235,64 @@ class StreamMemoryTest {
         arrive(1);
         supply();
         assertEquals(2, announced().size());
-        int unread = c.connection.available();
-        for (int i = 0; i < 10; i++) {
-            c.connection.shrink();
-            arrive(1);
-            assertFalse(memory.wantedChunkBytes() > 0, "at " + c.connection.available());
-        }
-        assertEquals(unread + 10, c.connection.available());
+        // Two chunks of the first generation are full and two of the second take the rest: no third, whatever comes.
+        arrive(LARGE);
+        arrive(LARGE - 10);
+        c.connection.shrink();
+        arrive(1);
+        assertEquals(0, memory.wantedChunkBytes());
+        assertEquals(FIRST + 3 * LARGE - 9, c.connection.available());
+    }
+
+    @Test
+    void theSendRingGrowsWhenItHoldsAWriterUpAndEmptiesBeforeItGoes() throws SocketException {
+        int first = 4096;
+        StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, LARGE, LARGE, first, LARGE / 2,
+                1 << 20);
+        c = new ScriptedConnection(arena, settings, 0);
+        c.connection.start(ScriptedConnection.peer(384, 2, false, true));
+        memory = c.connection.memory();
+        c.posted();
+        c.complete();
+        assertEquals(first, c.write(first));
+        assertFalse(memory.isDue(), "all was taken");
+        assertEquals(0, c.write(1));
+        assertEquals(LARGE, memory.wantedSendBytes());
+        SimulatedRegion ring = SimulatedRegion.local(arena, LARGE);
+        c.queuePair.add(ring);
+        assertTrue(memory.supplySend(ring, LARGE));
+        assertEquals(2 * first, c.write(2 * first));
+        c.posted();
+        c.connection.shrink();
+        assertFalse(memory.isDue(), "what was written is in both rings");
+        assertTrue(c.connection.confirm(), "the last write was not signalled");
+        c.posted();
+        c.complete();
+        c.connection.shrink();
+        takeBack(1);
+        assertEquals(0, memory.bytes());
+    }
+
+    @Test
+    void aSendRingGoesOnlyWhenAllThatIsInItWasSent() throws SocketException {
+        SimulatedRegion small = SimulatedRegion.local(arena, 8192);
+        SendBuffer buffer = new SendBuffer(small, new StreamSettings(true, true, true, false, 64, 400, LARGE, LARGE,
+                4096, LARGE / 2, 1 << 20));
+        buffer.keep(4096);
+        buffer.wantMore();
+        SimulatedRegion large = SimulatedRegion.local(arena, LARGE);
+        buffer.supply(large, LARGE);
+        buffer.keep(100);
+        buffer.release(4096 + 100);
+        buffer.keep(50);
+        buffer.shrink();
+        assertFalse(buffer.isDue(), "50 bytes are in it");
+        buffer.release(20);
+        buffer.shrink();
+        assertNull(buffer.takeRetired(), "30 bytes are in it");
+        buffer.release(30);
+        buffer.shrink();
+        assertSame(large, buffer.takeRetired());
     }
 
     @Test
