@@ -17,6 +17,7 @@ void main(String[] args) {
     properties.setProperty("user", args[3]);
     properties.setProperty("password", args.length > 5 ? args[5] : "");
     properties.setProperty("socketFactory", RdmaSocketFactory.class.getName());
+    properties.setProperty("connectTimeout", "60"); // seconds; the driver's 10 are short for a machine that is emulated
     String url = "jdbc:postgresql://" + args[0] + ":" + args[1] + "/" + args[2];
     try (Connection database = DriverManager.getConnection(url, properties);
             Statement statement = database.createStatement();
@@ -30,7 +31,9 @@ void main(String[] args) {
             IO.println(row);
         }
     } catch (SQLException e) {
-        System.err.println(e.getMessage());
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            System.err.println(cause.getMessage()); // the driver's own words come first, and say little
+        }
         System.exit(1);
     }
 }

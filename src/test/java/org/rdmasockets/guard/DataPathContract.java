@@ -40,8 +40,6 @@ abstract class DataPathContract {
     private static final int LARGE = 64 << 10;
     /** Messages that are written before the first of them is read. */
     private static final int BURST = 16;
-    /** Less than a byte per message: what is left is the compiler's doing, and the poller's few looks per second. */
-    private static final double NO_GARBAGE = 0.9;
     /** What the JDK allocates when it parks a virtual thread, without and with a time limit; others are free. */
     private static final int PARK_GARBAGE = 32;
     private static final int TIMED_PARK_GARBAGE = 120;
@@ -69,6 +67,11 @@ abstract class DataPathContract {
 
     /** How often the queue may be armed per message, by a thread that does not wait. */
     abstract double arming();
+
+    /** Less than a byte per message: what is left is the compiler's doing, and the poller's few looks per second. */
+    double noGarbage() {
+        return 0.9;
+    }
 
     /** Garbage of waking a thread, in bytes; less than an object is the compiler's doing. */
     double wakingGarbage() {
@@ -133,7 +136,7 @@ abstract class DataPathContract {
     }
 
     private Limits small() {
-        return messages(NO_GARBAGE).copies(smallCopies()).times(What.ARM, arming()).times(What.EVENT, 0.1);
+        return messages(noGarbage()).copies(smallCopies()).times(What.ARM, arming()).times(What.EVENT, 0.1);
     }
 
     /** Any message: its receive is posted together with others, and its write is seldom signalled. */
@@ -152,7 +155,7 @@ abstract class DataPathContract {
     void streamsOfLargeMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[LARGE];
         int count = messages() / 10;
-        Limits limits = new Limits().garbage(10 * NO_GARBAGE).copies(1.001)
+        Limits limits = new Limits().garbage(10 * noGarbage()).copies(1.001)
                 .times(What.POST_SEND, immediateData() ? 2 : 4)
                 .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions()).times(What.EVENT, 0.2);
         keeps(kind, limits, count, () -> {

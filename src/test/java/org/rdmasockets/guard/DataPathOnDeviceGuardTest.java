@@ -45,6 +45,12 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
         return 2.003;
     }
 
+    /** Messages take long there, so more of the poller's looks fall on each; an object would be 16 bytes. */
+    @Override
+    double noGarbage() {
+        return 4;
+    }
+
     /** Where there is no second compiler: each call that keeps errno makes an object. */
     @Override
     double wakingGarbage() {
