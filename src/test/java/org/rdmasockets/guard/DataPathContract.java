@@ -73,6 +73,11 @@ abstract class DataPathContract {
         return 0.9;
     }
 
+    /** How often the queue may make an event per message that comes soon, where a few make one. */
+    double events(double few) {
+        return few;
+    }
+
     /** Garbage of waking a thread, in bytes; less than an object is the compiler's doing. */
     double wakingGarbage() {
         return 8;
@@ -136,7 +141,8 @@ abstract class DataPathContract {
     }
 
     private Limits small() {
-        return messages(noGarbage()).copies(smallCopies()).times(What.ARM, arming()).times(What.EVENT, 0.1);
+        return messages(noGarbage()).copies(smallCopies()).times(What.ARM, arming())
+                .times(What.EVENT, events(0.1)).garbageOfWait(PARK_GARBAGE + wakingGarbage());
     }
 
     /** Any message: its receive is posted together with others, and its write is seldom signalled. */
@@ -157,7 +163,8 @@ abstract class DataPathContract {
         int count = messages() / 10;
         Limits limits = new Limits().garbage(10 * noGarbage()).copies(1.001)
                 .times(What.POST_SEND, immediateData() ? 2 : 4)
-                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions()).times(What.EVENT, 0.2);
+                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions())
+                .times(What.EVENT, events(0.2)).garbageOfWait(PARK_GARBAGE + wakingGarbage());
         keeps(kind, limits, count, () -> {
             for (int i = 0; i < count; i++) {
                 pass(client, server, message, 1);

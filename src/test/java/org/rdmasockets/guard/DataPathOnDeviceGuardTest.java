@@ -39,6 +39,12 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
         return 1.03;
     }
 
+    /** Who arms and parks is woken by an event. */
+    @Override
+    double events(double few) {
+        return arming();
+    }
+
     /** Into the ring, and inline into the request. */
     @Override
     double smallCopies() {

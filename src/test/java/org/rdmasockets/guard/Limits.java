@@ -9,11 +9,18 @@ import java.util.StringJoiner;
 final class Limits {
     private final Map<Counts.What, Double> most = new EnumMap<>(Counts.What.class);
     private double heapBytes = Double.MAX_VALUE;
+    private double heapBytesOfWait;
     private double copies = Double.MAX_VALUE;
 
     /** Garbage per message, in bytes. */
     Limits garbage(double bytes) {
         heapBytes = bytes;
+        return this;
+    }
+
+    /** Garbage besides for each time that somebody arms the queue to wait, in bytes. */
+    Limits garbageOfWait(double bytes) {
+        heapBytesOfWait = bytes;
         return this;
     }
 
@@ -32,7 +39,7 @@ final class Limits {
     /** What is dearer than it may be, for a person; empty if nothing is. */
     String exceededBy(Cost cost) {
         StringJoiner excess = new StringJoiner(", ");
-        check("garbage", cost.heapBytes(), heapBytes, excess);
+        check("garbage", cost.heapBytes(), heapBytes + cost.times(Counts.What.ARM) * heapBytesOfWait, excess);
         check("copies per byte", cost.copies(), copies, excess);
         most.forEach((what, times) -> check(what.name(), cost.times(what), times, excess));
         return excess.toString();
