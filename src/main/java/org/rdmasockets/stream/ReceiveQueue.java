@@ -15,6 +15,8 @@ import org.rdmasockets.verbs.ReceiveRequest;
 final class ReceiveQueue {
     /** What one call of a device takes. */
     private static final int MOST_FREE = 8;
+    /** For receives without memory, all of which are equal but for their identifiers; never changed. */
+    private static final ReceiveRequest EMPTY = new ReceiveRequest(1);
 
     private final QueuePair queuePair;
     private final MemoryRegion region;
@@ -23,8 +25,9 @@ final class ReceiveQueue {
     private final long incomingOffset;
     private final int depth;
     private final long idBase;
-    private final ReceiveRequest request = new ReceiveRequest(1);
-    /** Identifiers of receives to post again. */
+    /** For receives with memory; null if they need none. */
+    private final ReceiveRequest request;
+    /** Identifiers of receives without memory that are to be posted. */
     private final long[] free;
     private int freeCount;
 
@@ -44,6 +47,7 @@ final class ReceiveQueue {
         this.incomingOffset = RegionLayout.of(settings).incomingOffset();
         this.depth = settings.maxReceives();
         this.idBase = idBase;
+        this.request = slots ? new ReceiveRequest(1) : null;
         this.free = new long[slots ? 0 : Math.min(MOST_FREE, settings.spareReceives() / 2)];
     }
 
@@ -54,20 +58,12 @@ final class ReceiveQueue {
      */
     int postAll() {
         for (int slot = 0; slot < depth; slot++) {
-            int error = post(slot);
+            int error = repost(slot);
             if (error != QueuePair.POSTED) {
                 return error;
             }
         }
-        return QueuePair.POSTED;
-    }
-
-    private int post(int slot) {
-        request.receive(WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot));
-        if (slots) {
-            request.add(region, offset(slot), ImmediateData.BYTES);
-        }
-        return queuePair.postReceive(request);
+        return postFree();
     }
 
     /**
@@ -77,10 +73,11 @@ final class ReceiveQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int repost(int slot) {
+        long id = WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
         if (slots) {
-            return post(slot);
+            return queuePair.postReceive(request.receive(id).add(region, offset(slot), ImmediateData.BYTES));
         }
-        free[freeCount++] = WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
+        free[freeCount++] = id;
         return freeCount == free.length ? postFree() : QueuePair.POSTED;
     }
 
@@ -92,7 +89,7 @@ final class ReceiveQueue {
     int postFree() {
         int count = freeCount;
         freeCount = 0;
-        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(request.receive(0), free, count);
+        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(EMPTY, free, count);
     }
 
     /**

@@ -2,6 +2,7 @@ package org.rdmasockets.stream;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
@@ -23,8 +24,10 @@ final class SendQueue {
     /** Most outstanding requests of control messages. */
     static final int CONTROL_SLOTS = 4;
 
-    /** A slot holds kind and length of its request in one number. */
+    /** Kind and length of a request are kept in one number. */
     private static final int KIND_SHIFT = 29;
+    /** So many requests can be outstanding before anything is allocated; a power of two. */
+    private static final int FIRST_ROOM = 4;
     /** Data is signalled once in this part of the slots and of the send ring. */
     private static final int SIGNAL_PART = 4;
 
@@ -36,9 +39,13 @@ final class SendQueue {
     private final long idBase;
     private final int maxInline;
     private final SendRequest request = new SendRequest(2);
-    private final int[] slots;
+    private final int maxSends;
     private final int maxUnsignalled;
     private final SendBuffer ring;
+    /** A ring of what is outstanding from {@link #oldest}; as large as it had to be so far, a power of two. */
+    private int[] requests = new int[FIRST_ROOM];
+    private int oldest;
+    /** The slot of the next request. */
     private int head;
     private int outstanding;
     private int outstandingControl;
@@ -65,8 +72,8 @@ final class SendQueue {
         this.outgoingOffset = RegionLayout.of(settings).outgoingOffset();
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
-        this.slots = new int[settings.maxSends()];
-        this.maxUnsignalled = immediateData ? (slots.length - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        this.maxSends = settings.maxSends();
+        this.maxUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
         this.ring = ring;
     }
 
@@ -77,7 +84,7 @@ final class SendQueue {
      */
     boolean hasDataSlot() {
         int needed = immediateData ? 1 : 2;
-        return outstanding - outstandingControl + needed <= slots.length - CONTROL_SLOTS;
+        return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
     }
 
     /**
@@ -188,7 +195,7 @@ final class SendQueue {
     }
 
     private int post(int kind, int kept) {
-        assert outstanding < slots.length;
+        assert outstanding < maxSends;
         int error = queuePair.postSend(request);
         boolean signalled = request.isSignalled();
         if (request.bytes() != null) {
@@ -197,13 +204,23 @@ final class SendQueue {
         if (error != QueuePair.POSTED) {
             return error;
         }
-        slots[head] = kind << KIND_SHIFT | kept;
-        head = head + 1 == slots.length ? 0 : head + 1;
+        if (outstanding == requests.length) {
+            grow();
+        }
+        requests[oldest + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
+        head = head + 1 == maxSends ? 0 : head + 1;
         outstanding++;
         unsignalled = signalled ? 0 : unsignalled + 1;
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
         count(kind, 1);
         return error;
+    }
+
+    /** Doubles the room of a full ring. */
+    private void grow() {
+        int all = requests.length;
+        requests = Arrays.copyOf(requests, 2 * all);
+        System.arraycopy(requests, 0, requests, all, oldest);
     }
 
     private void count(int kind, int change) {
@@ -223,21 +240,16 @@ final class SendQueue {
      */
     int complete(int slot) {
         int tail = head - outstanding;
-        if (tail < 0) {
-            tail += slots.length;
-        }
-        int age = slot - tail;
-        if (age < 0) {
-            age += slots.length;
-        }
-        if (slot >= slots.length || age >= outstanding) {
+        int age = slot - (tail < 0 ? tail + maxSends : tail);
+        age += age < 0 ? maxSends : 0;
+        if (slot >= maxSends || age >= outstanding) {
             return 0;
         }
         int kept = 0;
         for (int i = 0; i <= age; i++) {
-            kept += slots[tail] & ImmediateData.MAX_ARGUMENT;
-            count(slots[tail] >>> KIND_SHIFT, -1);
-            tail = tail + 1 == slots.length ? 0 : tail + 1;
+            kept += requests[oldest] & ImmediateData.MAX_ARGUMENT;
+            count(requests[oldest] >>> KIND_SHIFT, -1);
+            oldest = oldest + 1 & requests.length - 1;
         }
         outstanding -= age + 1;
         unsignalled = Math.min(unsignalled, outstanding); // a request that fails completes whether signalled or not

@@ -1,7 +1,6 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
@@ -23,8 +22,8 @@ import org.rdmasockets.verbs.VerbsException;
  * domain of its own: keys are checked against the domain, so in a shared one any peer could write into any ring.
  */
 final class Resources {
-    private static final Set<AccessFlag> LOCAL = EnumSet.of(AccessFlag.LOCAL_WRITE);
-    private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+    private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
+    private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
     private ProtectionDomain domain;
     private MemoryRegion sendRegion;

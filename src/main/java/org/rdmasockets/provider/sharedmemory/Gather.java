@@ -4,62 +4,49 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
-/** The local pieces of a request, checked and entered, as one range of bytes. Reusable; one thread at a time. */
+/**
+ * The local pieces of a request, checked and entered, as one range of bytes. Reusable; one thread at a time, and only
+ * while the request stays as it is.
+ */
 final class Gather {
-    private final SharedMemoryRegion[] regions;
-    private final long[] offsets;
-    private final int[] lengths;
-    private final MemorySegment scratch = MemorySegment.ofArray(new long[1]);
-    /** The only piece, if it is not registered memory. */
-    private byte[] array;
-    private int arrayOffset;
+    /** Whose pieces they are; null before {@link #enter} and after {@link #leave}. */
+    private SendRequest request;
+    /** How many pieces of registered memory there are. */
     private int count;
     private long totalBytes;
+    /** A piece of 8 bytes for atomic operations; made when first needed. */
+    private MemorySegment scratch;
 
-    /**
-     * Room for pieces.
-     *
-     * @param capacity most pieces
-     */
-    Gather(int capacity) {
-        regions = new SharedMemoryRegion[capacity];
-        offsets = new long[capacity];
-        lengths = new int[capacity];
+    /** No pieces yet. */
+    Gather() {
     }
 
     /**
      * Enters all pieces; {@link #leave} has to follow.
      *
-     * @param request with not more elements than the capacity
+     * @param posted the request
      * @param domain whose regions they must be
      * @param changed whether the pieces will be written to
      * @return false if one is not of the domain, closed, or must not be written to; then nothing is entered
      */
-    boolean enter(SendRequest request, SharedMemoryProtectionDomain domain, boolean changed) {
+    boolean enter(SendRequest posted, SharedMemoryProtectionDomain domain, boolean changed) {
+        request = posted;
         count = 0;
-        totalBytes = 0;
-        array = request.bytes();
-        if (array != null) {
-            arrayOffset = request.bytesOffset();
-            totalBytes = request.bytesLength();
+        if (posted.bytes() != null) {
+            totalBytes = posted.bytesLength();
             return true;
         }
-        ScatterGatherList elements = request.elements();
-        for (int i = 0; i < elements.count(); i++) {
-            if (!(elements.region(i) instanceof SharedMemoryRegion region) || region.domain() != domain
+        totalBytes = posted.elements().totalBytes();
+        while (count < posted.elements().count()) {
+            if (!(posted.elements().region(count) instanceof SharedMemoryRegion region) || region.domain() != domain
                     || changed && !region.access().contains(AccessFlag.LOCAL_WRITE) || !region.tryEnter()) {
                 leave();
                 return false;
             }
-            regions[count] = region;
-            offsets[count] = elements.address(i) - region.address();
-            lengths[count] = elements.lengthBytes(i);
-            totalBytes += lengths[count];
             count++;
         }
         return true;
@@ -68,11 +55,14 @@ final class Gather {
     /** Ends what {@link #enter} began. */
     void leave() {
         for (int i = 0; i < count; i++) {
-            regions[i].leave();
+            region(i).leave();
         }
-        array = null;
-        Arrays.fill(regions, 0, count, null);
+        request = null;
         count = 0;
+    }
+
+    private SharedMemoryRegion region(int piece) {
+        return (SharedMemoryRegion) request.elements().region(piece);
     }
 
     /** All pieces together, in bytes. */
@@ -82,8 +72,9 @@ final class Gather {
 
     /** Copies a part of the range out. */
     void copyTo(long from, MemorySegment target, long offset, long length) {
-        if (array != null) {
-            MemorySegment.copy(array, arrayOffset + (int) from, target, JAVA_BYTE, offset, (int) length);
+        if (request.bytes() != null) {
+            MemorySegment.copy(request.bytes(), request.bytesOffset() + (int) from, target, JAVA_BYTE, offset,
+                    (int) length);
             return;
         }
         copy(from, target, offset, length, true);
@@ -96,24 +87,29 @@ final class Gather {
 
     /** Sets the range, which is 8 bytes, to a number in this machine's byte order. */
     void setLong(long value) {
+        if (scratch == null) {
+            scratch = MemorySegment.ofArray(new long[1]);
+        }
         scratch.set(JAVA_LONG, 0, value);
         copyFrom(0, scratch, 0, Long.BYTES);
     }
 
     private void copy(long from, MemorySegment other, long offset, long length, boolean out) {
+        ScatterGatherList elements = request.elements();
         long skip = from;
         long done = 0;
         for (int i = 0; i < count && done < length; i++) {
-            long here = Math.min(lengths[i] - skip, length - done);
+            long here = Math.min(elements.lengthBytes(i) - skip, length - done);
             if (here <= 0) {
-                skip -= lengths[i];
+                skip -= elements.lengthBytes(i);
                 continue;
             }
-            MemorySegment piece = regions[i].segment();
+            MemorySegment piece = region(i).segment();
+            long offsetInPiece = elements.address(i) - region(i).address() + skip;
             if (out) {
-                MemorySegment.copy(piece, offsets[i] + skip, other, offset + done, here);
+                MemorySegment.copy(piece, offsetInPiece, other, offset + done, here);
             } else {
-                MemorySegment.copy(other, offset + done, piece, offsets[i] + skip, here);
+                MemorySegment.copy(other, offset + done, piece, offsetInPiece, here);
             }
             done += here;
             skip = 0;

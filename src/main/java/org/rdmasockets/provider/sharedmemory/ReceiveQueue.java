@@ -23,9 +23,10 @@ final class ReceiveQueue {
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
     private final int maxElements;
-    /** A ring of receives from {@link #head}; guarded by this. */
-    private final long[] ids;
-    /** The elements of receive i begin at i * maxElements; guarded by this. */
+    private final int maxReceives;
+    /** Of the posted receives; guarded by this. */
+    private final IdQueue ids = new IdQueue();
+    /** A ring of receives from {@link #head}: the elements of i begin at i * maxElements; guarded by this. */
     private SharedMemoryRegion[] regions;
     private long[] offsets;
     private int[] lengths;
@@ -61,9 +62,9 @@ final class ReceiveQueue {
             int maxElements) {
         this.owner = owner;
         this.completions = completions;
+        this.maxReceives = maxReceives;
         this.maxElements = maxElements;
         room = new QueueRoom(owner.number(), maxReceives);
-        ids = new long[maxReceives];
     }
 
     /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
@@ -119,9 +120,9 @@ final class ReceiveQueue {
     }
 
     private void append(ReceiveRequest request, long requestId) {
-        int index = (head + posted) % ids.length;
+        int index = (head + posted) % maxReceives;
         ScatterGatherList elements = request.elements();
-        ids[index] = requestId;
+        ids.add(requestId);
         if (counts == null && elements.count() > 0) {
             makeElements();
         }
@@ -139,10 +140,10 @@ final class ReceiveQueue {
 
     /** Most queues never have receives with memory: their data comes with immediate data, elsewhere. */
     private void makeElements() {
-        counts = new int[ids.length];
-        regions = new SharedMemoryRegion[ids.length * maxElements];
-        offsets = new long[ids.length * maxElements];
-        lengths = new int[ids.length * maxElements];
+        counts = new int[maxReceives];
+        regions = new SharedMemoryRegion[maxReceives * maxElements];
+        offsets = new long[maxReceives * maxElements];
+        lengths = new int[maxReceives * maxElements];
     }
 
     private int elementsOfOldest() {
@@ -308,14 +309,13 @@ final class ReceiveQueue {
     }
 
     private long remove() {
-        long id = ids[head];
         if (counts != null) {
             Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
         }
-        head = head + 1 == ids.length ? 0 : head + 1;
+        head = head + 1 == maxReceives ? 0 : head + 1;
         posted--;
         filling = false;
-        return id;
+        return ids.remove();
     }
 
     /** Completes all receives as flushed, and those to come. */

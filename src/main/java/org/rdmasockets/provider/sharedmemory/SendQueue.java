@@ -34,7 +34,7 @@ final class SendQueue implements Expiring {
     private final int maxElements;
     private final int maxInlineBytes;
     private final boolean signalAll;
-    private final Gather gather;
+    private final Gather gather = new Gather();
     private final Notice current = new Notice();
     private final int maxSends;
     /** A ring of requests that wait, from {@link #head}; made, as its elements, when first needed; guarded by this. */
@@ -76,7 +76,6 @@ final class SendQueue implements Expiring {
         maxElements = owner.config().maxSendElements();
         signalAll = owner.config().signalAll();
         room = new QueueRoom(owner.number(), maxSends);
-        gather = new Gather(maxElements);
     }
 
     /**

@@ -40,10 +40,12 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     private final SharedMemoryConnectionManager manager;
     private final SharedMemoryFabric fabric;
     private final EventDelivery delivery = new EventDelivery();
-    private final WaitingRequests requests = new WaitingRequests();
-    private final RouteSearch search;
     /** Guarded by this, as are all fields below. */
     private State state = State.IDLE;
+    /** Of a listener, else null. */
+    private WaitingRequests requests;
+    /** The search for another process, or null. */
+    private RouteSearch search;
     private boolean closed;
     private InetSocketAddress local = UNBOUND;
     private InetSocketAddress remote;
@@ -62,7 +64,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
         this.fabric = manager.fabric();
-        search = new RouteSearch(fabric, this);
         fabric.opened(this);
     }
 
@@ -78,9 +79,13 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             return;
         }
         SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
-        if (requests.remove(request) && !delivery.deliver(this, event)) {
+        if (waiting().remove(request) && !delivery.deliver(this, event)) {
             request.close();
         }
+    }
+
+    private synchronized WaitingRequests waiting() {
+        return requests;
     }
 
     private void add(ConnectionEvent event) {
@@ -154,7 +159,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     private synchronized void startListening(int mostWaiting) throws VerbsException {
         require("rdma_listen", State.BOUND);
-        requests.open(mostWaiting);
+        requests = new WaitingRequests(mostWaiting);
         state = State.LISTENING;
         fabric.ports().listen(claim, this);
     }
@@ -189,16 +194,19 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     @Override
     public void resolveRoute(int timeoutMillis) throws VerbsException {
-        boolean here;
+        RouteSearch elsewhere = null;
         synchronized (this) {
             require("rdma_resolve_route", State.ADDRESS_RESOLVED);
             state = State.RESOLVING_ROUTE;
-            here = !fabric.linksOnly() && fabric.ports().listener(remote) != null;
+            if (fabric.linksOnly() || fabric.ports().listener(remote) == null) {
+                search = new RouteSearch(fabric, this);
+                elsewhere = search;
+            }
         }
-        if (here) {
-            routed();
+        if (elsewhere != null) {
+            elsewhere.start(remoteAddress(), timeoutMillis);
         } else {
-            search.start(remoteAddress(), timeoutMillis);
+            routed();
         }
     }
 
@@ -270,14 +278,16 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     @Override
     public void connect(ConnectionParameters parameters) throws VerbsException {
+        RouteSearch found;
         synchronized (this) {
             require("rdma_connect", State.ROUTE_RESOLVED);
             checkedQueuePair("rdma_connect", parameters, MAX_REQUEST_BYTES);
             state = State.CONNECTING;
+            found = search;
+            search = null;
         }
-        LinkEnd end = search.route();
-        if (end != null) {
-            connectByLink(end, parameters);
+        if (found != null) {
+            connectByLink(found.route(), parameters);
             return;
         }
         SharedMemoryIdentifier listener = fabric.ports().listener(remoteAddress());
@@ -373,7 +383,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
      * @return false if this listens no more, or too many wait; then the request is forgotten
      */
     synchronized boolean offer(SharedMemoryIdentifier request) {
-        if (closed || !requests.add(request)) {
+        if (closed || requests == null || !requests.add(request)) {
             fabric.closed(request);
             return false;
         }
@@ -411,6 +421,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
                 if (joined) {
                     add(new ConnectionEvent.Established(asked));
                 }
+                asked = null; // of no use any more
             }
         }
         if (!joined) {
@@ -516,6 +527,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     @Override
     public void close() {
         State last;
+        RouteSearch searching;
         synchronized (this) {
             if (closed) {
                 return;
@@ -524,8 +536,11 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             delivery.stop();
             fabric.closed(this);
             last = state;
+            searching = search;
         }
-        search.close();
+        if (searching != null) {
+            searching.close();
+        }
         SharedMemoryQueuePair own = queuePair();
         if (own != null) {
             own.close();
@@ -559,6 +574,9 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         if (held != null) {
             fabric.ports().release(held);
         }
-        requests.close();
+        WaitingRequests unserved = waiting();
+        if (unserved != null) {
+            unserved.close();
+        }
     }
 }

@@ -2,8 +2,8 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
@@ -26,9 +26,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private final SharedMemoryDevice device;
     private final long number;
     /** Open regions that other processes can map; guarded by this. */
-    private final Set<SharedMemoryRegion> shared = new HashSet<>(1);
-    /** Links to the processes that this domain has connections to; guarded by this. */
-    private final Set<LinkEnd> ends = new HashSet<>(1);
+    private final List<SharedMemoryRegion> shared = new ArrayList<>(1);
+    /** Links to the processes that this domain has connections to, each once; mostly one; guarded by this. */
+    private final List<LinkEnd> ends = new ArrayList<>(1);
     private volatile boolean closed;
 
     /** A domain without regions. */
@@ -146,7 +146,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      * @throws VerbsException if the link takes no more regions
      */
     synchronized void share(LinkEnd end) throws VerbsException {
-        if (ends.add(end)) {
+        if (!ends.contains(end)) {
+            ends.add(end);
             for (SharedMemoryRegion region : List.copyOf(shared)) {
                 announce(region, end);
             }

@@ -9,20 +9,20 @@ final class WaitingRequests {
     private static final int LEAST = 128;
 
     /** Guarded by this, as are all fields. */
-    private final List<SharedMemoryIdentifier> requests = new ArrayList<>(0);
-    /** Most requests; 0 before anybody listens and after the close. */
+    private final List<SharedMemoryIdentifier> requests = new ArrayList<>();
+    /** Most requests; 0 after the close. */
     private int most;
 
-    /** Takes none yet. */
-    WaitingRequests() {
-    }
-
-    /** Takes requests from now on. */
-    synchronized void open(int backlog) {
+    /**
+     * Takes requests from now on.
+     *
+     * @param backlog how many may wait, at least
+     */
+    WaitingRequests(int backlog) {
         most = Math.max(backlog, LEAST);
     }
 
-    /** Adds a request; false if nobody listens, or too many wait. */
+    /** Adds a request; false if this is closed, or too many wait. */
     synchronized boolean add(SharedMemoryIdentifier request) {
         return requests.size() < most && requests.add(request);
     }

@@ -3,12 +3,17 @@ package org.rdmasockets.provider.sharedmemory.link;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
 public final class PeerRegion {
     private static final AccessFlag[] FLAGS = AccessFlag.values();
+    /** Every set of flags by its bits: many regions have the same. */
+    private static final List<Set<AccessFlag>> SETS = IntStream.range(0, 1 << FLAGS.length).mapToObj(PeerRegion::flags)
+            .toList();
 
     /** Null if this process could not map it. */
     private final RegionMemory memory;
@@ -26,7 +31,7 @@ public final class PeerRegion {
         this.remoteKey = remoteKey;
         this.address = address;
         this.lengthBytes = lengthBytes;
-        access = flags(accessBits);
+        access = SETS.get((int) accessBits & SETS.size() - 1); // unknown bits mean nothing
         this.tag = tag;
     }
 
@@ -39,8 +44,7 @@ public final class PeerRegion {
         return bits;
     }
 
-    /** Flags from bits of a packet; unknown bits mean nothing. */
-    private static Set<AccessFlag> flags(long bits) {
+    private static Set<AccessFlag> flags(int bits) {
         Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
         for (AccessFlag flag : FLAGS) {
             if ((bits >>> flag.ordinal() & 1) != 0) {

@@ -1,8 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -15,8 +15,10 @@ import org.rdmasockets.verbs.VerbsException;
 public final class SharedRegion implements AutoCloseable {
     private final SealedMemory descriptor;
     private final RegionMemory memory;
-    /** Links that know this region, and its key there; null once this is closed; guarded by this. */
-    private Map<Link, Integer> links = new HashMap<>(1);
+    /** Links that know this region, mostly one; null once this is closed; guarded by this. */
+    private List<Link> links = new ArrayList<>(0);
+    /** By which they know it; guarded by this. */
+    private int remoteKey;
 
     private SharedRegion(SealedMemory descriptor, RegionMemory memory) {
         this.descriptor = descriptor;
@@ -75,12 +77,10 @@ public final class SharedRegion implements AutoCloseable {
         return descriptor;
     }
 
-    /** Notes that a link knows this region; false if this is closed. */
-    synchronized boolean attach(Link link, int remoteKey) {
-        if (links != null) {
-            links.put(link, remoteKey);
-        }
-        return links != null;
+    /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
+    synchronized boolean attach(Link link, int key) {
+        remoteKey = key;
+        return links != null && links.add(link);
     }
 
     /** Forgets a link that is dead. */
@@ -97,16 +97,18 @@ public final class SharedRegion implements AutoCloseable {
      */
     @Override
     public void close() {
-        Map<Link, Integer> told;
+        List<Link> told;
+        int key;
         synchronized (this) {
             if (links == null) {
                 return;
             }
             told = links;
+            key = remoteKey;
             links = null;
         }
         memory.invalidate();
-        told.forEach(Link::retract);
+        told.forEach(link -> link.retract(key));
         memory.close();
         descriptor.close();
     }

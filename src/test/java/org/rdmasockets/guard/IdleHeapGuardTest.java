@@ -1,0 +1,23 @@
+package org.rdmasockets.guard;
+
+import java.net.InetAddress;
+import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** What an idle connection takes of the heap over shared memory when both ends are in one process. */
+class IdleHeapGuardTest extends IdleHeapContract {
+    @Override
+    VerbsProvider provider() {
+        return new SharedMemoryProvider();
+    }
+
+    @Override
+    InetAddress address() {
+        return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    long limit() {
+        return 5_050;
+    }
+}

@@ -1,0 +1,23 @@
+package org.rdmasockets.guard;
+
+import java.net.InetAddress;
+import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/** What an idle connection takes of the heap over a link of shared memory, as between two processes. */
+class IdleHeapOverLinkGuardTest extends IdleHeapContract {
+    @Override
+    VerbsProvider provider() {
+        return Linked.provider();
+    }
+
+    @Override
+    InetAddress address() {
+        return InetAddress.getLoopbackAddress();
+    }
+
+    @Override
+    long limit() {
+        return 5_900;
+    }
+}
