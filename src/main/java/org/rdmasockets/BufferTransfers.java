@@ -5,6 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import org.rdmasockets.transport.Connection;
+import org.rdmasockets.transport.Direct;
+import org.rdmasockets.transport.DirectMemory;
 
 /**
  * Reads into and writes from what is no byte array, by way of an array that the socket keeps for it. One reader and one
@@ -171,6 +173,40 @@ final class BufferTransfers {
                 done += count;
             }
             flush(connection);
+        } finally {
+            impl.endWrite();
+        }
+    }
+
+    /**
+     * Allocates memory to send from.
+     *
+     * @param bytes how much, at least 1
+     * @return memory of the socket's connection
+     * @throws IOException as {@link Direct#allocate}
+     */
+    DirectMemory allocate(int bytes) throws IOException {
+        return impl.connection().direct().allocate(bytes);
+    }
+
+    /**
+     * Writes a part of such memory.
+     *
+     * @param from memory of any socket
+     * @param offset the first byte
+     * @param length how many
+     * @throws IOException as {@link Direct#write}
+     */
+    void write(DirectMemory from, int offset, int length) throws IOException {
+        impl.beginWrite();
+        try {
+            Direct direct = impl.connection().direct();
+            from.enter(direct);
+            try {
+                direct.write(from, offset, length);
+            } finally {
+                from.leave();
+            }
         } finally {
             impl.endWrite();
         }

@@ -254,6 +254,58 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
     }
 
+    /**
+     * Allocates memory that {@link #write(RdmaBuffer, int, int)} sends from without a copy. It belongs to this
+     * socket's connection, which keeps it for the next call when it is closed, up to 1 MiB in all. The first such call
+     * takes about a millisecond, because a device has to learn of the memory; so allocate early, and use it again.
+     *
+     * @param bytes how much, at least 1
+     * @return a new buffer with any content
+     * @throws IllegalArgumentException if that is less than 1
+     * @throws NotYetConnectedException if this is not connected
+     * @throws IOException {@code ClosedChannelException} if this is closed, {@code ClosedByInterruptException} if an
+     *         interrupt of this virtual thread closes it, {@code SocketException} if there is not enough memory or the
+     *         device takes no more of it, with the remedy
+     */
+    public RdmaBuffer allocateBuffer(int bytes) throws IOException {
+        if (bytes < 1) {
+            throw new IllegalArgumentException("a buffer has at least one byte, not " + bytes);
+        }
+        ensureConnected();
+        try {
+            return new RdmaBuffer(buffers.allocate(bytes));
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Writes a part of a buffer, waiting while the peer does not read. Over a device nothing is copied: the device
+     * reads the buffer, and this call returns when it has done so and has an answer of the peer's device, so that the
+     * buffer may be changed then. That takes a round trip; it pays where a copy would take longer, from some KiB on.
+     * Over shared memory there is one copy, straight to the peer, and over TCP the buffer is copied as any other.
+     *
+     * @param from a buffer that this socket has allocated
+     * @param offset the first byte
+     * @param length how many
+     * @return how many bytes that was
+     * @throws IndexOutOfBoundsException if the part is not inside the buffer
+     * @throws IllegalStateException if the buffer is closed; it may be closed meanwhile
+     * @throws IllegalArgumentException if the buffer is another socket's
+     * @throws IOException as {@link #write(ByteBuffer)}; until this socket is closed, what is written to the buffer may
+     *         reach the peer then
+     */
+    public int write(RdmaBuffer from, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, from.lengthBytes());
+        ensureWritable();
+        try {
+            buffers.write(from.memory(), offset, length);
+            return length;
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
     private void ensureUsable(boolean readOnly) throws ClosedChannelException {
         if (readOnly) {
             throw new IllegalArgumentException("Read-only buffer");

@@ -116,4 +116,29 @@ class RdmaSocketMemoryTest {
             }
         });
     }
+
+    @Test
+    void buffersAreCountedAndUsedAgainAndFewAreKept() throws Exception {
+        connected((client, server, before) -> {
+            long address;
+            try (RdmaBuffer buffer = client.allocateBuffer(5000)) {
+                address = buffer.segment().address();
+                assertEquals(before + 8192, registered());
+            }
+            assertEquals(before + 8192, registered());
+            try (RdmaBuffer again = client.allocateBuffer(8000)) {
+                assertEquals(address, again.segment().address());
+            }
+            RdmaBuffer[] many = new RdmaBuffer[30];
+            for (int i = 0; i < many.length; i++) {
+                many[i] = client.allocateBuffer(100_000);
+            }
+            for (RdmaBuffer buffer : many) {
+                buffer.close();
+                buffer.close();
+            }
+            long kept = registered() - before;
+            assertTrue(kept <= 1 << 20, () -> kept + " bytes are kept");
+        });
+    }
 }

@@ -50,8 +50,8 @@ final class End implements CompletionClient {
         queue = inbox == null ? device.createCompletionQueue(requests, null) : inbox.shard().queue();
         batch = queue.newBatch(BATCH);
         ProtectionDomain domain = device.allocateProtectionDomain();
-        MemoryRegion own = domain.allocate(StreamConnection.sendRegionBytes(settings), Set.of(AccessFlag.LOCAL_WRITE));
-        ring = domain.allocate(StreamConnection.remoteRegionBytes(settings),
+        MemoryRegion own = domain.allocate(settings.sendRegionBytes(), Set.of(AccessFlag.LOCAL_WRITE));
+        ring = domain.allocate(settings.remoteRegionBytes(),
                 Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE));
         queuePair = identifier.createQueuePair(domain, new QueuePairConfig(queue, queue, settings.maxSends(),
                 settings.maxReceives(), 2, 1, 0, false));

@@ -42,14 +42,16 @@ public final class StreamConnection {
     private boolean heard;
     private StreamFailure failure;
     private boolean aborted;
+    /** Null until it is needed. */
+    private DirectSender direct;
 
     /**
      * One end that is not connected yet. Zeroes the remote region: the table must be empty, and a peer that claims to
      * have written what it did not write must not make us show it what another connection left there.
      *
      * @param queuePair the queue pair, with two send elements, one receive element and the queue depths of the settings
-     * @param sendRegion at least {@link #sendRegionBytes} with LOCAL_WRITE
-     * @param remoteRegion at least {@link #remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE
+     * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE
+     * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
      * @throws IllegalArgumentException if a region is too small, or the base has low bits
@@ -74,26 +76,6 @@ public final class StreamConnection {
         lending = new Lending(sendQueue, window, received, sendRegion);
         controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
         memory = new StreamMemory(chunks, sendBuffer);
-    }
-
-    /**
-     * How large the send region must be.
-     *
-     * @param settings the sizes
-     * @return bytes
-     */
-    public static long sendRegionBytes(StreamSettings settings) {
-        return RegionLayout.of(settings).sendBytes();
-    }
-
-    /**
-     * How large the remotely writable region must be.
-     *
-     * @param settings the sizes
-     * @return bytes
-     */
-    public static long remoteRegionBytes(StreamSettings settings) {
-        return RegionLayout.of(settings).remoteBytes();
     }
 
     /**
@@ -367,7 +349,7 @@ public final class StreamConnection {
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
         int taken = 0;
-        while (taken < length && canSend()) {
+        while (taken < length && canSend() && sendBuffer.hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
                     Math.min(targets.room(), sendBuffer.free()));
             send(bytes, offset + taken, count);
@@ -376,19 +358,40 @@ public final class StreamConnection {
         if (taken < length && !sendBuffer.hasRoom()) {
             sendBuffer.wantMore();
         }
+        ensureOutput();
+        return taken;
+    }
+
+    /** Says why nothing can be written any more, if so. */
+    void ensureOutput() throws SocketException {
         if (failure != null) {
             throw failure.exception();
         }
         if (isOutputOver()) {
             throw new SocketException(StreamFailure.BROKEN_PIPE);
         }
-        return taken;
+    }
+
+    /**
+     * What sends from memory of the application.
+     *
+     * @return always the same
+     */
+    public DirectSender direct() {
+        if (direct == null) {
+            direct = new DirectSender(this, sendQueue, targets, settings);
+        }
+        return direct;
     }
 
     private void send(byte[] bytes, int offset, int count) {
         SendRequest request = sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key());
         sendBuffer.place(bytes, offset, count, request);
-        int kept = sendQueue.isInline(count) ? 0 : sendBuffer.keep(count);
+        finish(count, sendQueue.isInline(count) ? 0 : sendBuffer.keep(count));
+    }
+
+    /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
+    void finish(int count, int kept) {
         // Before the post: from then on, the peer may write the entry anew.
         targets.take(count);
         window.dataSent();
@@ -396,9 +399,9 @@ public final class StreamConnection {
                 ImmediateData.data(count)));
     }
 
-    private boolean canSend() {
-        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot() && window.isOpen() && targets.room() > 0
-                && sendBuffer.hasRoom();
+    /** Whether data can be posted now, if it needs no room in the send ring. */
+    boolean canSend() {
+        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot() && window.isOpen() && targets.room() > 0;
     }
 
     private boolean isOutputOver() {
@@ -416,12 +419,17 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether {@link #write} of at least one byte would do something.
+     * Tells whether {@link #write} of at least one byte would do something; or what the writer does with
+     * {@link #direct}, if it has begun something there.
      *
      * @return true if it would take a byte or throw
      */
     public boolean writable() {
-        return canSend() || failure != null || isOutputOver();
+        if (direct != null && direct.isAwaited()) {
+            return direct.isRead() || failure != null || aborted;
+        }
+        boolean room = sendBuffer.hasRoom() || direct != null && direct.isUnfinished();
+        return canSend() && room || failure != null || isOutputOver();
     }
 
     /**

@@ -125,6 +125,24 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
+     * How large the send region of a connection must be.
+     *
+     * @return bytes
+     */
+    public long sendRegionBytes() {
+        return RegionLayout.of(this).sendBytes();
+    }
+
+    /**
+     * How large the remotely writable region of a connection must be.
+     *
+     * @return bytes
+     */
+    public long remoteRegionBytes() {
+        return RegionLayout.of(this).remoteBytes();
+    }
+
+    /**
      * How many data messages the peer may send ahead. Fewer than the posted receives: control messages take a receive
      * but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP.
      *

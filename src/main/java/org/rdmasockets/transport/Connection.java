@@ -65,6 +65,13 @@ public interface Connection extends AutoCloseable {
     void write(byte[] bytes, int offset, int length) throws IOException;
 
     /**
+     * What this connection does without copying.
+     *
+     * @return always the same
+     */
+    Direct direct();
+
+    /**
      * How many bytes can be read without waiting.
      *
      * @return a number of bytes, 0 at the end of the stream

@@ -1,6 +1,7 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
@@ -52,8 +53,8 @@ final class Resources {
         boolean done = false;
         try {
             made.domain = identifier.device().allocateProtectionDomain();
-            made.sendRegion = made.allocateLocal(StreamConnection.sendRegionBytes(settings));
-            made.remoteRegion = made.allocateRemote(StreamConnection.remoteRegionBytes(settings));
+            made.sendRegion = made.allocateLocal(settings.sendRegionBytes());
+            made.remoteRegion = made.allocateRemote(settings.remoteRegionBytes());
             made.inbox = engine.poller().openInbox(identifier.device(), client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
@@ -65,7 +66,7 @@ final class Resources {
             return made;
         } finally {
             if (!done) {
-                made.close(List.of());
+                made.close(List.of(), null);
             }
         }
     }
@@ -109,6 +110,11 @@ final class Resources {
         return domain.allocate(bytes, LOCAL);
     }
 
+    /** Set-up pool: registers memory to send from. */
+    MemoryRegion registerLocal(MemorySegment memory) throws VerbsException {
+        return domain.register(memory, LOCAL);
+    }
+
     /** Set-up pool: memory for the peer to write to. */
     MemoryRegion allocateRemote(long bytes) throws VerbsException {
         return domain.allocate(bytes, REMOTE);
@@ -119,8 +125,8 @@ final class Resources {
         return sendRegion.lengthBytes() + remoteRegion.lengthBytes();
     }
 
-    /** Set-up pool: destroys everything but the identifier, and memory that was made later. */
-    void close(List<MemoryRegion> later) {
+    /** Set-up pool: destroys everything but the identifier, and memory that was made later; direct may be null. */
+    void close(List<MemoryRegion> later, StreamDirect direct) {
         if (queuePair != null) {
             queuePair.close();
         }
@@ -128,6 +134,9 @@ final class Resources {
             inbox.retire();
         }
         later.forEach(MemoryRegion::close);
+        if (direct != null) {
+            direct.close();
+        }
         closeIfMade(sendRegion);
         closeIfMade(remoteRegion);
         if (domain != null) {

@@ -54,6 +54,8 @@ public final class StreamTransport implements Connection {
     /** Protected by the inbox's protocol lock. */
     private final StreamConnection stream;
     private final Rings rings;
+    /** Null until it is needed; written with the protocol lock held. */
+    private volatile StreamDirect direct;
     private final Liveness liveness = new Liveness(System.nanoTime());
     /** When this end speaks without having heard the peer, by {@code System.nanoTime}; 0 for never. */
     private volatile long listenUntil;
@@ -241,7 +243,8 @@ public final class StreamTransport implements Connection {
 
     /** How much memory this connection has registered, in bytes. */
     long registeredBytes() {
-        return resources.bytes() + rings.bytes();
+        StreamDirect more = direct;
+        return resources.bytes() + rings.bytes() + (more == null ? 0 : more.bytes());
     }
 
     /** Tells whether this connection goes over a device. */
@@ -321,12 +324,30 @@ public final class StreamTransport implements Connection {
         try {
             ensureOpen();
             int count = stream.write(bytes, offset, length);
-            noteSend();
-            rings.check();
+            noteWrite();
             return count;
         } finally {
             inbox.exit();
         }
+    }
+
+    /** Protocol lock held, after a write. */
+    void noteWrite() {
+        noteSend();
+        rings.check();
+    }
+
+    @Override
+    public Direct direct() {
+        if (direct == null) {
+            inbox.enter();
+            try {
+                direct = direct != null ? direct : new StreamDirect(this, engine.setupPool(), resources);
+            } finally {
+                inbox.exit();
+            }
+        }
+        return direct;
     }
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
@@ -334,7 +355,8 @@ public final class StreamTransport implements Connection {
         liveness.posted(engine.coarseNanos(), stream.outstandingSends());
     }
 
-    private void ensureOpen() throws SocketException {
+    /** Protocol lock held. */
+    void ensureOpen() throws SocketException {
         if (closed) {
             throw NetErrors.closed();
         }
@@ -386,8 +408,7 @@ public final class StreamTransport implements Connection {
         inbox.enter();
         try {
             work.run();
-            noteSend();
-            rings.check();
+            noteWrite();
         } finally {
             inbox.exit();
         }
@@ -561,7 +582,7 @@ public final class StreamTransport implements Connection {
             stream.abort(); // the memory may be another connection's soon
             List<MemoryRegion> later = stream.memory().takeAll();
             inbox.exit();
-            resources.close(later);
+            resources.close(later, direct);
             identifier.close();
             engine.forget(this);
             ended.countDown();

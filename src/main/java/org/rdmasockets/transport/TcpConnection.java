@@ -30,6 +30,8 @@ final class TcpConnection implements Connection {
     private final InetSocketAddress remote;
     /** SO_TIMEOUT of the socket, in milliseconds; only the one reader uses it. */
     private int timeoutMillis;
+    /** Null until it is needed; guarded by this. */
+    private TcpDirect direct;
     /** SO_LINGER was set. */
     private volatile boolean lingers;
 
@@ -113,6 +115,14 @@ final class TcpConnection implements Connection {
         }
         Thread caller = Thread.currentThread();
         return caller.isVirtual() && caller.isInterrupted() ? NetErrors.interrupted() : NetErrors.closed();
+    }
+
+    @Override
+    public synchronized Direct direct() {
+        if (direct == null) {
+            direct = new TcpDirect(this);
+        }
+        return direct;
     }
 
     @Override

@@ -9,8 +9,8 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Counts what is posted. A byte that is posted from registered memory was copied there; one that is posted from an
- * array, or inline, or on a device that copies all, is copied by the post.
+ * Counts what is posted. A byte that is posted from registered memory was copied there, unless that is the
+ * application's; one that is posted from an array, or inline, or on a device that copies all, is copied by the post.
  *
  * @param target does the work
  * @param copiesAtPost whether the device copies what is posted
@@ -24,7 +24,7 @@ record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) i
         counts.add(Counts.What.POST_SEND, 1);
         counts.add(Counts.What.PAYLOADS, registered + request.bytesLength() > 0 ? 1 : 0);
         counts.add(Counts.What.PAYLOAD_BYTES, registered + request.bytesLength());
-        counts.add(Counts.What.COPIED_BYTES, registered + request.bytesLength()
+        counts.add(Counts.What.COPIED_BYTES, (counts.isOwn(request.elements()) ? 0 : registered) + request.bytesLength()
                 + (request.isInline() || copiesAtPost ? registered : 0));
         return result;
     }

@@ -1,6 +1,8 @@
 package org.rdmasockets.guard;
 
+import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLongArray;
+import org.rdmasockets.verbs.ScatterGatherList;
 
 /** How often something was done, by all threads together. Counting allocates nothing. */
 final class Counts {
@@ -27,6 +29,28 @@ final class Counts {
     }
 
     private final AtomicLongArray counts = new AtomicLongArray(What.values().length);
+    /** Memory of the application: what a device reads there was not copied by anybody. */
+    private volatile MemorySegment own = MemorySegment.NULL;
+
+    /**
+     * Names memory of the application that is sent from.
+     *
+     * @param memory native memory
+     */
+    void own(MemorySegment memory) {
+        own = memory;
+    }
+
+    /**
+     * Tells whether a request reads from the application's memory.
+     *
+     * @param elements what it reads
+     * @return true if its first element lies there
+     */
+    boolean isOwn(ScatterGatherList elements) {
+        return elements.count() > 0 && elements.address(0) >= own.address()
+                && elements.address(0) < own.address() + own.byteSize();
+    }
 
     /**
      * Counts.

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmasockets.RdmaBuffer;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
@@ -53,7 +54,7 @@ abstract class DataPathContract {
     private TestReporter reporter;
     private Replacement replacement;
     private ServerSocket listener;
-    private Socket client;
+    private RdmaSocket client;
     private Socket server;
 
     /** What the sockets use, not counted. */
@@ -101,6 +102,11 @@ abstract class DataPathContract {
     /** How often a small message is copied on its way out. */
     abstract double smallCopies();
 
+    /** How often what is sent from a buffer of the socket is copied on its way out. */
+    double directCopies() {
+        return 1.001;
+    }
+
     @BeforeEach
     void connect(TestReporter testReporter) throws IOException {
         reporter = testReporter;
@@ -109,7 +115,8 @@ abstract class DataPathContract {
         Transport forced = new Transport(counted.name(), "");
         listener = new RdmaServerSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
         listener.bind(new InetSocketAddress(address(), 0));
-        client = new RdmaSocket().setOption(RdmaSocketOptions.TRANSPORT, forced);
+        client = new RdmaSocket();
+        client.setOption(RdmaSocketOptions.TRANSPORT, forced);
         client.connect(listener.getLocalSocketAddress());
         server = listener.accept();
     }
@@ -175,6 +182,27 @@ abstract class DataPathContract {
                 pass(client, server, message, 1);
             }
         });
+    }
+
+    /** Nobody copies them to be posted; that they were sent shows by one more completion each. */
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void streamsFromBuffersOfTheSocket(ThreadKind kind) throws Exception {
+        byte[] message = new byte[LARGE];
+        int count = messages() / 10;
+        Limits limits = new Limits().garbage(10 * noGarbage()).copies(directCopies())
+                .times(What.POST_SEND, immediateData() ? 2 : 4)
+                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions() + 1)
+                .garbageOfWait(PARK_GARBAGE + wakingGarbage());
+        try (RdmaBuffer buffer = client.allocateBuffer(LARGE)) {
+            counts.own(buffer.segment());
+            keeps(kind, limits, count, () -> {
+                for (int i = 0; i < count; i++) {
+                    client.write(buffer, 0, LARGE);
+                    assertEquals(LARGE, server.getInputStream().readNBytes(message, 0, LARGE));
+                }
+            });
+        }
     }
 
     /** Who waits longer than spinning lasts costs what the JDK allocates for that; waking costs nothing. */

@@ -29,7 +29,7 @@ final class FakeQueuePair implements QueuePair {
         }
     }
 
-    /** A posted send or write; its payload is read when it is executed, as a device does, unless it was inline. */
+    /** A posted send or write; its payload is read when it is executed, unless it was copied by the post. */
     static final class Send {
         final SendRequest.Opcode opcode;
         final long workRequestId;
@@ -40,9 +40,9 @@ final class FakeQueuePair implements QueuePair {
         final boolean inline;
         final int elements;
         private final List<Piece> pieces;
-        private final byte[] inlineData;
+        private final byte[] copy;
 
-        private Send(SendRequest request, List<Piece> pieces) {
+        private Send(SendRequest request, List<Piece> pieces, boolean copied) {
             opcode = request.opcode();
             workRequestId = request.workRequestId();
             remoteAddress = request.remoteAddress();
@@ -52,12 +52,12 @@ final class FakeQueuePair implements QueuePair {
             inline = request.isInline() || request.bytes() != null;
             elements = pieces.size();
             this.pieces = pieces;
-            inlineData = request.bytes() != null ? Arrays.copyOfRange(request.bytes(), request.bytesOffset(),
-                    request.bytesOffset() + request.bytesLength()) : inline ? gather(pieces) : null;
+            copy = request.bytes() != null ? Arrays.copyOfRange(request.bytes(), request.bytesOffset(),
+                    request.bytesOffset() + request.bytesLength()) : copied || inline ? gather(pieces) : null;
         }
 
         byte[] payload() {
-            return inline ? inlineData : gather(pieces);
+            return copy != null ? copy : gather(pieces);
         }
 
         boolean needsReceive() {
@@ -187,7 +187,7 @@ final class FakeQueuePair implements QueuePair {
             throw new AssertionError("credits for receives that are not posted");
         }
         outstandingSends.add(request.workRequestId());
-        sends.add(new Send(request, pieces));
+        sends.add(new Send(request, pieces, copiesAtPost));
         return POSTED;
     }
 

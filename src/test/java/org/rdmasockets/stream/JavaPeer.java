@@ -1,6 +1,8 @@
 package org.rdmasockets.stream;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.SocketException;
 import java.util.Random;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -28,11 +30,16 @@ final class JavaPeer implements StreamPeer {
     private int returned;
 
     private final Arena arena;
+    /** Memory of the application, and what is being sent from it: to be taken from, and up to, if any. */
+    private final SimulatedRegion own;
+    private int ownTaken;
+    private int ownLength;
 
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
-        SimulatedRegion sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
-        SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
-        queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion);
+        SimulatedRegion sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
+        SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
+        own = SimulatedRegion.local(arena, plan.mostPerCall());
+        queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
         this.arena = arena;
         this.plan = plan;
@@ -172,8 +179,17 @@ final class JavaPeer implements StreamPeer {
     }
 
     private boolean tryWrite() throws SocketException {
-        if (closed || cutOff || written == plan.bytes()) {
+        if (closed || cutOff) {
             return false;
+        }
+        if (ownLength > 0) {
+            return tryWriteOwn();
+        }
+        if (written == plan.bytes()) {
+            return false;
+        }
+        if (random.nextInt(4) == 0) {
+            return beginOwn();
         }
         int length = (int) Math.min(1 + random.nextInt(plan.mostPerCall()), plan.bytes() - written);
         int offset = random.nextInt(buffer.length - length + 1);
@@ -188,10 +204,58 @@ final class JavaPeer implements StreamPeer {
             return taken > 0;
         } catch (SocketException e) {
             require(ready, "not writable, but " + e);
-            require(connection.peerDisconnected() || connection.failure() != null, e + " without a reason");
-            cutOff = true;
+            cutOff(e);
             return true;
         }
+    }
+
+    /** Begins to send from memory of the application. */
+    private boolean beginOwn() throws SocketException {
+        ownTaken = 0;
+        ownLength = (int) Math.min(1 + random.nextInt(plan.mostPerCall()), plan.bytes() - written);
+        StreamPeer.fill(buffer, 0, ownLength, writeSeed, written);
+        MemorySegment.copy(buffer, 0, own.segment(), ValueLayout.JAVA_BYTE, 0, ownLength);
+        try {
+            take(connection.direct().write(own, 0, ownLength));
+        } catch (SocketException e) {
+            cutOff(e);
+        }
+        return true;
+    }
+
+    private void take(int count) {
+        ownTaken += count;
+        written += count;
+    }
+
+    /** Goes on with that, and when nothing is said to read from the memory any more, changes it. */
+    private boolean tryWriteOwn() throws SocketException {
+        boolean ready = connection.writable();
+        boolean changed;
+        try {
+            if (ownTaken < ownLength) {
+                int count = connection.direct().write(own, ownTaken, ownLength - ownTaken);
+                take(count);
+                changed = count > 0;
+            } else {
+                changed = connection.direct().isSent();
+                if (changed) {
+                    own.segment().fill((byte) '?');
+                    ownLength = 0;
+                }
+            }
+            require(changed == ready || ownLength == 0, "writable " + ready + ", changed " + changed);
+        } catch (SocketException e) {
+            require(ready, "not writable, but " + e);
+            cutOff(e);
+            changed = true;
+        }
+        return changed;
+    }
+
+    private void cutOff(SocketException e) {
+        require(connection.peerDisconnected() || connection.failure() != null, e + " without a reason");
+        cutOff = true;
     }
 
     private boolean tryRead() throws SocketException {
@@ -216,7 +280,7 @@ final class JavaPeer implements StreamPeer {
     }
 
     private boolean close() {
-        boolean allWritten = cutOff || written == plan.bytes();
+        boolean allWritten = cutOff || written == plan.bytes() && ownLength == 0;
         if (closed || !allWritten) {
             return false;
         }

@@ -32,8 +32,8 @@ final class ScriptedConnection {
 
     ScriptedConnection(Arena arena, StreamSettings settings, int maxInline) throws SocketException {
         this.settings = settings;
-        sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
-        remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
+        sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
+        remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
         connection.postReceives();

@@ -102,8 +102,8 @@ class StreamAllocationTest {
             this.immediateData = immediateData;
             StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 64, 64,
                     2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536);
-            sendRegion = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
-            remoteRegion = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
+            sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
+            remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
             slots = RegionLayout.of(settings).incomingOffset();
             connection = new StreamConnection(sink, sendRegion, remoteRegion, settings, 0);
             connection.postReceives();

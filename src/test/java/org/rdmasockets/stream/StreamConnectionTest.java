@@ -338,8 +338,8 @@ class StreamConnectionTest {
     @Test
     void remoteMemoryIsZeroedFirst() throws SocketException {
         StreamSettings settings = ScriptedConnection.infiniBand();
-        SimulatedRegion send = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
-        SimulatedRegion remote = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
+        SimulatedRegion send = SimulatedRegion.local(arena, settings.sendRegionBytes());
+        SimulatedRegion remote = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
         remote.segment().fill((byte) 'x');
         new StreamConnection(new FakeQueuePair(settings, 0, send, remote), send, remote, settings, 0);
         assertEquals(-1, remote.segment().mismatch(arena.allocate(remote.lengthBytes())));
@@ -348,8 +348,8 @@ class StreamConnectionTest {
     @Test
     void refusesRegionsThatAreTooSmallAndAForeignBase() {
         StreamSettings settings = ScriptedConnection.infiniBand();
-        SimulatedRegion send = SimulatedRegion.local(arena, StreamConnection.sendRegionBytes(settings));
-        SimulatedRegion remote = SimulatedRegion.remote(arena, StreamConnection.remoteRegionBytes(settings));
+        SimulatedRegion send = SimulatedRegion.local(arena, settings.sendRegionBytes());
+        SimulatedRegion remote = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
         FakeQueuePair queuePair = new FakeQueuePair(settings, 0, send, remote);
         assertThrows(IllegalArgumentException.class,
                 () -> new StreamConnection(queuePair, send, remote, ScriptedConnection.settings(65536 + 64), 0));

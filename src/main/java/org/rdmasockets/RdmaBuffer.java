@@ -1,0 +1,56 @@
+package org.rdmasockets;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.transport.DirectMemory;
+
+/**
+ * Memory that an {@link RdmaSocket} sends from without a copy: {@link RdmaSocket#allocateBuffer} makes it,
+ * {@link RdmaSocket#write(RdmaBuffer, int, int)} writes it. A device knows it, but no peer does.
+ *
+ * <p>Any thread may fill it, but nobody should change a part that is being written: the peer would read some of both.
+ * Closed or not, it ends with the connection of its socket, and can be written no more.
+ */
+public final class RdmaBuffer implements AutoCloseable {
+    private final DirectMemory memory;
+    private final int lengthBytes;
+
+    /** A buffer of a socket. */
+    RdmaBuffer(DirectMemory memory) {
+        this.memory = memory;
+        this.lengthBytes = (int) memory.segment().byteSize();
+    }
+
+    /**
+     * The content. {@code segment().asByteBuffer()} gives it as a buffer. A segment that is used after {@link #close}
+     * leads to memory of this connection all the same, perhaps to that of another buffer.
+     *
+     * @return a native segment for all threads, of as many bytes as were asked for
+     * @throws IllegalStateException if this is closed
+     */
+    public MemorySegment segment() {
+        return memory.segment();
+    }
+
+    /**
+     * How large it is.
+     *
+     * @return bytes, also after {@link #close}
+     */
+    public int lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** What the transport knows of it. */
+    DirectMemory memory() {
+        return memory;
+    }
+
+    /**
+     * Gives the memory back to the socket, for its next buffer. A write that is in progress ends first, as if this had
+     * not been called; it is not waited for. Idempotent, any thread.
+     */
+    @Override
+    public void close() {
+        memory.close();
+    }
+}

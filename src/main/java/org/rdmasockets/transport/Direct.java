@@ -1,0 +1,30 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+
+/**
+ * What a connection does without copying bytes, as far as its carrier can. One for each connection that uses it. The
+ * rules for threads are those of {@link Connection}.
+ */
+public interface Direct {
+    /**
+     * Allocates memory that {@link #write} can send from.
+     *
+     * @param bytes how much, at least 1
+     * @return new memory of this connection
+     * @throws IOException {@code SocketException} if the connection is closed or the device refuses, with the remedy;
+     *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set)
+     */
+    DirectMemory allocate(int bytes) throws IOException;
+
+    /**
+     * Writes everything, waiting while the peer does not read. When it returns, the bytes are on their way and the
+     * memory may be changed.
+     *
+     * @param from memory of this connection that the caller has entered
+     * @param offset the first byte
+     * @param length how many
+     * @throws IOException as {@link Connection#write}; the memory may still be read until the connection has ended
+     */
+    void write(DirectMemory from, int offset, int length) throws IOException;
+}

@@ -1,0 +1,101 @@
+package org.rdmasockets.transport;
+
+import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * Memory that a connection sends from. Writes enter it first; what is closed meanwhile is given back when the last of
+ * them has left.
+ */
+public final class DirectMemory implements AutoCloseable {
+    private final Direct owner;
+    private final MemoryRegion region;
+    private final MemorySegment segment;
+    private final Consumer<MemoryRegion> giveBack;
+    /** Writes in progress; guarded by this. */
+    private int users;
+    /** Changed under the lock of this. */
+    private volatile boolean closed;
+
+    /**
+     * Memory in use.
+     *
+     * @param owner the connection's
+     * @param region where it is registered, null if it is not
+     * @param segment the part that the application asked for
+     * @param giveBack takes the region, once, when nobody uses the memory any more
+     */
+    DirectMemory(Direct owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
+        this.owner = owner;
+        this.region = region;
+        this.segment = segment;
+        this.giveBack = giveBack;
+    }
+
+    /**
+     * The bytes.
+     *
+     * @return native memory that stays readable and writable as long as this segment is reachable
+     * @throws IllegalStateException if this is closed
+     */
+    public MemorySegment segment() {
+        if (closed) {
+            throw gone();
+        }
+        return segment;
+    }
+
+    private static IllegalStateException gone() {
+        return new IllegalStateException("the buffer is closed");
+    }
+
+    /**
+     * Begins a write.
+     *
+     * @param user who is going to write
+     * @throws IllegalStateException if this is closed
+     * @throws IllegalArgumentException if this is another connection's
+     */
+    public synchronized void enter(Direct user) {
+        if (user != owner) {
+            throw new IllegalArgumentException("the buffer belongs to another connection: allocate one at this socket");
+        }
+        if (closed) {
+            throw gone();
+        }
+        users++;
+    }
+
+    /** Ends a write that {@link #enter} began. */
+    public synchronized void leave() {
+        users--;
+        giveBackIfUnused();
+    }
+
+    /** The bytes, for who has entered. */
+    MemorySegment memory() {
+        return segment;
+    }
+
+    /** Where it is registered, for who has entered. */
+    MemoryRegion region() {
+        return region;
+    }
+
+    /** Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks. */
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            giveBackIfUnused();
+        }
+    }
+
+    /** Guarded by this. */
+    private void giveBackIfUnused() {
+        if (closed && users == 0) {
+            giveBack.accept(region);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Registered memory for the buffers of one connection. To register takes about half a millisecond, so what was given
+ * back is used again, by this connection only.
+ *
+ * <p>The memory is not from the slabs of the rings: an application may still hold a view of a buffer that it closed,
+ * and must not find another connection's bytes there. Each block is its own, alive as long as somebody can reach it:
+ * its region, until it is deregistered, or a view.
+ */
+final class DirectPool {
+    private static final long PAGE_BYTES = 4096;
+    /** What is kept for later at most. */
+    private static final int MOST_IDLE = 16;
+    private static final long MOST_IDLE_BYTES = 1 << 20;
+    /** A block this much larger than needed is not used. */
+    private static final int MOST_WASTE = 2;
+    /** Longest wait for memory; only a set-up pool whose threads are all stuck needs that long. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private final SetupPool pool;
+    private final Resources resources;
+    /** All regions of this pool; guarded by this. */
+    private final Set<MemoryRegion> all = new HashSet<>();
+    /** Those that are not in use; guarded by this. */
+    private final List<MemoryRegion> idle = new ArrayList<>();
+    /** Guarded by this. */
+    private long idleBytes;
+    /** Guarded by this. */
+    private long bytes;
+    /** Guarded by this. */
+    private boolean closed;
+
+    /**
+     * An empty pool.
+     *
+     * @param pool where memory is registered
+     * @param resources whose protection domain it is registered in
+     */
+    DirectPool(SetupPool pool, Resources resources) {
+        this.pool = pool;
+        this.resources = resources;
+    }
+
+    /**
+     * Takes memory, waiting until it is registered.
+     *
+     * @param wantedBytes how much is needed, at least 1
+     * @return a region of at least so many bytes, whatever is in them
+     * @throws IOException as {@link Direct#allocate}
+     */
+    MemoryRegion take(int wantedBytes) throws IOException {
+        MemoryRegion again = takeIdle(wantedBytes);
+        return again != null ? again : register(wantedBytes);
+    }
+
+    /** The smallest that fits, or null. */
+    private synchronized MemoryRegion takeIdle(int wantedBytes) {
+        MemoryRegion best = null;
+        for (MemoryRegion region : idle) {
+            long length = region.lengthBytes();
+            boolean fits = length >= wantedBytes && length <= MOST_WASTE * pages(wantedBytes);
+            best = fits && (best == null || length < best.lengthBytes()) ? region : best;
+        }
+        if (best != null) {
+            idle.remove(best);
+            idleBytes -= best.lengthBytes();
+        }
+        return best;
+    }
+
+    private static long pages(long bytes) {
+        return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    }
+
+    private MemoryRegion register(int wantedBytes) throws IOException {
+        CompletableFuture<MemoryRegion> made = pool.submit(() -> make(pages(wantedBytes)));
+        boolean taken = false;
+        try {
+            if (Patience.await(nanos -> isDone(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
+                throw new SocketTimeoutException("No memory was registered within "
+                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
+            }
+            taken = true;
+            return result(made);
+        } finally {
+            if (!taken) {
+                made.thenAccept(this::giveBack);
+            }
+        }
+    }
+
+    /** True when there is an outcome, null when the time is over. */
+    private static Boolean isDone(CompletableFuture<?> made, long nanos) throws InterruptedException {
+        try {
+            made.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return true; // the caller asks for the outcome
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
+    }
+
+    private static MemoryRegion result(CompletableFuture<MemoryRegion> made) throws IOException {
+        if (!made.isCompletedExceptionally()) {
+            return made.resultNow();
+        }
+        switch (made.exceptionNow()) {
+            case VerbsException e -> throw NetErrors.other(e);
+            case Throwable t -> throw new SocketException("registering memory failed", t);
+        }
+    }
+
+    /** Set-up pool. */
+    private MemoryRegion make(long length) throws VerbsException {
+        MemorySegment memory;
+        try {
+            memory = Arena.ofAuto().allocate(length, PAGE_BYTES);
+        } catch (OutOfMemoryError e) {
+            throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + length, e.getMessage());
+        }
+        MemoryRegion region = resources.registerLocal(memory);
+        if (!add(region)) {
+            region.close();
+        }
+        return region;
+    }
+
+    private synchronized boolean add(MemoryRegion region) {
+        if (!closed) {
+            all.add(region);
+            bytes += region.lengthBytes();
+        }
+        return !closed;
+    }
+
+    /**
+     * Takes memory back that nobody reads from.
+     *
+     * @param region from {@link #take}
+     */
+    synchronized void giveBack(MemoryRegion region) {
+        if (closed) {
+            return;
+        }
+        if (idle.size() < MOST_IDLE && idleBytes + region.lengthBytes() <= MOST_IDLE_BYTES) {
+            idle.add(region);
+            idleBytes += region.lengthBytes();
+        } else {
+            all.remove(region);
+            bytes -= region.lengthBytes();
+            pool.execute(region::close);
+        }
+    }
+
+    /** How much is registered. */
+    synchronized long bytes() {
+        return bytes;
+    }
+
+    /** Set-up pool: closes all regions, those in use included; the queue pair is gone. */
+    void close() {
+        List<MemoryRegion> left;
+        synchronized (this) {
+            closed = true;
+            left = List.copyOf(all);
+            all.clear();
+            idle.clear();
+            bytes = 0;
+        }
+        left.forEach(MemoryRegion::close);
+    }
+}

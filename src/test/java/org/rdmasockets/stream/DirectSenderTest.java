@@ -1,0 +1,143 @@
+package org.rdmasockets.stream;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.SocketException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+
+/** What is sent from memory of the application looks the same on the wire, and needs no room in the send ring. */
+class DirectSenderTest {
+    private final Arena arena = Arena.ofShared();
+
+    @AfterEach
+    void free() {
+        arena.close();
+    }
+
+    private SimulatedRegion own(ScriptedConnection c, int bytes) {
+        SimulatedRegion own = SimulatedRegion.local(arena, bytes);
+        byte[] content = new byte[bytes];
+        StreamPeer.fill(content, 0, bytes, 3, 0);
+        own.segment().copyFrom(MemorySegment.ofArray(content));
+        c.queuePair.add(own);
+        return own;
+    }
+
+    @Test
+    void theMessageIsThatOfAnyData() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 100);
+        assertEquals(90, c.connection.direct().write(own, 10, 90));
+        c.write(5);
+        List<FakeQueuePair.Send> sends = c.takePosted();
+        byte[] content = new byte[90];
+        StreamPeer.fill(content, 0, 90, 3, 10);
+        assertArrayEquals(content, sends.get(0).payload());
+        assertEquals(0x200000, sends.get(0).remoteAddress);
+        assertEquals(0x88, sends.get(0).remoteKey);
+        assertEquals(90, sends.get(0).immediate);
+        assertEquals(0x20005a, sends.get(1).remoteAddress);
+    }
+
+    @Test
+    void iwarpSendsTheMessageAfterTheWrite() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
+        c.connection.direct().write(own(c, 10), 0, 10);
+        assertEquals(List.of("WRITE 10 @200000/88", "SEND 4 0a000000"), c.posted());
+        assertFalse(c.connection.direct().isSent());
+        c.complete();
+        assertTrue(c.connection.direct().isSent());
+    }
+
+    @Test
+    void theWriterWaitsForTheDevice() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 200_000);
+        DirectSender direct = c.connection.direct();
+        c.entry(1, 0x900000, 0x99, 10_000);
+        c.arrive(0x80000180, 16);
+        assertEquals(75_536, direct.write(own, 0, 100_000), "both chunks, and more than the send ring has");
+        assertEquals(List.of(false, false), c.takePosted().stream().map(s -> s.signalled).toList());
+        assertFalse(c.connection.writable());
+        c.entry(0, 0xA00000, 0x9A, 65536);
+        c.arrive(0x80000180, 16);
+        assertTrue(c.connection.writable());
+        assertEquals(24_464, direct.write(own, 75_536, 24_464));
+        assertEquals(List.of(true), c.takePosted().stream().map(s -> s.signalled).toList());
+        assertFalse(direct.isSent());
+        assertFalse(c.connection.writable(), "the device still reads");
+        c.complete();
+        assertTrue(c.connection.writable());
+        assertTrue(direct.isSent());
+        assertTrue(c.connection.writable());
+    }
+
+    @Test
+    void nothingWaitsWhereTheDeviceCopies() throws SocketException {
+        ScriptedConnection inline = new ScriptedConnection(arena, ScriptedConnection.infiniBand(), 64);
+        inline.connection.start(ScriptedConnection.peer(384, 2, false));
+        inline.takePosted();
+        SimulatedRegion own = own(inline, 64);
+        inline.connection.direct().write(own, 0, 64);
+        assertTrue(inline.connection.direct().isSent());
+        FakeQueuePair.Send send = inline.takePosted().getFirst();
+        assertTrue(send.inline);
+        assertFalse(send.signalled);
+        StreamSettings copies = new StreamSettings(true, true, true, true, 64, 400, 131072, 131072, 131072, 65536,
+                1 << 20);
+        ScriptedConnection copying = ScriptedConnection.started(arena, copies);
+        copying.connection.direct().write(own(copying, 5000), 0, 5000);
+        assertTrue(copying.connection.direct().isSent());
+    }
+
+    @Test
+    void aSmallEndOfALargeWriteWaitsForTheRest() throws SocketException {
+        StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
+                1000);
+        ScriptedConnection c = new ScriptedConnection(arena, settings, 64);
+        c.connection.start(ScriptedConnection.peer(384, 2, false));
+        c.takePosted();
+        c.complete();
+        assertEquals(1010, c.connection.direct().write(own(c, 1010), 0, 1010));
+        assertEquals(List.of(false, true), c.takePosted().stream().map(s -> s.signalled).toList());
+        assertFalse(c.connection.direct().isSent());
+        c.complete();
+        assertTrue(c.connection.direct().isSent());
+    }
+
+    @Test
+    void aFailureEndsTheWait() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        c.connection.direct().write(own(c, 5000), 0, 5000);
+        c.takePosted();
+        c.complete(WorkCompletionStatus.RETRY_EXCEEDED.ordinal());
+        assertTrue(c.connection.writable());
+        assertEquals(StreamFailure.CONNECTION_RESET,
+                assertThrows(SocketException.class, c.connection.direct()::isSent).getMessage());
+        assertThrows(SocketException.class, () -> c.connection.direct().write(own(c, 1), 0, 1));
+    }
+
+    @Test
+    void theEndOfThePeerIsToldAfterTheDeviceHasLetGo() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        c.connection.direct().write(own(c, 5000), 0, 5000);
+        c.takePosted();
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertFalse(c.connection.direct().isSent());
+        assertFalse(c.connection.writable());
+        c.complete(WorkCompletionStatus.FLUSHED.ordinal());
+        assertTrue(c.connection.writable());
+        assertTrue(c.connection.direct().isSent());
+        assertEquals(StreamFailure.BROKEN_PIPE, assertThrows(SocketException.class,
+                () -> c.connection.direct().write(own(c, 1), 0, 1)).getMessage());
+    }
+}
