@@ -2,15 +2,27 @@ package org.rdmasockets;
 
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 
 /**
  * Lets one caller at a time read, or write, and may be held while waiting. Waiting for it is part of the operation: it
  * counts for the timeout, and an interrupt ends it for a virtual thread and does nothing to a platform thread.
  */
-final class CallerLock {
-    private final ReentrantLock lock = new ReentrantLock();
+final class CallerLock extends AbstractQueuedSynchronizer {
+    private static final long serialVersionUID = 1;
+    private static final int FREE = 0;
+    private static final int TAKEN = 1;
+
+    @Override
+    protected boolean tryAcquire(int taken) {
+        return compareAndSetState(FREE, taken);
+    }
+
+    @Override
+    protected boolean tryRelease(int taken) {
+        setState(FREE);
+        return true;
+    }
 
     /**
      * Takes the lock.
@@ -20,14 +32,14 @@ final class CallerLock {
      * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
      */
     void lock(long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
-        if (lock.tryLock()) {
+        if (tryAcquire(TAKEN)) {
             return;
         }
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    if (lock.tryLock(remaining(deadlineNanos), TimeUnit.NANOSECONDS)) {
+                    if (tryAcquireNanos(TAKEN, remaining(deadlineNanos))) {
                         return;
                     }
                     throw new SocketTimeoutException("Read timed out");
@@ -51,6 +63,6 @@ final class CallerLock {
 
     /** Lets the next caller in. */
     void unlock() {
-        lock.unlock();
+        release(TAKEN);
     }
 }

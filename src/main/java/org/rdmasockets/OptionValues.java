@@ -54,6 +54,11 @@ final class OptionValues {
         set.put(name, value);
     }
 
+    /** Forgets what was kept by {@link #noteSet}: the transport is known, and has been told. */
+    void forgetSet() {
+        set = null;
+    }
+
     /**
      * What the transport to be needs to know, as it is now.
      *

@@ -238,6 +238,7 @@ final class RdmaSocketImpl extends SocketImpl {
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
         options.transport = new Transport(connection.transport(), chosen.reason());
+        options.forgetSet();
         state = State.CONNECTED;
     }
 

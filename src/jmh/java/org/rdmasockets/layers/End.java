@@ -50,7 +50,8 @@ final class End implements CompletionClient {
         queue = inbox == null ? device.createCompletionQueue(requests, null) : inbox.shard().queue();
         batch = queue.newBatch(BATCH);
         ProtectionDomain domain = device.allocateProtectionDomain();
-        MemoryRegion own = domain.allocate(settings.sendRegionBytes(), Set.of(AccessFlag.LOCAL_WRITE));
+        long sendBytes = settings.sendRegionBytes();
+        MemoryRegion own = sendBytes == 0 ? null : domain.allocate(sendBytes, Set.of(AccessFlag.LOCAL_WRITE));
         ring = domain.allocate(settings.remoteRegionBytes(),
                 Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE));
         queuePair = identifier.createQueuePair(domain, new QueuePairConfig(queue, queue, settings.maxSends(),

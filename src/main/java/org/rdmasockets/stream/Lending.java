@@ -10,7 +10,8 @@ final class Lending {
     private final SendQueue sendQueue;
     private final SendWindow window;
     private final ReceiveBuffer received;
-    private final MemoryRegion sendRegion;
+    /** Where entries are staged; null if the device copies what is posted. */
+    private final MemoryRegion stage;
     /** Null until {@link #start}. */
     private PeerTable table;
     private boolean peerMovesOn;
@@ -22,13 +23,13 @@ final class Lending {
      * @param sendQueue where to post
      * @param window counts what is posted
      * @param received what there is to lend
-     * @param sendRegion where entries are staged
+     * @param stage the send region, null if the device copies what is posted
      */
-    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion sendRegion) {
+    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion stage) {
         this.sendQueue = sendQueue;
         this.window = window;
         this.received = received;
-        this.sendRegion = sendRegion;
+        this.stage = stage;
     }
 
     /**
@@ -38,7 +39,7 @@ final class Lending {
      * @param stagedOffset where entries are staged in the send region
      */
     void start(ConnectData peer, long stagedOffset) {
-        table = new PeerTable(sendRegion, stagedOffset, peer);
+        table = new PeerTable(stage, stagedOffset, peer);
         peerMovesOn = peer.movesOn();
     }
 
@@ -109,9 +110,7 @@ final class Lending {
     }
 
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
-        long staged = table.stage(chunk.address(), chunk.region().remoteKey(), chunk.lent());
-        sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey)
-                .add(sendRegion, staged, TargetTable.ENTRY_BYTES);
+        table.fill(chunk, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey));
         return sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
     }
 }

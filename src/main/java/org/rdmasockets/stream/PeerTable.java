@@ -2,16 +2,27 @@ package org.rdmasockets.stream;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.SendRequest;
 
 /**
  * The peer's target table, into which our chunks are announced: entry 1 first, because entry 0 came with the private
- * data, then one after the other. Entries are staged in a few slots of the send region; there are as many as
- * control messages can be outstanding.
+ * data, then one after the other. Unless the device copies what is posted, entries are staged in a few slots of the
+ * send region; there are as many as control messages can be outstanding.
  */
 final class PeerTable {
-    private final MemorySegment memory;
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
+    private static final int KEY_OFFSET = Long.BYTES;
+    private static final int LENGTH_OFFSET = KEY_OFFSET + Integer.BYTES;
+
+    /** Where entries are staged; null if the device copies them. */
+    private final MemoryRegion region;
     private final long stagedOffset;
+    private final byte[] entry = new byte[TargetTable.ENTRY_BYTES];
     private final boolean swap;
     private final long address;
     private final int key;
@@ -24,12 +35,12 @@ final class PeerTable {
     /**
      * The table as the private data describes it.
      *
-     * @param region the send region
+     * @param region where entries are staged, null if the device copies what is posted
      * @param stagedOffset where entries are staged
      * @param peer the peer's private data, checked
      */
     PeerTable(MemoryRegion region, long stagedOffset, ConnectData peer) {
-        this.memory = region.segment();
+        this.region = region;
         this.stagedOffset = stagedOffset;
         this.swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
         this.address = peer.tableAddress();
@@ -40,21 +51,27 @@ final class PeerTable {
     }
 
     /**
-     * Fills the next staging slot with an entry, in the peer's byte order.
+     * Makes an entry, in the peer's byte order, the payload of a message.
      *
-     * @param chunkAddress where the chunk is
-     * @param chunkKey the key for it
-     * @param chunkBytes how long it is
-     * @return offset of the slot in the send region
+     * @param chunk what it tells of, lent
+     * @param request the message
      */
-    long stage(long chunkAddress, int chunkKey, int chunkBytes) {
-        long slot = stagedOffset + (long) staged * TargetTable.ENTRY_BYTES;
+    void fill(Chunk chunk, SendRequest request) {
+        LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());
+        INT.set(entry, KEY_OFFSET, inPeersOrder(chunk.region().remoteKey()));
+        INT.set(entry, LENGTH_OFFSET, inPeersOrder(chunk.lent()));
+        if (region == null) {
+            request.bytes(entry, 0, entry.length);
+            return;
+        }
+        long slot = stagedOffset + (long) staged * entry.length;
         staged = (staged + 1) % SendQueue.CONTROL_SLOTS;
-        memory.set(ValueLayout.JAVA_LONG, slot, swap ? Long.reverseBytes(chunkAddress) : chunkAddress);
-        memory.set(ValueLayout.JAVA_INT, slot + Long.BYTES, swap ? Integer.reverseBytes(chunkKey) : chunkKey);
-        memory.set(ValueLayout.JAVA_INT, slot + Long.BYTES + Integer.BYTES,
-                swap ? Integer.reverseBytes(chunkBytes) : chunkBytes);
-        return slot;
+        MemorySegment.copy(entry, 0, region.segment(), ValueLayout.JAVA_BYTE, slot, entry.length);
+        request.add(region, slot, entry.length);
+    }
+
+    private int inPeersOrder(int value) {
+        return swap ? Integer.reverseBytes(value) : value;
     }
 
     /**

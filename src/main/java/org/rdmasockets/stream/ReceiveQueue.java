@@ -1,6 +1,5 @@
 package org.rdmasockets.stream;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
@@ -20,7 +19,6 @@ final class ReceiveQueue {
 
     private final QueuePair queuePair;
     private final MemoryRegion region;
-    private final MemorySegment memory;
     private final boolean slots;
     private final long incomingOffset;
     private final int depth;
@@ -35,14 +33,13 @@ final class ReceiveQueue {
      * An empty queue.
      *
      * @param queuePair where to post
-     * @param region the send region, which holds the slots
+     * @param region the send region, which holds the slots; null if there are none
      * @param settings the sizes
      * @param idBase the connection's part of work request identifiers
      */
     ReceiveQueue(QueuePair queuePair, MemoryRegion region, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
         this.region = region;
-        this.memory = region.segment();
         this.slots = RegionLayout.needsMessageSlots(settings);
         this.incomingOffset = RegionLayout.of(settings).incomingOffset();
         this.depth = settings.maxReceives();
@@ -99,7 +96,7 @@ final class ReceiveQueue {
      * @return the message
      */
     int message(int slot) {
-        return memory.get(ValueLayout.JAVA_INT, offset(slot));
+        return region.segment().get(ValueLayout.JAVA_INT, offset(slot));
     }
 
     private long offset(int slot) {

@@ -20,7 +20,8 @@ import org.rdmasockets.verbs.MemoryRegion;
  * +-------------------------------+
  * </pre>
  *
- * Where the device copies what is posted, there is no send ring: payloads come from the callers' arrays. Received
+ * Where the device copies what is posted, there is no send ring and nothing is staged: payloads come from arrays, and
+ * where receives need no memory either, there is no send region. Received
  * messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
  * after it was delivered.
  *
@@ -47,7 +48,8 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      */
     static RegionLayout of(StreamSettings settings) {
         long staged = settings.copiesAtPost() ? 0 : line(settings.firstSendBytes());
-        long outgoing = line(staged + (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES);
+        long outgoing = line(staged
+                + (settings.copiesAtPost() ? 0 : (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES));
         long incoming = line(outgoing
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
         long end = line(incoming
@@ -68,13 +70,14 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
     /**
      * Checks that everything has its place.
      *
-     * @param send the send region
+     * @param send the send region, may be null if it has no size
      * @param remote the remote region
      * @throws IllegalArgumentException if one is too small
      */
     void check(MemoryRegion send, MemoryRegion remote) {
-        if (send.lengthBytes() < sendBytes || remote.lengthBytes() < remoteBytes) {
-            throw new IllegalArgumentException("regions of " + send.lengthBytes() + " and " + remote.lengthBytes()
+        long there = send == null ? 0 : send.lengthBytes();
+        if (there < sendBytes || remote.lengthBytes() < remoteBytes) {
+            throw new IllegalArgumentException("regions of " + there + " and " + remote.lengthBytes()
                     + " bytes, need " + sendBytes + " and " + remoteBytes);
         }
     }

@@ -23,7 +23,6 @@ final class SendBuffer {
     private final int least;
     private final int most;
     private MemoryRegion region;
-    private MemorySegment memory;
     private int capacity;
     private int lowWater;
     private int next;
@@ -55,7 +54,6 @@ final class SendBuffer {
 
     private void use(MemoryRegion ring, int bytes) {
         region = ring;
-        memory = ring.segment();
         capacity = bytes;
         lowWater = Math.min(LOW_WATER_BYTES, bytes / 2);
         next = 0;
@@ -102,6 +100,7 @@ final class SendBuffer {
             request.bytes(bytes, offset, length);
             return;
         }
+        MemorySegment memory = region.segment();
         int first = Math.min(length, capacity - next);
         MemorySegment.copy(bytes, offset, memory, ValueLayout.JAVA_BYTE, next, first);
         request.add(region, next, first);

@@ -1,6 +1,5 @@
 package org.rdmasockets.stream;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -33,7 +32,6 @@ final class SendQueue {
 
     private final QueuePair queuePair;
     private final MemoryRegion region;
-    private final MemorySegment memory;
     private final boolean immediateData;
     private final long outgoingOffset;
     private final long idBase;
@@ -59,7 +57,7 @@ final class SendQueue {
      * An empty queue.
      *
      * @param queuePair where to post
-     * @param region the send region
+     * @param region the send region, null if there is none
      * @param ring the send ring
      * @param settings the sizes
      * @param idBase the connection's part of work request identifiers
@@ -67,7 +65,6 @@ final class SendQueue {
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
         this.region = region;
-        this.memory = region.segment();
         this.immediateData = settings.immediateData();
         this.outgoingOffset = RegionLayout.of(settings).outgoingOffset();
         this.idBase = idBase;
@@ -186,7 +183,7 @@ final class SendQueue {
     private int send(int kind, int message) {
         long offset = outgoingOffset + (long) head * ImmediateData.BYTES;
         // In our own byte order: iWARP ends of different order do not understand each other, which start() refuses.
-        memory.set(ValueLayout.JAVA_INT, offset, message);
+        region.segment().set(ValueLayout.JAVA_INT, offset, message);
         request.send(WorkRequestId.of(idBase, kind, head)).add(region, offset, ImmediateData.BYTES).signalled();
         if (isInline(ImmediateData.BYTES)) {
             request.inline();

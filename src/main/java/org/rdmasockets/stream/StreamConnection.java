@@ -50,7 +50,7 @@ public final class StreamConnection {
      * have written what it did not write must not make us show it what another connection left there.
      *
      * @param queuePair the queue pair, with two send elements, one receive element and the queue depths of the settings
-     * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE
+     * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
      * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
@@ -73,7 +73,7 @@ public final class StreamConnection {
         chunks = new ChunkStock(remoteRegion, settings);
         received = new ReceiveBuffer(chunks, settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
-        lending = new Lending(sendQueue, window, received, sendRegion);
+        lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : sendRegion);
         controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
         memory = new StreamMemory(chunks, sendBuffer);
     }

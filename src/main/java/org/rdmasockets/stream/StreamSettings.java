@@ -127,7 +127,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     /**
      * How large the send region of a connection must be.
      *
-     * @return bytes
+     * @return bytes, 0 if none is needed
      */
     public long sendRegionBytes() {
         return RegionLayout.of(this).sendBytes();

@@ -26,7 +26,11 @@ final class Resources {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
+    private static final Recent<StreamSettings> SETTINGS = new Recent<>();
+    private static final Recent<QueuePairConfig> QUEUES = new Recent<>();
+
     private ProtectionDomain domain;
+    /** Null where none is needed. */
     private MemoryRegion sendRegion;
     private MemoryRegion remoteRegion;
     private CompletionInbox inbox;
@@ -53,7 +57,8 @@ final class Resources {
         boolean done = false;
         try {
             made.domain = identifier.device().allocateProtectionDomain();
-            made.sendRegion = made.allocateLocal(settings.sendRegionBytes());
+            long sendBytes = settings.sendRegionBytes();
+            made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
             made.remoteRegion = made.allocateRemote(settings.remoteRegionBytes());
             made.inbox = engine.poller().openInbox(identifier.device(), client,
                     settings.maxSends() + settings.maxReceives());
@@ -73,7 +78,8 @@ final class Resources {
 
     /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
     private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
-        return new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(), 2, 1, inlineBytes, false);
+        return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(), 2, 1,
+                inlineBytes, false));
     }
 
     /** What was asked for, within what the device can do. */
@@ -87,7 +93,7 @@ final class Resources {
         // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
         int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
                 options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
-        return settings.withBuffers(options.sendBufferBytes(), receiveBytes);
+        return SETTINGS.same(settings.withBuffers(options.sendBufferBytes(), receiveBytes));
     }
 
     /** Where completions arrive. */
@@ -122,7 +128,7 @@ final class Resources {
 
     /** Registered for the life of the connection, in bytes. */
     long bytes() {
-        return sendRegion.lengthBytes() + remoteRegion.lengthBytes();
+        return (sendRegion == null ? 0 : sendRegion.lengthBytes()) + remoteRegion.lengthBytes();
     }
 
     /** Set-up pool: destroys everything but the identifier, and memory that was made later; direct may be null. */

@@ -7,9 +7,7 @@ import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
@@ -66,10 +64,8 @@ public final class StreamTransport implements Connection {
     private volatile long lingerDeadline;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
-    private final AtomicBoolean closing = new AtomicBoolean();
-    private final AtomicBoolean tornDown = new AtomicBoolean();
-    /** Done when nothing of this connection is left. */
-    private final CountDownLatch ended = new CountDownLatch(1);
+    /** How far the end of this connection has come. */
+    private final Ending end = new Ending();
 
     private StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             StreamOptions options) throws IOException {
@@ -111,7 +107,7 @@ public final class StreamTransport implements Connection {
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
         }
         engine.register(this, device);
-        if (tornDown.get()) {
+        if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
             throw NetErrors.closed();
         }
@@ -501,7 +497,7 @@ public final class StreamTransport implements Connection {
 
     @Override
     public void close() {
-        if (closing.compareAndSet(false, true)) {
+        if (end.enter(Ending.Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
             closed = true;
             inbox.close();
@@ -519,8 +515,7 @@ public final class StreamTransport implements Connection {
         }
         close();
         try {
-            Patience.await(nanos -> ended.await(nanos, TimeUnit.NANOSECONDS) ? true : null,
-                    System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
+            Patience.await(end::await, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
         } catch (InterruptedIOException e) {
             LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
         }
@@ -528,7 +523,7 @@ public final class StreamTransport implements Connection {
 
     /** Any thread: ends the connection without a word to the peer. */
     void abort() {
-        if (closing.compareAndSet(false, true)) {
+        if (end.enter(Ending.Stage.CLOSING)) {
             closed = true;
             lingerDeadline = System.nanoTime();
             inbox.close();
@@ -562,7 +557,7 @@ public final class StreamTransport implements Connection {
 
     /** Any thread: tells whether nothing written is on its way any more. */
     boolean isDelivered() {
-        if (tornDown.get()) {
+        if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
             return true;
         }
         inbox.enter();
@@ -576,7 +571,7 @@ public final class StreamTransport implements Connection {
 
     /** Set-up pool: the one way in which a connection ends. */
     private void tearDown() {
-        if (tornDown.compareAndSet(false, true)) {
+        if (end.enter(Ending.Stage.TEARING_DOWN)) {
             endQueuePair();
             inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
             stream.abort(); // the memory may be another connection's soon
@@ -585,7 +580,7 @@ public final class StreamTransport implements Connection {
             resources.close(later, direct);
             identifier.close();
             engine.forget(this);
-            ended.countDown();
+            end.enter(Ending.Stage.ENDED);
             LOG.debug("[{}->{}] torn down", local, remote);
         }
     }

@@ -4,10 +4,12 @@ import java.util.Objects;
 
 /** The pieces of registered memory that a request reads or fills ({@code struct ibv_sge} array), reusable. */
 public final class ScatterGatherList {
-    private final long[] addresses;
-    private final int[] lengths;
-    private final int[] keys;
-    private final MemoryRegion[] regions;
+    private final int capacity;
+    /** Null, as the next three, until the first element: many requests never have one. */
+    private long[] addresses;
+    private int[] lengths;
+    private int[] keys;
+    private MemoryRegion[] regions;
     private int count;
 
     /** An empty list with room for at least one element. */
@@ -15,6 +17,10 @@ public final class ScatterGatherList {
         if (capacity < 1) {
             throw new IllegalArgumentException("a request needs room for at least one element, not " + capacity);
         }
+        this.capacity = capacity;
+    }
+
+    private void makeRoom() {
         addresses = new long[capacity];
         lengths = new int[capacity];
         keys = new int[capacity];
@@ -29,7 +35,10 @@ public final class ScatterGatherList {
     /** Appends a piece of a region; refused when it leaves the region or there is no room. */
     void add(MemoryRegion region, long offsetBytes, int lengthBytes) {
         Objects.checkFromIndexSize(offsetBytes, lengthBytes, region.lengthBytes());
-        Objects.checkIndex(count, addresses.length);
+        Objects.checkIndex(count, capacity);
+        if (addresses == null) {
+            makeRoom();
+        }
         addresses[count] = region.address() + offsetBytes;
         lengths[count] = lengthBytes;
         keys[count] = region.localKey();

@@ -49,6 +49,21 @@ final class LocalAddresses {
         }
     }
 
+    /**
+     * An address with the objects of another, as far as these are equal: a host has few addresses, and may have
+     * thousands of connections.
+     *
+     * @param address any
+     * @param known one that is kept in any case
+     * @return an address equal to the first
+     */
+    static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
+        if (address.getAddress() instanceof Inet6Address || !address.getAddress().equals(known.getAddress())) {
+            return address; // equal addresses of IPv6 may have different scopes
+        }
+        return address.equals(known) ? known : new InetSocketAddress(known.getAddress(), address.getPort());
+    }
+
     /** Where a connection to an address goes: connecting to the wildcard means this host. */
     static InetSocketAddress destination(InetSocketAddress address) {
         if (!address.getAddress().isAnyLocalAddress()) {

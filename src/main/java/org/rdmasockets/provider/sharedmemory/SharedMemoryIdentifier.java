@@ -365,10 +365,11 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
      */
     SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote, Partner itsPartner,
             ConnectionParameters parameters) {
+        InetSocketAddress own = localAddress();
         SharedMemoryIdentifier request = new SharedMemoryIdentifier(manager);
         synchronized (request) {
-            request.local = itsLocal;
-            request.remote = itsRemote;
+            request.local = LocalAddresses.sharing(itsLocal, own);
+            request.remote = LocalAddresses.sharing(itsRemote, request.local);
             request.partner = itsPartner;
             request.asked = parameters;
             request.state = State.REQUESTED;

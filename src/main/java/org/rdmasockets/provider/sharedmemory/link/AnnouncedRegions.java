@@ -23,7 +23,7 @@ final class AnnouncedRegions {
     private final Link link;
     private final PacketSocket socket;
     private final ReentrantLock lock = new ReentrantLock();
-    /** What is announced, by key; null once the link is dead; guarded by lock. */
+    /** What is announced, by {@link #place}; null once the link is dead; guarded by lock. */
     private Map<Integer, SharedRegion> regions = new HashMap<>();
     /** Their sizes in bytes; guarded by lock. */
     private long bytes;
@@ -45,6 +45,11 @@ final class AnnouncedRegions {
         return heldUp;
     }
 
+    /** Keys may differ in bits that a hash map looks at little. */
+    private static int place(int remoteKey) {
+        return remoteKey * PeerRegions.SPREAD;
+    }
+
     /** See {@link Link#announce}. */
     void announce(SharedRegion region, int remoteKey, long accessBits, long tag) throws VerbsException {
         lock.lock();
@@ -52,7 +57,7 @@ final class AnnouncedRegions {
             if (regions == null) {
                 throw new VerbsException("announce", Errno.ECONNRESET, "the link is dead: " + link.failure());
             }
-            SharedRegion known = regions.get(remoteKey);
+            SharedRegion known = regions.get(place(remoteKey));
             if (known == region) {
                 return;
             }
@@ -65,7 +70,7 @@ final class AnnouncedRegions {
             if (!region.descriptor().enter()) {
                 throw closed(remoteKey);
             }
-            regions.put(remoteKey, region);
+            regions.put(place(remoteKey), region);
             bytes += length;
             send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
             if (!region.attach(link, remoteKey)) {
@@ -85,7 +90,7 @@ final class AnnouncedRegions {
     void retract(int remoteKey) {
         lock.lock();
         try {
-            SharedRegion region = regions == null ? null : regions.remove(remoteKey);
+            SharedRegion region = regions == null ? null : regions.remove(place(remoteKey));
             if (region != null) {
                 bytes -= region.segment().byteSize();
                 send(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));

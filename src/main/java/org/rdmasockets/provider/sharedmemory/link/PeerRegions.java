@@ -11,7 +11,7 @@ final class PeerRegions {
     private static final VarHandle ELEMENTS = MethodHandles.arrayElementVarHandle(PeerRegion[].class);
     private static final int FIRST_CAPACITY = 16;
     /** Spreads keys, of which neighbours are likely, over the table (2 to the 32 divided by the golden ratio). */
-    private static final int SPREAD = 0x9E3779B9;
+    static final int SPREAD = 0x9E3779B9;
 
     /** At most half full; closed regions stay until the table is made anew. */
     private volatile PeerRegion[] table = new PeerRegion[FIRST_CAPACITY];
