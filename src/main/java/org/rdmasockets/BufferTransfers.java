@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Direct;
 import org.rdmasockets.transport.DirectMemory;
+import org.rdmasockets.transport.DirectView;
 
 /**
  * Reads into and writes from what is no byte array, by way of an array that the socket keeps for it. One reader and one
@@ -95,6 +96,23 @@ final class BufferTransfers {
             readStage = new byte[STAGE_BYTES];
         }
         return connection.read(readStage, 0, (int) Math.min(most, STAGE_BYTES), deadlineNanos);
+    }
+
+    /**
+     * Lends what is there, waiting for the first byte.
+     *
+     * @return the bytes, null at the end of the stream
+     * @throws IOException as reads of the stream
+     */
+    ReceivedBytes receive() throws IOException {
+        long deadlineNanos = impl.beginRead();
+        try {
+            Connection connection = impl.readable();
+            DirectView view = connection == null ? null : connection.direct().receive(deadlineNanos);
+            return view == null ? null : new ReceivedBytes(view);
+        } finally {
+            impl.endRead();
+        }
     }
 
     /**

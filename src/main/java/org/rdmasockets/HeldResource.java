@@ -1,6 +1,7 @@
 package org.rdmasockets;
 
 import java.lang.ref.Cleaner;
+import org.rdmasockets.transport.Forgotten;
 
 /**
  * What a socket holds of the transport: a binding, then a listener or a connection. It is released by the socket's
@@ -8,16 +9,12 @@ import java.lang.ref.Cleaner;
  * stateLock guards it until the cleaner, who then is alone.
  */
 final class HeldResource implements Runnable {
-    /** A virtual thread will do: it waits almost always, and what it runs does not block. */
-    private static final Cleaner CLEANER = Cleaner.create(
-            Thread.ofVirtual().name("rdma-cleaner").inheritInheritableThreadLocals(false).factory());
-
     private final Cleaner.Cleanable registration;
     /** Releases what is held, without blocking; null for nothing. */
     private Runnable release;
 
     private HeldResource(Object owner) {
-        this.registration = CLEANER.register(owner, this);
+        this.registration = Forgotten.whenForgotten(owner, this);
     }
 
     /**

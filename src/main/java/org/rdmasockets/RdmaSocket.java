@@ -306,6 +306,25 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
     }
 
+    /**
+     * Reads without copying: lends what has arrived, waiting for the first byte within {@code SO_TIMEOUT}. Over RDMA
+     * and shared memory these are the bytes where the peer has put them; over TCP they are a copy. They count as read
+     * when they are closed, and the peer gets their room back then; so that should be soon.
+     *
+     * @return bytes to look at and to close, for the calling thread; null at the end of the stream
+     * @throws IllegalStateException if the bytes received last are not closed; all other reads throw that, too
+     * @throws NotYetConnectedException if this is not connected
+     * @throws IOException as {@link #read(ByteBuffer)}
+     */
+    public ReceivedBytes receive() throws IOException {
+        ensureConnected();
+        try {
+            return buffers.receive();
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
     private void ensureUsable(boolean readOnly) throws ClosedChannelException {
         if (readOnly) {
             throw new IllegalArgumentException("Read-only buffer");

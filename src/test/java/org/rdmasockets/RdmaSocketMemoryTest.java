@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -140,5 +144,52 @@ class RdmaSocketMemoryTest {
             long kept = registered() - before;
             assertTrue(kept <= 1 << 20, () -> kept + " bytes are kept");
         });
+    }
+
+    @Test
+    void lentBytesOutliveTheirConnection() throws Exception {
+        ReceivedBytes[] received = new ReceivedBytes[2];
+        for (int i = 0; i < received.length; i++) {
+            byte value = (byte) (i + 1);
+            int index = i;
+            connected((client, server, before) -> {
+                client.getOutputStream().write(new byte[] {value, value});
+                received[index] = server.receive();
+            });
+        }
+        for (int i = 0; i < received.length; i++) {
+            assertEquals(i + 1, received[i].segment().get(ValueLayout.JAVA_BYTE, 0));
+            received[i].close();
+        }
+    }
+
+    @Test
+    void whatIsLeftToForgottenBytesIsFreed() throws Exception {
+        Await.until("connections of earlier tests are gone", () -> registered() == 0);
+        long before = sharedRegions();
+        connected((client, server, idle) -> {
+            client.getOutputStream().write(1);
+            server.receive();
+        });
+        assertTrue(sharedRegions() > before, "the bytes keep their region");
+        Await.until("the cleaner has closed it", () -> {
+            System.gc();
+            return sharedRegions() == before;
+        });
+    }
+
+    /** Descriptors of memory that peers may be given. */
+    private static long sharedRegions() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.filter(d -> target(d).contains("memfd:rdma-sockets")).count();
+        }
+    }
+
+    private static String target(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString();
+        } catch (IOException e) {
+            return ""; // it was closed meanwhile
+        }
     }
 }

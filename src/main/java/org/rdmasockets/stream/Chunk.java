@@ -136,21 +136,38 @@ final class Chunk {
      * @return how many
      */
     int read(byte[] target, int targetOffset, int most) {
-        int count = Math.min(most, arrived - read);
+        int count = Math.min(most, unread());
         MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, offset + read, target, targetOffset, count);
         read += count;
         return count;
     }
 
     /**
-     * Throws away what is there.
+     * How much has arrived and was not read.
      *
-     * @return how many bytes
+     * @return bytes
      */
-    int skip() {
-        int count = arrived - read;
-        read = arrived;
-        return count;
+    int unread() {
+        return arrived - read;
+    }
+
+    /**
+     * Where that begins in {@link #region()}.
+     *
+     * @return bytes from the beginning of the region
+     */
+    long unreadOffset() {
+        return offset + read;
+    }
+
+    /**
+     * Counts bytes as read without copying them.
+     *
+     * @param count at most {@link #unread()}
+     */
+    void skip(int count) {
+        assert count <= unread();
+        read += count;
     }
 
     /**

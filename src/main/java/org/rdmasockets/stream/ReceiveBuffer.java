@@ -1,5 +1,7 @@
 package org.rdmasockets.stream;
 
+import org.rdmasockets.verbs.MemoryRegion;
+
 /**
  * The chunks that were lent to the peer and are not used up, and the credits given to it. The peer fills the chunks in
  * turn; a message never crosses from one to the next. Credits are counted when data arrives: a byte stream needs no
@@ -35,6 +37,8 @@ final class ReceiveBuffer {
     private int tail;
     /** Arrived and not yet read. */
     private int unread;
+    /** Of that, what the reader looks at where it is; it lies in the oldest chunk. */
+    private int viewed;
     /** The chunk that was offered for all others, until the peer has moved to it; else null. */
     private Chunk offered;
     /** True once nobody will read: what arrives is free at once. */
@@ -127,8 +131,10 @@ final class ReceiveBuffer {
      * @param offset the first
      * @param length most bytes
      * @return how many bytes were read, perhaps 0
+     * @throws IllegalStateException if the reader looks at what is there
      */
     int read(byte[] bytes, int offset, int length) {
+        ensureNotViewed();
         int count = Math.min(length, unread);
         int done = 0;
         while (done < count) {
@@ -139,11 +145,51 @@ final class ReceiveBuffer {
         return count;
     }
 
-    /** Throws away what is there and what will come. */
+    private void ensureNotViewed() {
+        if (viewed > 0) {
+            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+        }
+    }
+
+    /**
+     * Lets the reader look at what is there, up to the end of a chunk. It stays there until {@link #endView}.
+     *
+     * @return how many bytes, perhaps 0; they begin at {@link #viewedOffset()} of {@link #viewedRegion()}
+     * @throws IllegalStateException if the reader does so already
+     */
+    int view() {
+        ensureNotViewed();
+        viewed = unread == 0 ? 0 : at(head).unread();
+        return viewed;
+    }
+
+    /** Where the bytes are that the reader looks at. */
+    MemoryRegion viewedRegion() {
+        return at(head).region();
+    }
+
+    /** Where they begin in their region. */
+    long viewedOffset() {
+        return at(head).unreadOffset();
+    }
+
+    /** Counts what the reader has looked at as read. */
+    void endView() {
+        at(head).skip(viewed);
+        unread -= viewed;
+        viewed = 0;
+        dropUsedUp();
+        if (discarding) {
+            discard();
+        }
+    }
+
+    /** Throws away what is there and what will come, as soon as nobody looks at it. */
     void discard() {
         discarding = true;
-        while (unread > 0) {
-            unread -= at(head).skip();
+        while (unread > 0 && viewed == 0) {
+            unread -= at(head).unread();
+            at(head).skip(at(head).unread());
             dropUsedUp();
         }
     }
@@ -159,12 +205,12 @@ final class ReceiveBuffer {
     }
 
     /**
-     * How much can be read.
+     * How much can be read, besides what the reader looks at.
      *
      * @return bytes
      */
     int available() {
-        return unread;
+        return unread - viewed;
     }
 
     /**

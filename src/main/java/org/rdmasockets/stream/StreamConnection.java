@@ -37,13 +37,14 @@ public final class StreamConnection {
     private final StreamMemory memory;
     private final Closing closing = new Closing();
     private final Controls controls;
+    private final Arrivals arrivals;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
     private StreamFailure failure;
     private boolean aborted;
     /** Null until it is needed. */
-    private DirectSender direct;
+    private DirectSender directSender;
 
     /**
      * One end that is not connected yet. Zeroes the remote region: the table must be empty, and a peer that claims to
@@ -75,6 +76,7 @@ public final class StreamConnection {
         borrowing = new Borrowing(window, targets, settings.immediateData());
         lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : sendRegion);
         controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
+        arrivals = new Arrivals(received, window, borrowing, lending, closing);
         memory = new StreamMemory(chunks, sendBuffer);
     }
 
@@ -199,7 +201,7 @@ public final class StreamConnection {
         if (failure == null && !closing.isPeerDisconnected()) {
             failUnlessPosted("ibv_post_recv", receiveQueue.repost(slot));
         }
-        failIf(complete ? apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
+        failIf(complete ? arrivals.apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
     }
 
     private void failUnlessPosted(String call, int error) {
@@ -213,55 +215,6 @@ public final class StreamConnection {
         if (wrong != null) {
             fail(StreamFailure.violation(wrong));
         }
-    }
-
-    /** Returns what the peer did wrong, or null. Messages after its DISCONNECT mean nothing. */
-    private String apply(int message, int lengthBytes) {
-        if (closing.isPeerDisconnected()) {
-            return null;
-        }
-        int argument = ImmediateData.argument(message);
-        int operation = ImmediateData.operation(message);
-        switch (operation) {
-            case ImmediateData.DATA, ImmediateData.MAP -> {
-                return dataArrived(operation == ImmediateData.DATA ? argument : 0);
-            }
-            case ImmediateData.UPDATE -> {
-                return borrowing.updateArrived(argument, lengthBytes, received.received());
-            }
-            case ImmediateData.CONTROL -> {
-                return controlArrived(argument);
-            }
-            default -> {
-                // C would take 1, 3 and 5 for data, but never sends them.
-                return "sent a message with the unknown operation " + operation;
-            }
-        }
-    }
-
-    /** What neither C nor we send means nothing. */
-    private String controlArrived(int control) {
-        if (lending.peerMovesOn() && control == ImmediateData.MOVED_ON) {
-            return received.offerTaken();
-        }
-        if (lending.peerMovesOn() && control == ImmediateData.OFFER) {
-            return borrowing.offerArrived();
-        }
-        closing.received(control);
-        return null;
-    }
-
-    /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
-    private String dataArrived(int bytes) {
-        if (closing.isInputEnded()) {
-            return null;
-        }
-        String wrong = received.messageArrived();
-        if (wrong == null) {
-            wrong = received.dataArrived(bytes);
-        }
-        window.confirm(received.received());
-        return wrong;
     }
 
     /** The connection manager says that the peer is gone. Data that arrived before may be delivered after this. */
@@ -296,7 +249,7 @@ public final class StreamConnection {
     }
 
     /** Posts what is due to the peer, as far as slots allow. */
-    private void sendControls() {
+    void sendControls() {
         while (!isSilent() && controls.mayPost()) {
             // Order matters: the receives first, then the credits for them.
             failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
@@ -316,9 +269,7 @@ public final class StreamConnection {
      */
     public int read(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
-        if (failure != null && failure.violation()) {
-            throw failure.exception();
-        }
+        ensureTrusted();
         if (length == 0 || aborted) {
             return aborted ? -1 : 0;
         }
@@ -327,6 +278,27 @@ public final class StreamConnection {
             sendControls();
             return count;
         }
+        return whyNothing();
+    }
+
+    /**
+     * What lends the reader what has arrived.
+     *
+     * @return a new one
+     */
+    public DirectReceiver directReceiver() {
+        return new DirectReceiver(this, received);
+    }
+
+    /** After a violation, nothing is read. */
+    void ensureTrusted() throws SocketException {
+        if (failure != null && failure.violation()) {
+            throw failure.exception();
+        }
+    }
+
+    /** The end of the stream, a failure, or that nothing has come yet. */
+    int whyNothing() throws SocketException {
         if (closing.isInputEnded() || closing.isInputShut()) {
             return -1;
         }
@@ -377,11 +349,11 @@ public final class StreamConnection {
      *
      * @return always the same
      */
-    public DirectSender direct() {
-        if (direct == null) {
-            direct = new DirectSender(this, sendQueue, targets, settings);
+    public DirectSender directSender() {
+        if (directSender == null) {
+            directSender = new DirectSender(this, sendQueue, targets, settings);
         }
-        return direct;
+        return directSender;
     }
 
     private void send(byte[] bytes, int offset, int count) {
@@ -404,6 +376,11 @@ public final class StreamConnection {
         return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot() && window.isOpen() && targets.room() > 0;
     }
 
+    /** Whether nothing may be touched any more. */
+    boolean isAborted() {
+        return aborted;
+    }
+
     private boolean isOutputOver() {
         return aborted || closing.isOutputShut() || closing.isPeerDisconnected();
     }
@@ -420,15 +397,15 @@ public final class StreamConnection {
 
     /**
      * Tells whether {@link #write} of at least one byte would do something; or what the writer does with
-     * {@link #direct}, if it has begun something there.
+     * {@link #directSender}, if it has begun something there.
      *
      * @return true if it would take a byte or throw
      */
     public boolean writable() {
-        if (direct != null && direct.isAwaited()) {
-            return direct.isRead() || failure != null || aborted;
+        if (directSender != null && directSender.isAwaited()) {
+            return directSender.isRead() || failure != null || aborted;
         }
-        boolean room = sendBuffer.hasRoom() || direct != null && direct.isUnfinished();
+        boolean room = sendBuffer.hasRoom() || directSender != null && directSender.isUnfinished();
         return canSend() && room || failure != null || isOutputOver();
     }
 

@@ -27,4 +27,15 @@ public interface Direct {
      * @throws IOException as {@link Connection#write}; the memory may still be read until the connection has ended
      */
     void write(DirectMemory from, int offset, int length) throws IOException;
+
+    /**
+     * Lends what has arrived, waiting for the first byte. Until the view is closed, reads throw
+     * {@code IllegalStateException}.
+     *
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return a view of the calling thread, or null at the end of the stream
+     * @throws IOException as {@link Connection#read}
+     * @throws IllegalStateException if a view is open
+     */
+    DirectView receive(long deadlineNanos) throws IOException;
 }

@@ -71,7 +71,7 @@ final class Resources {
             return made;
         } finally {
             if (!done) {
-                made.close(List.of(), null);
+                made.close(List.of(), null, null);
             }
         }
     }
@@ -131,27 +131,33 @@ final class Resources {
         return (sendRegion == null ? 0 : sendRegion.lengthBytes()) + remoteRegion.lengthBytes();
     }
 
-    /** Set-up pool: destroys everything but the identifier, and memory that was made later; direct may be null. */
-    void close(List<MemoryRegion> later, StreamDirect direct) {
+    /**
+     * Set-up pool: destroys everything but the identifier.
+     *
+     * @param later memory that was made later
+     * @param direct likewise, or null
+     * @param viewed memory that is left as it is, or null
+     */
+    void close(List<MemoryRegion> later, StreamDirect direct, MemoryRegion viewed) {
         if (queuePair != null) {
             queuePair.close();
         }
         if (inbox != null) {
             inbox.retire();
         }
-        later.forEach(MemoryRegion::close);
+        later.forEach(region -> closeUnless(viewed, region));
         if (direct != null) {
             direct.close();
         }
-        closeIfMade(sendRegion);
-        closeIfMade(remoteRegion);
+        closeUnless(viewed, sendRegion);
+        closeUnless(viewed, remoteRegion);
         if (domain != null) {
             domain.close();
         }
     }
 
-    private static void closeIfMade(MemoryRegion region) {
-        if (region != null) {
+    private static void closeUnless(MemoryRegion viewed, MemoryRegion region) {
+        if (region != null && region != viewed) {
             region.close();
         }
     }

@@ -2,28 +2,40 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.ref.Cleaner;
+import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Wait;
+import org.rdmasockets.stream.DirectReceiver;
 import org.rdmasockets.stream.DirectSender;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * What a connection over RDMA does without the send ring. Made when it is first asked for, so that others need nothing
+ * What a connection over RDMA does without copying. Made when it is first asked for, so that others need nothing
  * of it.
  */
 final class StreamDirect implements Direct {
     private final StreamTransport transport;
     private final CompletionInbox inbox;
+    private final SetupPool setupPool;
     private final DirectPool pool;
-    /** Protected by the inbox's protocol lock. */
+    /** Protected by the inbox's protocol lock, as the next. */
     private final DirectSender sender;
+    private final DirectReceiver receiver;
+    private final Consumer<DirectView> endOfView = this::end;
+    /** The view that is open, else null; protected by the protocol lock. */
+    private DirectView view;
+    /** What the view has to close, because the connection has ended before; else null; likewise. */
+    private Cleaner.Cleanable leftToView;
 
     /** Protocol lock held: of a connection, without memory of its own yet. */
     StreamDirect(StreamTransport transport, SetupPool setupPool, Resources resources) {
         this.transport = transport;
         this.inbox = resources.inbox();
-        this.sender = resources.stream().direct();
+        this.setupPool = setupPool;
+        this.sender = resources.stream().directSender();
+        this.receiver = resources.stream().directReceiver();
         this.pool = new DirectPool(setupPool, resources);
     }
 
@@ -77,6 +89,59 @@ final class StreamDirect implements Direct {
         } finally {
             inbox.exit();
         }
+    }
+
+    @Override
+    public DirectView receive(long deadlineNanos) throws IOException {
+        while (true) {
+            inbox.enter();
+            try {
+                transport.ensureOpen();
+                int count = receiver.view();
+                if (count != 0) {
+                    view = count < 0 ? null : DirectView.of(receiver.viewedRegion().segment()
+                            .asSlice(receiver.viewedOffset(), count), endOfView);
+                    return view;
+                }
+            } finally {
+                inbox.exit();
+            }
+            transport.awaitBytes(deadlineNanos);
+        }
+    }
+
+    /** The reader has closed the view. */
+    private void end(DirectView ended) {
+        Cleaner.Cleanable left;
+        inbox.enter();
+        try {
+            assert ended == view || leftToView != null;
+            left = leftToView;
+            view = null;
+            receiver.endView();
+            transport.noteWrite();
+        } finally {
+            inbox.exit();
+        }
+        if (left != null) {
+            left.clean();
+        }
+    }
+
+    /**
+     * Protocol lock held, at the end of the connection: a reader may still look at the ring.
+     *
+     * @return memory that the view will close, or the cleaner if the reader forgets it; null if no view is open
+     */
+    MemoryRegion leaveToView() {
+        if (view == null) {
+            return null;
+        }
+        MemoryRegion region = receiver.viewedRegion();
+        SetupPool closer = setupPool;
+        leftToView = Forgotten.whenForgotten(view, () -> closer.execute(region::close));
+        view = null;
+        return region;
     }
 
     /** How much memory is registered for buffers. */

@@ -292,11 +292,16 @@ public final class StreamTransport implements Connection {
             } finally {
                 inbox.exit();
             }
-            switch (inbox.await(Role.READER, deadlineNanos)) {
-                case TIMED_OUT -> throw new SocketTimeoutException("Read timed out");
-                case INTERRUPTED -> throw NetErrors.interrupted();
-                default -> {
-                }
+            awaitBytes(deadlineNanos);
+        }
+    }
+
+    /** Waits until a reader can go on. */
+    void awaitBytes(long deadlineNanos) throws IOException {
+        switch (inbox.await(Role.READER, deadlineNanos)) {
+            case TIMED_OUT -> throw new SocketTimeoutException("Read timed out");
+            case INTERRUPTED -> throw NetErrors.interrupted();
+            default -> {
             }
         }
     }
@@ -576,8 +581,9 @@ public final class StreamTransport implements Connection {
             inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
             stream.abort(); // the memory may be another connection's soon
             List<MemoryRegion> later = stream.memory().takeAll();
+            MemoryRegion viewed = direct == null ? null : direct.leaveToView();
             inbox.exit();
-            resources.close(later, direct);
+            resources.close(later, direct, viewed);
             identifier.close();
             engine.forget(this);
             end.enter(Ending.Stage.ENDED);

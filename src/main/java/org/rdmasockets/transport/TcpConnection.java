@@ -30,8 +30,8 @@ final class TcpConnection implements Connection {
     private final InetSocketAddress remote;
     /** SO_TIMEOUT of the socket, in milliseconds; only the one reader uses it. */
     private int timeoutMillis;
-    /** Null until it is needed; guarded by this. */
-    private TcpDirect direct;
+    /** Null until it is needed; written under the lock of this. */
+    private volatile TcpDirect direct;
     /** SO_LINGER was set. */
     private volatile boolean lingers;
 
@@ -80,6 +80,9 @@ final class TcpConnection implements Connection {
 
     @Override
     public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
+        if (direct != null) {
+            direct.ensureNoView();
+        }
         try {
             int millis = millisUntil(deadlineNanos);
             if (millis != timeoutMillis) {

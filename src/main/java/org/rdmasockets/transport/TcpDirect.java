@@ -5,6 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.SocketException;
+import org.rdmasockets.stream.DirectReceiver;
 
 /** The same over TCP, where everything is copied. */
 final class TcpDirect implements Direct {
@@ -14,6 +15,10 @@ final class TcpDirect implements Direct {
     private final TcpConnection connection;
     /** The writer's; null until it is needed. */
     private byte[] writeStage;
+    /** The reader's, likewise. */
+    private byte[] readStage;
+    /** The view that is open, else null; one reader at a time writes it. */
+    private volatile DirectView view;
 
     /** Of a connection. */
     TcpDirect(TcpConnection connection) {
@@ -41,6 +46,28 @@ final class TcpDirect implements Direct {
             MemorySegment.copy(source, ValueLayout.JAVA_BYTE, offset + done, writeStage, 0, count);
             connection.write(writeStage, 0, count);
             done += count;
+        }
+    }
+
+    @Override
+    public DirectView receive(long deadlineNanos) throws IOException {
+        if (readStage == null) {
+            readStage = new byte[STAGE_BYTES];
+        }
+        int count = connection.read(readStage, 0, STAGE_BYTES, deadlineNanos);
+        if (count < 0) {
+            return null;
+        }
+        Arena arena = Arena.ofConfined();
+        MemorySegment bytes = arena.allocate(count).copyFrom(MemorySegment.ofArray(readStage).asSlice(0, count));
+        view = new DirectView(arena, bytes.asReadOnly(), ended -> view = null);
+        return view;
+    }
+
+    /** As over RDMA: one view at a time, and no other reads meanwhile. */
+    void ensureNoView() {
+        if (view != null) {
+            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
         }
     }
 }

@@ -21,6 +21,7 @@ import org.rdmasockets.RdmaBuffer;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.ReceivedBytes;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
@@ -44,6 +45,10 @@ abstract class DataPathContract {
     /** What the JDK allocates when it parks a virtual thread, without and with a time limit; others are free. */
     private static final int PARK_GARBAGE = 32;
     private static final int TIMED_PARK_GARBAGE = 120;
+    /** Views per large message: the device may split it, and a chunk ends somewhere. */
+    private static final int VIEWS = 2;
+    /** What a view allocates: itself, its arena and its segments. */
+    private static final int VIEW_GARBAGE = 400;
     /**
      * One credit update for half of the peer's credits, which are 112 unless the application says otherwise, and one
      * for a small chunk, which takes 191 messages.
@@ -55,7 +60,7 @@ abstract class DataPathContract {
     private Replacement replacement;
     private ServerSocket listener;
     private RdmaSocket client;
-    private Socket server;
+    private RdmaSocket server;
 
     /** What the sockets use, not counted. */
     abstract VerbsProvider provider();
@@ -118,7 +123,7 @@ abstract class DataPathContract {
         client = new RdmaSocket();
         client.setOption(RdmaSocketOptions.TRANSPORT, forced);
         client.connect(listener.getLocalSocketAddress());
-        server = listener.accept();
+        server = (RdmaSocket) listener.accept();
     }
 
     @AfterEach
@@ -203,6 +208,28 @@ abstract class DataPathContract {
                 }
             });
         }
+    }
+
+    /** Nobody copies them to be read; the view and its arena are all that is allocated. */
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void viewsOfLargeMessages(ThreadKind kind) throws Exception {
+        byte[] message = new byte[LARGE];
+        int count = messages() / 10;
+        Limits limits = new Limits().garbage(VIEWS * VIEW_GARBAGE).copies(1.001)
+                .times(What.POST_SEND, immediateData() ? 2 : 4)
+                .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions())
+                .garbageOfWait(PARK_GARBAGE + wakingGarbage());
+        keeps(kind, limits, count, () -> {
+            for (int i = 0; i < count; i++) {
+                client.getOutputStream().write(message);
+                for (long done = 0; done < LARGE;) {
+                    try (ReceivedBytes received = server.receive()) {
+                        done += received.segment().byteSize();
+                    }
+                }
+            }
+        });
     }
 
     /** Who waits longer than spinning lasts costs what the JDK allocates for that; waking costs nothing. */

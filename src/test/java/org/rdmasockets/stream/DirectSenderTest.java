@@ -36,7 +36,7 @@ class DirectSenderTest {
     void theMessageIsThatOfAnyData() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
         SimulatedRegion own = own(c, 100);
-        assertEquals(90, c.connection.direct().write(own, 10, 90));
+        assertEquals(90, c.connection.directSender().write(own, 10, 90));
         c.write(5);
         List<FakeQueuePair.Send> sends = c.takePosted();
         byte[] content = new byte[90];
@@ -51,18 +51,18 @@ class DirectSenderTest {
     @Test
     void iwarpSendsTheMessageAfterTheWrite() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
-        c.connection.direct().write(own(c, 10), 0, 10);
+        c.connection.directSender().write(own(c, 10), 0, 10);
         assertEquals(List.of("WRITE 10 @200000/88", "SEND 4 0a000000"), c.posted());
-        assertFalse(c.connection.direct().isSent());
+        assertFalse(c.connection.directSender().isSent());
         c.complete();
-        assertTrue(c.connection.direct().isSent());
+        assertTrue(c.connection.directSender().isSent());
     }
 
     @Test
     void theWriterWaitsForTheDevice() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
         SimulatedRegion own = own(c, 200_000);
-        DirectSender direct = c.connection.direct();
+        DirectSender direct = c.connection.directSender();
         c.entry(1, 0x900000, 0x99, 10_000);
         c.arrive(0x80000180, 16);
         assertEquals(75_536, direct.write(own, 0, 100_000), "both chunks, and more than the send ring has");
@@ -87,16 +87,16 @@ class DirectSenderTest {
         inline.connection.start(ScriptedConnection.peer(384, 2, false));
         inline.takePosted();
         SimulatedRegion own = own(inline, 64);
-        inline.connection.direct().write(own, 0, 64);
-        assertTrue(inline.connection.direct().isSent());
+        inline.connection.directSender().write(own, 0, 64);
+        assertTrue(inline.connection.directSender().isSent());
         FakeQueuePair.Send send = inline.takePosted().getFirst();
         assertTrue(send.inline);
         assertFalse(send.signalled);
         StreamSettings copies = new StreamSettings(true, true, true, true, 64, 400, 131072, 131072, 131072, 65536,
                 1 << 20);
         ScriptedConnection copying = ScriptedConnection.started(arena, copies);
-        copying.connection.direct().write(own(copying, 5000), 0, 5000);
-        assertTrue(copying.connection.direct().isSent());
+        copying.connection.directSender().write(own(copying, 5000), 0, 5000);
+        assertTrue(copying.connection.directSender().isSent());
     }
 
     @Test
@@ -107,37 +107,37 @@ class DirectSenderTest {
         c.connection.start(ScriptedConnection.peer(384, 2, false));
         c.takePosted();
         c.complete();
-        assertEquals(1010, c.connection.direct().write(own(c, 1010), 0, 1010));
+        assertEquals(1010, c.connection.directSender().write(own(c, 1010), 0, 1010));
         assertEquals(List.of(false, true), c.takePosted().stream().map(s -> s.signalled).toList());
-        assertFalse(c.connection.direct().isSent());
+        assertFalse(c.connection.directSender().isSent());
         c.complete();
-        assertTrue(c.connection.direct().isSent());
+        assertTrue(c.connection.directSender().isSent());
     }
 
     @Test
     void aFailureEndsTheWait() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
-        c.connection.direct().write(own(c, 5000), 0, 5000);
+        c.connection.directSender().write(own(c, 5000), 0, 5000);
         c.takePosted();
         c.complete(WorkCompletionStatus.RETRY_EXCEEDED.ordinal());
         assertTrue(c.connection.writable());
         assertEquals(StreamFailure.CONNECTION_RESET,
-                assertThrows(SocketException.class, c.connection.direct()::isSent).getMessage());
-        assertThrows(SocketException.class, () -> c.connection.direct().write(own(c, 1), 0, 1));
+                assertThrows(SocketException.class, c.connection.directSender()::isSent).getMessage());
+        assertThrows(SocketException.class, () -> c.connection.directSender().write(own(c, 1), 0, 1));
     }
 
     @Test
     void theEndOfThePeerIsToldAfterTheDeviceHasLetGo() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
-        c.connection.direct().write(own(c, 5000), 0, 5000);
+        c.connection.directSender().write(own(c, 5000), 0, 5000);
         c.takePosted();
         c.arrive(ScriptedConnection.DISCONNECT, 0);
-        assertFalse(c.connection.direct().isSent());
+        assertFalse(c.connection.directSender().isSent());
         assertFalse(c.connection.writable());
         c.complete(WorkCompletionStatus.FLUSHED.ordinal());
         assertTrue(c.connection.writable());
-        assertTrue(c.connection.direct().isSent());
+        assertTrue(c.connection.directSender().isSent());
         assertEquals(StreamFailure.BROKEN_PIPE, assertThrows(SocketException.class,
-                () -> c.connection.direct().write(own(c, 1), 0, 1)).getMessage());
+                () -> c.connection.directSender().write(own(c, 1), 0, 1)).getMessage());
     }
 }

@@ -34,6 +34,9 @@ final class JavaPeer implements StreamPeer {
     private final SimulatedRegion own;
     private int ownTaken;
     private int ownLength;
+    /** How much the application looks at without having read it. */
+    private int viewed;
+    private final DirectReceiver receiver;
 
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
         SimulatedRegion sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
@@ -41,6 +44,7 @@ final class JavaPeer implements StreamPeer {
         own = SimulatedRegion.local(arena, plan.mostPerCall());
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
+        receiver = connection.directReceiver();
         this.arena = arena;
         this.plan = plan;
         this.random = random;
@@ -216,7 +220,7 @@ final class JavaPeer implements StreamPeer {
         StreamPeer.fill(buffer, 0, ownLength, writeSeed, written);
         MemorySegment.copy(buffer, 0, own.segment(), ValueLayout.JAVA_BYTE, 0, ownLength);
         try {
-            take(connection.direct().write(own, 0, ownLength));
+            take(connection.directSender().write(own, 0, ownLength));
         } catch (SocketException e) {
             cutOff(e);
         }
@@ -234,11 +238,11 @@ final class JavaPeer implements StreamPeer {
         boolean changed;
         try {
             if (ownTaken < ownLength) {
-                int count = connection.direct().write(own, ownTaken, ownLength - ownTaken);
+                int count = connection.directSender().write(own, ownTaken, ownLength - ownTaken);
                 take(count);
                 changed = count > 0;
             } else {
-                changed = connection.direct().isSent();
+                changed = connection.directSender().isSent();
                 if (changed) {
                     own.segment().fill((byte) '?');
                     ownLength = 0;
@@ -262,6 +266,13 @@ final class JavaPeer implements StreamPeer {
         if (closed) {
             return false;
         }
+        if (viewed > 0) {
+            endView();
+            return true;
+        }
+        if (random.nextInt(4) == 0) {
+            return tryView();
+        }
         boolean ready = connection.readable();
         int length = 1 + random.nextInt(buffer.length);
         int available = connection.available();
@@ -269,14 +280,48 @@ final class JavaPeer implements StreamPeer {
         require((count != 0) == ready, "readable " + ready + ", read " + count);
         require(count == Math.min(length, available) || available == 0, "available " + available + ", read " + count);
         if (count < 0) {
-            boolean changed = !sawEnd;
-            sawEnd = true;
-            return changed;
+            return end();
         }
         require(count == 0 || !sawEnd, count + " bytes after the end");
         StreamPeer.verify(buffer, count, readSeed, read);
         read += count;
         return count > 0;
+    }
+
+    private boolean end() {
+        boolean changed = !sawEnd;
+        sawEnd = true;
+        return changed;
+    }
+
+    /** Looks at what is there, and keeps looking until the next call. */
+    private boolean tryView() throws SocketException {
+        boolean ready = connection.readable();
+        int available = connection.available();
+        int count = receiver.view();
+        require((count != 0) == ready, "readable " + ready + ", viewed " + count);
+        if (count < 0) {
+            return end();
+        }
+        require(count <= available && connection.available() == available - count, "available " + available);
+        viewed = count;
+        if (count > 0) {
+            verifyView();
+        }
+        return count > 0;
+    }
+
+    private void endView() {
+        verifyView();
+        receiver.endView();
+        read += viewed;
+        viewed = 0;
+    }
+
+    private void verifyView() {
+        byte[] bytes = ((SimulatedRegion) receiver.viewedRegion()).at(receiver.viewedRegion().address()
+                + receiver.viewedOffset(), viewed).toArray(ValueLayout.JAVA_BYTE);
+        StreamPeer.verify(bytes, viewed, readSeed, read);
     }
 
     private boolean close() {

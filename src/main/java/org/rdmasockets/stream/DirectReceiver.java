@@ -1,0 +1,70 @@
+package org.rdmasockets.stream;
+
+import java.net.SocketException;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * Lends the reader what has arrived, where it is:
+ *
+ * <pre>
+ * view(); look at viewedRegion() from viewedOffset() on; endView()
+ * </pre>
+ *
+ * <p>Nothing else is read meanwhile, and the chunk is neither lent to the peer again nor retired. A peer that does not
+ * keep to the protocol may change the bytes all the same, at any time: it has a key for them.
+ *
+ * <p>Threads: as the connection's.
+ */
+public final class DirectReceiver {
+    /** What reads say while something is lent. */
+    public static final String STILL_OPEN = "what was received last is still open: close it before the next read";
+
+    private final StreamConnection connection;
+    private final ReceiveBuffer received;
+
+    /** Of a connection. */
+    DirectReceiver(StreamConnection connection, ReceiveBuffer received) {
+        this.connection = connection;
+        this.received = received;
+    }
+
+    /**
+     * Lends what is there, up to the end of a chunk.
+     *
+     * @return how many bytes; 0 if nothing is there now; -1 at the end of the stream
+     * @throws SocketException as {@link StreamConnection#read}
+     * @throws IllegalStateException if something is lent already
+     */
+    public int view() throws SocketException {
+        connection.ensureTrusted();
+        if (connection.isAborted()) {
+            return -1;
+        }
+        int count = received.view();
+        return count > 0 ? count : connection.whyNothing();
+    }
+
+    /**
+     * Where the bytes are.
+     *
+     * @return a region that must not be closed before {@link #endView}
+     */
+    public MemoryRegion viewedRegion() {
+        return received.viewedRegion();
+    }
+
+    /**
+     * Where they begin.
+     *
+     * @return bytes from the beginning of {@link #viewedRegion()}
+     */
+    public long viewedOffset() {
+        return received.viewedOffset();
+    }
+
+    /** The bytes were read, and the peer may use their place again. */
+    public void endView() {
+        received.endView();
+        connection.sendControls();
+    }
+}

@@ -1,0 +1,63 @@
+package org.rdmasockets.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
+
+/**
+ * What has arrived, for the reader to look at where it is. It belongs to the thread that asked for it, and ends with
+ * its arena: after {@link #close}, the segment throws.
+ */
+public final class DirectView implements AutoCloseable {
+    private final Arena arena;
+    private final MemorySegment segment;
+    private final Consumer<DirectView> end;
+
+    /**
+     * An open view.
+     *
+     * @param arena of the thread that reads
+     * @param segment lives in that arena, read-only
+     * @param end called once, when nobody can look any more
+     */
+    DirectView(Arena arena, MemorySegment segment, Consumer<DirectView> end) {
+        this.arena = arena;
+        this.segment = segment;
+        this.end = end;
+    }
+
+    /**
+     * A view of memory of a ring, which stays as it is until the end.
+     *
+     * @param ring the bytes
+     * @param end gives them back
+     * @return a view of the calling thread
+     */
+    @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
+    static DirectView of(MemorySegment ring, Consumer<DirectView> end) {
+        Arena arena = Arena.ofConfined();
+        return new DirectView(arena, ring.reinterpret(arena, null).asReadOnly(), end);
+    }
+
+    /**
+     * The bytes.
+     *
+     * @return a read-only segment for the thread that reads, at least one byte
+     */
+    public MemorySegment segment() {
+        return segment;
+    }
+
+    /**
+     * Ends the view: the bytes were read. Idempotent.
+     *
+     * @throws WrongThreadException if another thread reads
+     */
+    @Override
+    public void close() {
+        if (arena.scope().isAlive()) {
+            arena.close();
+            end.accept(this);
+        }
+    }
+}
