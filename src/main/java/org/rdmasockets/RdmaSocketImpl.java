@@ -2,7 +2,6 @@ package org.rdmasockets;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.lang.ref.Reference;
 import java.net.InetAddress;
@@ -11,8 +10,6 @@ import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketImpl;
 import java.net.SocketOption;
-import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -88,12 +85,8 @@ final class RdmaSocketImpl extends SocketImpl {
     /** "Socket closed" for every operation after close. */
     private void ensureOpen() throws SocketException {
         if (state == State.CLOSED) {
-            throw closed();
+            throw SocketErrors.closed();
         }
-    }
-
-    private static SocketException closed() {
-        return new SocketException("Socket closed");
     }
 
     /**
@@ -105,8 +98,7 @@ final class RdmaSocketImpl extends SocketImpl {
     Connection connection() throws SocketException {
         Connection connected = connection;
         if (connected == null) {
-            ensureOpen();
-            throw new SocketException("Not connected");
+            throw SocketErrors.noConnection(state == State.CLOSED);
         }
         return connected;
     }
@@ -141,7 +133,7 @@ final class RdmaSocketImpl extends SocketImpl {
         try {
             adoptClientEnd(ClientEnd.open(wish, new InetSocketAddress(host, port), wishes));
         } catch (IOException e) {
-            throw asSocketException(e);
+            throw SocketErrors.asSocketException(e);
         }
     }
 
@@ -186,10 +178,10 @@ final class RdmaSocketImpl extends SocketImpl {
             implConnect(target, deadlineNanos);
         } catch (IOException e) {
             close();
-            if (isInterruptOfVirtualThread(e)) {
+            if (SocketErrors.isInterruptOfVirtualThread(e)) {
                 throw new SocketException("Closed by interrupt");
             }
-            throw asSocketException(e);
+            throw SocketErrors.asSocketException(e);
         }
     }
 
@@ -227,7 +219,7 @@ final class RdmaSocketImpl extends SocketImpl {
             }
         }
         chosen.connection().close();
-        throw closed();
+        throw SocketErrors.closed();
     }
 
     /** Becomes connected; stateLock held. */
@@ -262,7 +254,7 @@ final class RdmaSocketImpl extends SocketImpl {
             adoptServerEnd(ServerEnd.open(wish, local, backlog, wishes));
         } catch (IOException e) {
             unbind();
-            throw asSocketException(e);
+            throw SocketErrors.asSocketException(e);
         }
     }
 
@@ -278,7 +270,7 @@ final class RdmaSocketImpl extends SocketImpl {
             }
         }
         listening.close();
-        throw closed();
+        throw SocketErrors.closed();
     }
 
     /** After a failed listen: the socket may bind to another address. */
@@ -571,22 +563,5 @@ final class RdmaSocketImpl extends SocketImpl {
         synchronized (stateLock) {
             return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
         }
-    }
-
-    // Errors.
-
-    private static boolean isInterruptOfVirtualThread(IOException e) {
-        return e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException)
-                && Thread.currentThread().isVirtual();
-    }
-
-    /** Users of {@code java.net} expect its exceptions; anything else becomes one, with its text. */
-    private static IOException asSocketException(IOException e) {
-        return switch (e) {
-            case SocketException s -> s;
-            case InterruptedIOException i -> i;
-            case UnknownHostException u -> u;
-            default -> new SocketException(e.getMessage(), e);
-        };
     }
 }

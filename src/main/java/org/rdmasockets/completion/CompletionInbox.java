@@ -195,24 +195,57 @@ public final class CompletionInbox {
 
     /**
      * Waits until the client is ready for a role. The caller holds no lock that others need to make it ready. First
-     * polls the completion queue for itself for a while, if that is worthwhile, then parks.
+     * polls the completion queue for itself for a while, if that is worthwhile, then parks. It parks from here, not
+     * from a method of its own: each frame that is parked takes a hundred bytes of the heap.
      *
      * @param role what is waited for; at most one thread per role at a time
      * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
      * @return how the wait ended; {@link Wait#READY} wins when several are true
      */
     public Wait await(Role role, long deadlineNanos) {
+        Waiter waiter = role == Role.READER ? reader : writer;
+        if (comesSoon(role, waiter, deadlineNanos)) {
+            return Wait.READY;
+        }
+        Thread me = Thread.currentThread();
+        boolean interrupted = false;
+        arrive(waiter, me);
+        try {
+            while (true) {
+                shard.armAndPoll();
+                Wait end = tryEnd(role, deadlineNanos);
+                if (end != null) {
+                    return end;
+                }
+                if (me.isInterrupted()) {
+                    if (me.isVirtual()) {
+                        return Wait.INTERRUPTED;
+                    }
+                    // A set status would make every park return at once.
+                    Thread.interrupted();
+                    interrupted = true;
+                }
+                shard.faults().beforePark();
+                if (deadlineNanos == Long.MAX_VALUE) {
+                    LockSupport.park(this);
+                } else {
+                    LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
+                }
+            }
+        } finally {
+            leave(waiter);
+            if (interrupted) {
+                me.interrupt();
+            }
+        }
+    }
+
+    /** Looks for what is waited for without parking; true if the role became ready. */
+    private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
         shard.lead();
-        if (drainAndTest(role)) {
-            return Wait.READY;
-        }
-        Waiter waiter = role == Role.READER ? reader : writer;
-        if (open && lead(role, waiter, deadlineNanos)) {
-            return Wait.READY;
-        }
-        return park(role, waiter, deadlineNanos);
+        return drainAndTest(role) || open && lead(role, waiter, deadlineNanos);
     }
 
     /** Applies what is there, wakes the other waiter if that can go on, and asks whether this role can. */
@@ -268,38 +301,12 @@ public final class CompletionInbox {
         }
     }
 
-    private Wait park(Role role, Waiter waiter, long deadlineNanos) {
+    private void arrive(Waiter waiter, Thread me) {
         assert waiter.thread == null : "two waiters of one role";
-        Thread me = Thread.currentThread();
-        boolean interrupted = false;
         // Published before the look at armed: pairs with the poller, which clears armed before it looks for waiters;
         // and before the look at the inbox: pairs with the fence before the look at the waiters.
         waiter.thread = me;
         shard.arrive();
-        try {
-            while (true) {
-                shard.armAndPoll();
-                Wait end = tryEnd(role, deadlineNanos);
-                if (end != null) {
-                    return end;
-                }
-                if (me.isInterrupted()) {
-                    if (me.isVirtual()) {
-                        return Wait.INTERRUPTED;
-                    }
-                    // A set status would make every park return at once.
-                    Thread.interrupted();
-                    interrupted = true;
-                }
-                shard.faults().beforePark();
-                parkUntil(deadlineNanos);
-            }
-        } finally {
-            leave(waiter);
-            if (interrupted) {
-                me.interrupt();
-            }
-        }
     }
 
     /** One test of everything that ends a wait, or null. */
@@ -316,14 +323,6 @@ public final class CompletionInbox {
             return Wait.CLOSED;
         }
         return remainingNanos(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
-    }
-
-    private void parkUntil(long deadlineNanos) {
-        if (deadlineNanos == Long.MAX_VALUE) {
-            LockSupport.park(this);
-        } else {
-            LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
-        }
     }
 
     private static long remainingNanos(long deadlineNanos) {

@@ -3,6 +3,7 @@ package org.rdmasockets.guard;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -18,6 +19,8 @@ import javax.management.ObjectName;
 public final class HeapHistogram {
     private static final Pattern LINE = Pattern.compile("\\s*\\d+:\\s+(\\d+)\\s+(\\d+)\\s+(\\S+).*");
     private static final int FIRST_CLASSES = 4096;
+    private static final List<String> FILLERS = List.of("[Ljdk.internal.vm.FillerElement;",
+            "jdk.internal.vm.FillerObject");
     /** The JVM's names of classes, and where they are in each histogram. */
     private static final Map<String, Integer> NUMBERS = new HashMap<>();
 
@@ -77,12 +80,12 @@ public final class HeapHistogram {
     }
 
     /**
-     * All objects together.
+     * All objects together, without those that fill gaps of the heap.
      *
      * @return bytes
      */
     public long bytes() {
-        return Arrays.stream(bytes).sum();
+        return Arrays.stream(bytes).sum() - FILLERS.stream().mapToLong(this::bytes).sum();
     }
 
     /**
