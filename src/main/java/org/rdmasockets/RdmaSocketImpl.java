@@ -309,6 +309,7 @@ final class RdmaSocketImpl extends SocketImpl {
                     clientEnd.close();
                 }
                 options.inherit(inherited);
+                fd = null; // java.net has made one, which stands for nothing
                 address = chosen.connection().remoteAddress().getAddress();
                 port = chosen.connection().remoteAddress().getPort();
                 adoptConnection(chosen);

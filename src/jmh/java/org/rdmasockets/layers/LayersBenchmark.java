@@ -80,7 +80,7 @@ public class LayersBenchmark {
     private Socket to;
     private final SendRequest send = new SendRequest(1);
     private final ReceiveRequest receive = new ReceiveRequest(1);
-    private final long[] receiveIds = new long[RECEIVES];
+    private long firstReceive;
     private int sent;
     private int received;
 
@@ -152,10 +152,11 @@ public class LayersBenchmark {
         while (server.queue.poll(server.batch) == 0) {
             Thread.onSpinWait();
         }
-        receiveIds[received++] = server.batch.workRequestId(0);
-        if (received == RECEIVES) {
+        // The stream has posted them in turn, and a turn is a multiple of these.
+        firstReceive = received == 0 ? server.batch.workRequestId(0) : firstReceive;
+        if (++received == RECEIVES) {
             received = 0;
-            posted(server.queuePair.postReceives(receive.receive(0), receiveIds, RECEIVES));
+            posted(server.queuePair.postReceives(receive.receive(0), firstReceive, RECEIVES));
         }
         MemorySegment.copy(server.ring.segment(), ValueLayout.JAVA_BYTE, 0, copy, 0, bytes);
     }

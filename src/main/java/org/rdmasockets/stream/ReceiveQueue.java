@@ -25,8 +25,9 @@ final class ReceiveQueue {
     private final long idBase;
     /** For receives with memory; null if they need none. */
     private final ReceiveRequest request;
-    /** Identifiers of receives without memory that are to be posted. */
-    private final long[] free;
+    private final int mostFree;
+    /** Receives without memory that are to be posted: so many from this slot on. */
+    private int firstFree;
     private int freeCount;
 
     /**
@@ -45,7 +46,7 @@ final class ReceiveQueue {
         this.depth = settings.maxReceives();
         this.idBase = idBase;
         this.request = slots ? new ReceiveRequest(1) : null;
-        this.free = new long[slots ? 0 : Math.min(MOST_FREE, settings.spareReceives() / 2)];
+        this.mostFree = Math.min(MOST_FREE, settings.spareReceives() / 2);
     }
 
     /**
@@ -70,12 +71,14 @@ final class ReceiveQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int repost(int slot) {
-        long id = WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
         if (slots) {
-            return queuePair.postReceive(request.receive(id).add(region, offset(slot), ImmediateData.BYTES));
+            return queuePair.postReceive(request.receive(id(slot)).add(region, offset(slot), ImmediateData.BYTES));
         }
-        free[freeCount++] = id;
-        return freeCount == free.length ? postFree() : QueuePair.POSTED;
+        // Receives complete in their order, so only at the end of a turn does the next one not follow.
+        int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
+        firstFree = freeCount == 0 ? slot : firstFree;
+        freeCount++;
+        return error == QueuePair.POSTED && freeCount == mostFree ? postFree() : error;
     }
 
     /**
@@ -86,7 +89,7 @@ final class ReceiveQueue {
     int postFree() {
         int count = freeCount;
         freeCount = 0;
-        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(EMPTY, free, count);
+        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(EMPTY, id(firstFree), count);
     }
 
     /**
@@ -97,6 +100,10 @@ final class ReceiveQueue {
      */
     int message(int slot) {
         return region.segment().get(ValueLayout.JAVA_INT, offset(slot));
+    }
+
+    private long id(int slot) {
+        return WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
     }
 
     private long offset(int slot) {

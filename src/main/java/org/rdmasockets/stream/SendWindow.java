@@ -22,21 +22,13 @@ final class SendWindow {
     /** What updates leave of the reserve: for SHUTDOWN, DISCONNECT, and updates without which the peer would starve. */
     private static final int URGENT_CONTROLS = 4;
 
-    private final boolean retry;
     private int credits;
     private int reserve;
     private long sent;
     private long limit;
 
-    /** Control messages in two generations: those up to a mark, and those after it. */
-    private int markedControls;
-    private int laterControls;
-    /** The marked ones are gone once the peer has taken out more data messages than were sent before the mark, */
-    private long markedSent;
-    private long laterSent;
-    /** or has sent more data messages than we had granted before the mark. */
-    private long markedGranted;
-    private long laterGranted;
+    /** Control messages that may still take a receive; null if the device tries again, and nobody needs to know. */
+    private final UnseenControls controls;
 
     /**
      * A closed window.
@@ -44,7 +36,7 @@ final class SendWindow {
      * @param retry true if the device tries again when the peer has no receive
      */
     SendWindow(boolean retry) {
-        this.retry = retry;
+        controls = retry ? null : new UnseenControls();
     }
 
     /**
@@ -55,7 +47,7 @@ final class SendWindow {
     void start(int peerCredits) {
         credits = peerCredits;
         limit = peerCredits;
-        int wanted = retry ? Math.min(MOST_RESERVE_WITH_RETRY, peerCredits / 8)
+        int wanted = controls == null ? Math.min(MOST_RESERVE_WITH_RETRY, peerCredits / 8)
                 : Math.max(LEAST_RESERVE_WITHOUT_RETRY, peerCredits / 4);
         reserve = Math.min(wanted, peerCredits / 2);
     }
@@ -97,7 +89,7 @@ final class SendWindow {
      * @return false if too many control messages are on their way, as far as we know
      */
     boolean allowsUpdate() {
-        return retry || markedControls + laterControls < Math.max(1, reserve - URGENT_CONTROLS);
+        return controls == null || controls.count() < Math.max(1, reserve - URGENT_CONTROLS);
     }
 
     /**
@@ -106,17 +98,8 @@ final class SendWindow {
      * @param grantedBefore the limit the peer had from us before this message
      */
     void controlSent(long grantedBefore) {
-        if (retry) {
-            return;
-        }
-        if (markedControls == 0) {
-            markedControls = 1;
-            markedSent = sent;
-            markedGranted = grantedBefore;
-        } else {
-            laterControls++;
-            laterSent = sent;
-            laterGranted = grantedBefore;
+        if (controls != null) {
+            controls.add(sent, grantedBefore);
         }
     }
 
@@ -126,17 +109,14 @@ final class SendWindow {
      * @param received how many data messages the peer has sent
      */
     void confirm(long received) {
-        while (markedControls > 0 && (limit - credits > markedSent || received > markedGranted)) {
-            markedControls = laterControls;
-            markedSent = laterSent;
-            markedGranted = laterGranted;
-            laterControls = 0;
+        if (controls != null) {
+            controls.confirm(limit - credits, received);
         }
     }
 
     @Override
     public String toString() {
-        return "sent=" + sent + " limit=" + limit + " reserve=" + reserve + " controls="
-                + (markedControls + laterControls);
+        return "sent=" + sent + " limit=" + limit + " reserve=" + reserve + (controls == null ? "" : " controls="
+                + controls.count());
     }
 }

@@ -54,15 +54,15 @@ public interface QueuePair extends AutoCloseable {
     int postReceive(ReceiveRequest request);
 
     /**
-     * Posts a receive several times, under different identifiers, in one call of the device where it can
+     * Posts a receive several times, under identifiers that follow each other, in one call of the device where it can
      * ({@code ibv_post_recv} of a chain). For receives that need no memory of their own.
      *
      * @param request where to put the data; its own identifier means nothing
-     * @param workRequestIds the identifiers, in the order of the receives
-     * @param count how many of them, from the first
+     * @param firstWorkRequestId the identifier of the first; each further one has the next higher
+     * @param count how many
      * @return {@link #POSTED}, or an error number as for {@link #postSend}; some may have been posted then
      */
-    int postReceives(ReceiveRequest request, long[] workRequestIds, int count);
+    int postReceives(ReceiveRequest request, long firstWorkRequestId, int count);
 
     /**
      * Asks the device for the state ({@code ibv_query_qp}). <em>May block</em>.

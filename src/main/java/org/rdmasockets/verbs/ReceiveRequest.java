@@ -5,7 +5,8 @@ package org.rdmasockets.verbs;
  */
 public final class ReceiveRequest {
     private long workRequestId;
-    private final ScatterGatherList elements;
+    private final int maxElements;
+    private ScatterGatherList elements = ScatterGatherList.NONE;
 
     /**
      * A request with room for scatter elements.
@@ -13,7 +14,10 @@ public final class ReceiveRequest {
      * @param maxElements most elements, at least 1
      */
     public ReceiveRequest(int maxElements) {
-        elements = new ScatterGatherList(maxElements);
+        if (maxElements < 1) {
+            throw new IllegalArgumentException("a request needs room for at least one element, not " + maxElements);
+        }
+        this.maxElements = maxElements;
     }
 
     /**
@@ -39,6 +43,7 @@ public final class ReceiveRequest {
      * @throws IndexOutOfBoundsException if the piece is not inside the region, or there is no room for an element
      */
     public ReceiveRequest add(MemoryRegion region, long offsetBytes, int lengthBytes) {
+        elements = elements.withRoom(maxElements);
         elements.add(region, offsetBytes, lengthBytes);
         return this;
     }

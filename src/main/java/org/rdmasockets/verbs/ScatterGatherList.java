@@ -4,41 +4,38 @@ import java.util.Objects;
 
 /** The pieces of registered memory that a request reads or fills ({@code struct ibv_sge} array), reusable. */
 public final class ScatterGatherList {
-    private final int capacity;
-    /** Null, as the next three, until the first element: many requests never have one. */
-    private long[] addresses;
-    private int[] lengths;
-    private int[] keys;
-    private MemoryRegion[] regions;
+    /** Of requests without memory; never changed. */
+    static final ScatterGatherList NONE = new ScatterGatherList(0);
+
+    private final long[] addresses;
+    private final int[] lengths;
+    private final int[] keys;
+    private final MemoryRegion[] regions;
     private int count;
 
-    /** An empty list with room for at least one element. */
-    ScatterGatherList(int capacity) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("a request needs room for at least one element, not " + capacity);
-        }
-        this.capacity = capacity;
-    }
-
-    private void makeRoom() {
+    private ScatterGatherList(int capacity) {
         addresses = new long[capacity];
         lengths = new int[capacity];
         keys = new int[capacity];
         regions = new MemoryRegion[capacity];
     }
 
+    /** A list for at least one element, this one if it is. Many requests never have one. */
+    ScatterGatherList withRoom(int capacity) {
+        return this == NONE ? new ScatterGatherList(capacity) : this;
+    }
+
     /** Forgets all elements. */
     void clear() {
-        count = 0;
+        if (count > 0) { // or all connections would write to one object
+            count = 0;
+        }
     }
 
     /** Appends a piece of a region; refused when it leaves the region or there is no room. */
     void add(MemoryRegion region, long offsetBytes, int lengthBytes) {
         Objects.checkFromIndexSize(offsetBytes, lengthBytes, region.lengthBytes());
-        Objects.checkIndex(count, capacity);
-        if (addresses == null) {
-            makeRoom();
-        }
+        Objects.checkIndex(count, addresses.length);
         addresses[count] = region.address() + offsetBytes;
         lengths[count] = lengthBytes;
         keys[count] = region.localKey();

@@ -37,7 +37,8 @@ public final class SendRequest {
     private int remoteKey;
     private long compareOrAdd;
     private long swap;
-    private final ScatterGatherList elements;
+    private final int maxElements;
+    private ScatterGatherList elements = ScatterGatherList.NONE;
     /** The payload, if it is not in registered memory. */
     private byte[] bytes;
     private int bytesOffset;
@@ -49,7 +50,10 @@ public final class SendRequest {
      * @param maxElements most elements, at least 1
      */
     public SendRequest(int maxElements) {
-        elements = new ScatterGatherList(maxElements);
+        if (maxElements < 1) {
+            throw new IllegalArgumentException("a request needs room for at least one element, not " + maxElements);
+        }
+        this.maxElements = maxElements;
     }
 
     private SendRequest start(Opcode newOpcode, long newWorkRequestId) {
@@ -179,6 +183,7 @@ public final class SendRequest {
      * @throws IndexOutOfBoundsException if the piece is not inside the region, or there is no room for an element
      */
     public SendRequest add(MemoryRegion region, long offsetBytes, int lengthBytes) {
+        elements = elements.withRoom(maxElements);
         elements.add(region, offsetBytes, lengthBytes);
         return this;
     }

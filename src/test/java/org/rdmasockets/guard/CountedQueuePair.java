@@ -36,9 +36,9 @@ record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) i
     }
 
     @Override
-    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+    public int postReceives(ReceiveRequest request, long firstWorkRequestId, int count) {
         counts.add(Counts.What.POST_RECEIVE, 1);
-        return target.postReceives(request, workRequestIds, count);
+        return target.postReceives(request, firstWorkRequestId, count);
     }
 
     @Override

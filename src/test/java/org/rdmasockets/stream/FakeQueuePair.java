@@ -213,13 +213,13 @@ final class FakeQueuePair implements QueuePair {
     }
 
     @Override
-    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+    public int postReceives(ReceiveRequest request, long firstWorkRequestId, int count) {
         int result = POSTED;
         for (int i = 0; i < count && result == POSTED; i++) {
             if (request.elements().count() > 0) {
                 throw new AssertionError("receives that share memory");
             }
-            result = postReceive(new ReceiveRequest(1).receive(workRequestIds[i]));
+            result = postReceive(new ReceiveRequest(1).receive(firstWorkRequestId + i));
         }
         return result;
     }

@@ -44,8 +44,8 @@ class StreamAllocationTest {
         }
 
         @Override
-        public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
-            receive = workRequestIds[count - 1];
+        public int postReceives(ReceiveRequest request, long firstWorkRequestId, int count) {
+            receive = firstWorkRequestId + count - 1;
             return POSTED;
         }
 

@@ -140,7 +140,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     @Override
-    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
+    public int postReceives(ReceiveRequest request, long firstWorkRequestId, int count) {
         synchronized (this) {
             if (isClosedLocked()) {
                 return ESHUTDOWN;
@@ -150,7 +150,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             }
             int result = POSTED;
             for (int posted = 0; posted < count && result == POSTED;) {
-                posted += requests.fill(request, workRequestIds, posted, count);
+                posted += requests.fill(request, firstWorkRequestId + posted, count - posted);
                 result = postReceivesLocked();
             }
             return result;

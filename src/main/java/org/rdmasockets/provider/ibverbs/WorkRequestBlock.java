@@ -165,15 +165,14 @@ final class WorkRequestBlock {
      * Fills in a chain of receives that fit.
      *
      * @param request what they have in common
-     * @param ids their identifiers
-     * @param from index of the first
-     * @param to index behind the last
+     * @param firstId identifier of the first; each further one has the next higher
+     * @param wanted how many
      * @return how many were filled in, because a chain has an end
      */
-    int fill(ReceiveRequest request, long[] ids, int from, int to) {
-        int count = Math.min(to - from, CHAIN);
+    int fill(ReceiveRequest request, long firstId, int wanted) {
+        int count = Math.min(wanted, CHAIN);
         for (int i = 0; i < count; i++) {
-            fill(i, request, ids[from + i], i + 1 == count);
+            fill(i, request, firstId + i, i + 1 == count);
         }
         return count;
     }

@@ -90,10 +90,10 @@ final class ReceiveQueue {
     }
 
     /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
-    synchronized int post(ReceiveRequest request, long[] requestIds, int count) {
+    synchronized int post(ReceiveRequest request, long firstId, int count) {
         int result = QueuePair.POSTED;
         for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
-            result = post(request, requestIds[i]);
+            result = post(request, firstId + i);
         }
         publishPosted();
         return result;

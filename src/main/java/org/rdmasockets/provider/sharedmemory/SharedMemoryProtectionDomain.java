@@ -25,8 +25,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private final SharedMemoryDevice device;
     private final long number;
-    /** Open regions that other processes can map; guarded by this. */
-    private final List<SharedMemoryRegion> shared = new ArrayList<>(1);
+    /** Open regions that other processes can map, each leads to the next; guarded by this. */
+    private SharedMemoryRegion shared;
     /** Links to the processes that this domain has connections to, each once; mostly one; guarded by this. */
     private final List<LinkEnd> ends = new ArrayList<>(1);
     private volatile boolean closed;
@@ -122,7 +122,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Gives the processes that this domain has connections to access to a region. */
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
-        shared.add(region);
+        region.next(shared);
+        shared = region;
         for (LinkEnd end : List.copyOf(ends)) {
             announce(region, end);
         }
@@ -148,7 +149,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     synchronized void share(LinkEnd end) throws VerbsException {
         if (!ends.contains(end)) {
             ends.add(end);
-            for (SharedMemoryRegion region : List.copyOf(shared)) {
+            for (SharedMemoryRegion region = shared; region != null; region = region.next()) {
                 announce(region, end);
             }
         }
@@ -158,9 +159,21 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     void forget(SharedMemoryRegion region) {
         device.fabric().regions().remove(region);
         if (region.shared() != null) {
-            synchronized (this) {
-                shared.remove(region);
-            }
+            takeOut(region);
+        }
+    }
+
+    private synchronized void takeOut(SharedMemoryRegion region) {
+        if (shared == region) {
+            shared = region.next();
+            return;
+        }
+        SharedMemoryRegion before = shared;
+        while (before != null && before.next() != region) {
+            before = before.next();
+        }
+        if (before != null) {
+            before.next(region.next());
         }
     }
 

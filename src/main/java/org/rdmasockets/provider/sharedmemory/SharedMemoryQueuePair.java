@@ -178,8 +178,8 @@ final class SharedMemoryQueuePair implements QueuePair {
     }
 
     @Override
-    public int postReceives(ReceiveRequest request, long[] workRequestIds, int count) {
-        int result = receiveQueue.post(request, workRequestIds, count);
+    public int postReceives(ReceiveRequest request, long firstWorkRequestId, int count) {
+        int result = receiveQueue.post(request, firstWorkRequestId, count);
         feedPeer();
         return result;
     }

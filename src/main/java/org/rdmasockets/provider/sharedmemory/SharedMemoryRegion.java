@@ -26,6 +26,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private final SharedRegion shared;
     /** The key, local and remote; set before publication. */
     private int key;
+    /** The next one that other processes can map, or null; guarded by the domain. */
+    private SharedMemoryRegion next;
     /** Number of accesses in progress, and {@link #CLOSED}. */
     private volatile int users;
 
@@ -58,6 +60,16 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Sets the key, before anybody else sees this. */
     void key(int newKey) {
         key = newKey;
+    }
+
+    /** The next one in the domain's list, or null; for the domain. */
+    SharedMemoryRegion next() {
+        return next;
+    }
+
+    /** Sets the next one in the domain's list; for the domain. */
+    void next(SharedMemoryRegion newNext) {
+        next = newNext;
     }
 
     /** The parent. */

@@ -1,0 +1,62 @@
+package org.rdmasockets.stream;
+
+/**
+ * Control messages that the peer is not known to have taken out of its receive queue, in two generations: those up to a
+ * mark, and those after it.
+ */
+final class UnseenControls {
+    private int marked;
+    private int later;
+    /** The marked ones are gone once the peer has taken out more data messages than were sent before the mark, */
+    private long markedSent;
+    private long laterSent;
+    /** or has sent more data messages than we had granted before the mark. */
+    private long markedGranted;
+    private long laterGranted;
+
+    /** None yet. */
+    UnseenControls() {
+    }
+
+    /**
+     * Counts one that was sent.
+     *
+     * @param sentBefore how many data messages were sent before it
+     * @param grantedBefore the limit the peer had from us before it
+     */
+    void add(long sentBefore, long grantedBefore) {
+        if (marked == 0) {
+            marked = 1;
+            markedSent = sentBefore;
+            markedGranted = grantedBefore;
+        } else {
+            later++;
+            laterSent = sentBefore;
+            laterGranted = grantedBefore;
+        }
+    }
+
+    /**
+     * Forgets those that the peer must have taken out.
+     *
+     * @param taken how many of our data messages it has taken out, as it says
+     * @param received how many data messages it has sent
+     */
+    void confirm(long taken, long received) {
+        while (marked > 0 && (taken > markedSent || received > markedGranted)) {
+            marked = later;
+            markedSent = laterSent;
+            markedGranted = laterGranted;
+            later = 0;
+        }
+    }
+
+    /**
+     * How many there may be.
+     *
+     * @return messages
+     */
+    int count() {
+        return marked + later;
+    }
+}
