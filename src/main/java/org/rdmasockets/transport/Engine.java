@@ -14,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -170,6 +171,19 @@ public final class Engine {
         connections.add(connection);
         if (watched.add(device)) {
             poller.addSource(device, () -> drainDeviceEvents(device));
+            if (TransportSettings.CURRENT.numa()) {
+                poller.execute(this::stayNearDevices);
+            }
+        }
+    }
+
+    /** Poller thread: nobody is harmed if that fails. */
+    private void stayNearDevices() {
+        Set<String> names = watched.stream().map(device -> device.info().name()).collect(Collectors.toSet());
+        try {
+            LOG.info("who waits for completions of {} stays on processors {}", names, provider.stayNear(names));
+        } catch (VerbsException e) {
+            LOG.warn("-D{}numa=true has no effect: {}", Property.PREFIX, e.getMessage());
         }
     }
 

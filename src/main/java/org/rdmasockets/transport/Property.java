@@ -11,6 +11,21 @@ public final class Property {
     }
 
     /**
+     * Reads a switch; a value that is neither {@code true} nor {@code false} is ignored with a warning.
+     *
+     * @param name name behind the prefix
+     * @return whether it is switched on; off unless the property says otherwise
+     */
+    public static boolean flag(String name) {
+        String text = System.getProperty(PREFIX + name, "false").strip();
+        if (!text.equals("true") && !text.equals("false")) {
+            LoggerFactory.getLogger(Property.class).warn("-D{}={} is ignored: true or false is wanted; false is used",
+                    PREFIX + name, text);
+        }
+        return text.equals("true");
+    }
+
+    /**
      * Reads a number; a value that is none, or out of range, is ignored with a warning.
      *
      * @param name name behind the prefix

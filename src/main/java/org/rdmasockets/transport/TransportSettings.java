@@ -10,9 +10,10 @@ import java.util.concurrent.TimeUnit;
  * @param unacknowledgedNanos how long a write may stay unacknowledged by the peer's device, in nanoseconds
  * @param lingerNanos how long a closed connection may take to deliver, in nanoseconds
  * @param exitNanos how long the end of the process waits for closed connections, in nanoseconds
+ * @param numa whether who waits for completions stays on the processors near the devices
  */
 record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
-        long exitNanos) {
+        long exitNanos, boolean numa) {
     private static final int SECOND_MILLIS = 1000;
     private static final int DEFAULT_BUFFER_BYTES = 128 << 10;
     private static final int DAY_SECONDS = 86_400;
@@ -24,7 +25,8 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
         return new TransportSettings(millis("connectTimeout", 60 * SECOND_MILLIS),
                 millis("unacknowledgedTimeout", 30 * SECOND_MILLIS),
                 millis("linger", 10 * SECOND_MILLIS),
-                millis("exitWait", 2 * SECOND_MILLIS));
+                millis("exitWait", 2 * SECOND_MILLIS),
+                Property.flag("numa"));
     }
 
     /**

@@ -100,6 +100,11 @@ final class ControlCalls {
             () -> FunctionDescriptor.of(libc_h.C_INT, libc_h.C_INT, libc_h.C_INT, libc_h.C_INT),
             libc_h.fcntl::address, 2);
 
+    /** Of the calling thread: 0, bytes of the mask, the mask. */
+    static final ControlCall SCHED_SETAFFINITY = new ControlCall("sched_setaffinity",
+            () -> FunctionDescriptor.of(libc_h.C_INT, libc_h.C_INT, libc_h.C_LONG, libc_h.C_POINTER),
+            () -> IbverbsCalls.function("sched_setaffinity"));
+
     private ControlCalls() {
     }
 }

@@ -60,6 +60,16 @@ final class IbverbsCalls {
     }
 
     /**
+     * Finds a function of the C library that jextract was not asked for.
+     *
+     * @param name its C name
+     * @return where it is
+     */
+    static MemorySegment function(String name) {
+        return LINKER.defaultLookup().findOrThrow(name);
+    }
+
+    /**
      * Links a function so that errno is captured; its handle takes the {@link #CAPTURED_BYTES} bytes for it first.
      *
      * @param function where it is

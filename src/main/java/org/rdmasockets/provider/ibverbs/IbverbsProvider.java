@@ -1,7 +1,9 @@
 package org.rdmasockets.provider.ibverbs;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
@@ -61,5 +63,10 @@ public final class IbverbsProvider implements VerbsProvider {
     public ConnectionManager createConnectionManager() throws VerbsException {
         requireLibraries();
         return new RdmacmConnectionManager(devices);
+    }
+
+    @Override
+    public String stayNear(Set<String> names) throws VerbsException {
+        return new NumaNodes(Path.of("/sys")).processorsNear(names).keepThisThread();
     }
 }

@@ -30,6 +30,9 @@ final class Remedies {
     }
 
     private static String general(String call, int errorNumber) {
+        if (call.equals("sched_setaffinity")) {
+            return "this process, or its container, may use none of these processors";
+        }
         return switch (Errno.of(errorNumber)) {
             case ENOMEM -> call.startsWith("ibv_reg_mr") ? memlock() : outOfMemory(call);
             case ENODEV -> noDevice(call);
