@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.stream.StreamMemory;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -73,23 +74,33 @@ final class Rings {
 
     /** Set-up pool: closes what is not needed any more and makes what is wanted, until nothing is due. */
     private void tend() {
-        boolean due = true;
-        while (due) {
-            List<MemoryRegion> retired;
-            int chunkBytes;
-            int sendBytes;
-            inbox.enter();
-            try {
-                retired = memory.takeRetired();
-                chunkBytes = memory.wantedChunkBytes();
-                sendBytes = memory.wantedSendBytes();
-            } finally {
-                inbox.exit();
+        boolean done = false;
+        try {
+            do {
+                tendOnce();
+            } while (isDue());
+            done = true;
+        } finally {
+            if (!done) {
+                giveUp();
             }
-            retired.forEach(MemoryRegion::close);
-            supply(chunkBytes, sendBytes);
-            due = isDue();
         }
+    }
+
+    private void tendOnce() {
+        List<MemoryRegion> retired;
+        int chunkBytes;
+        int sendBytes;
+        inbox.enter();
+        try {
+            retired = memory.takeRetired();
+            chunkBytes = memory.wantedChunkBytes();
+            sendBytes = memory.wantedSendBytes();
+        } finally {
+            inbox.exit();
+        }
+        retired.forEach(MemoryRegion::close);
+        supply(chunkBytes, sendBytes);
     }
 
     private boolean isDue() {
@@ -108,10 +119,11 @@ final class Rings {
     private void supply(int chunkBytes, int sendBytes) {
         try {
             for (int i = 1; chunkBytes > 0 && i <= CHUNKS; i++) {
-                supplyChunk(resources.allocateRemote(chunkBytes), chunkBytes, i == CHUNKS);
+                boolean last = i == CHUNKS;
+                give(resources.allocateRemote(chunkBytes), region -> memory.supplyChunk(region, chunkBytes, last));
             }
             if (sendBytes > 0) {
-                supplySend(resources.allocateLocal(sendBytes), sendBytes);
+                give(resources.allocateLocal(sendBytes), region -> memory.supplySend(region, sendBytes));
             }
         } catch (VerbsException e) {
             LOG.debug("a connection stays small: {}", e.getMessage());
@@ -119,31 +131,28 @@ final class Rings {
         }
     }
 
-    private void supplyChunk(MemoryRegion region, int size, boolean last) {
+    /** Gives a region to the connection, which does not take it any more if it has ended. */
+    private void give(MemoryRegion region, Predicate<MemoryRegion> taker) {
         boolean taken = false;
         inbox.enter();
         try {
-            taken = memory.supplyChunk(region, size, last);
+            taken = taker.test(region);
         } finally {
             inbox.exit();
-            closeUnless(taken, region);
+            if (!taken) {
+                region.close();
+            }
         }
     }
 
-    private void supplySend(MemoryRegion region, int size) {
-        boolean taken = false;
+    /** After a fault: the connection goes on with what it has, and gets memory after the next pause. */
+    private void giveUp() {
         inbox.enter();
         try {
-            taken = memory.supplySend(region, size);
+            memory.refuse();
+            tending = false;
         } finally {
             inbox.exit();
-            closeUnless(taken, region);
-        }
-    }
-
-    private static void closeUnless(boolean taken, MemoryRegion region) {
-        if (!taken) {
-            region.close();
         }
     }
 

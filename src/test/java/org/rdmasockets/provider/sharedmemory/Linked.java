@@ -1,10 +1,21 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.rdmasockets.provider.Replacement;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** Shared memory that reaches this process itself by a link, as it does another process. */
-public final class Linked {
-    private Linked() {
+/**
+ * Shared memory that reaches this process itself by a link, as it does another process. A test class that is
+ * {@linkplain ExtendWith extended} with this has it in the place of the process's own.
+ */
+public final class Linked implements BeforeAllCallback, AfterAllCallback {
+    private Replacement replacement;
+
+    /** Replaces nothing yet; for the test engine. */
+    public Linked() {
     }
 
     /**
@@ -14,5 +25,15 @@ public final class Linked {
      */
     public static VerbsProvider provider() {
         return new SharedMemoryProvider(true);
+    }
+
+    @Override
+    public void beforeAll(ExtensionContext context) {
+        replacement = new Replacement(provider());
+    }
+
+    @Override
+    public void afterAll(ExtensionContext context) {
+        replacement.close();
     }
 }
