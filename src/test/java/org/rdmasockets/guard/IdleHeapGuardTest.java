@@ -18,6 +18,6 @@ class IdleHeapGuardTest extends IdleHeapContract {
 
     @Override
     long limit() {
-        return 5_050;
+        return 4_550;
     }
 }

@@ -4,7 +4,6 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A queue pair's place in the memory of a link: how many receives it has posted, for the peer to see, and the peer's
@@ -25,7 +24,8 @@ public final class LinkSlot implements AutoCloseable {
     private final long own;
     /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
     private long peers = -1;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    /** Guarded by this. */
+    private boolean closed;
 
     /** Takes over an index and one entering of the link's memory. */
     LinkSlot(Link link, MemorySegment memory, int side, int index) {
@@ -98,8 +98,9 @@ public final class LinkSlot implements AutoCloseable {
 
     /** Gives the slot back. Idempotent. */
     @Override
-    public void close() {
-        if (!closed.getAndSet(true)) {
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
             link.closeSlot(index);
         }
     }
