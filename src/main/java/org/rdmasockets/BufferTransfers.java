@@ -208,7 +208,24 @@ final class BufferTransfers {
     }
 
     /**
-     * Writes a part of such memory.
+     * Maps memory for the peer to write to.
+     *
+     * @param bytes how much, at least 1
+     * @param offset by which the peer names it, not negative
+     * @return memory of the socket's connection
+     * @throws IOException as {@link Direct#map}
+     */
+    DirectMemory map(int bytes, long offset) throws IOException {
+        impl.beginWrite();
+        try {
+            return impl.connection().direct().map(bytes, offset);
+        } finally {
+            impl.endWrite();
+        }
+    }
+
+    /**
+     * Writes a part of memory that was allocated or mapped here.
      *
      * @param from memory of any socket
      * @param offset the first byte
@@ -216,12 +233,34 @@ final class BufferTransfers {
      * @throws IOException as {@link Direct#write}
      */
     void write(DirectMemory from, int offset, int length) throws IOException {
+        from(from, direct -> direct.write(from, offset, length));
+    }
+
+    /**
+     * Writes a part of such memory into memory that the peer has mapped.
+     *
+     * @param at the peer's offset
+     * @param from memory of any socket
+     * @param offset the first byte
+     * @param length how many
+     * @throws IOException as {@link Direct#place}
+     */
+    void place(long at, DirectMemory from, int offset, int length) throws IOException {
+        from(from, direct -> direct.place(at, from, offset, length));
+    }
+
+    /** What is done with memory that stays as it is meanwhile. */
+    private interface Use {
+        void with(Direct direct) throws IOException;
+    }
+
+    private void from(DirectMemory from, Use use) throws IOException {
         impl.beginWrite();
         try {
             Direct direct = impl.connection().direct();
             from.enter(direct);
             try {
-                direct.write(from, offset, length);
+                use.with(direct);
             } finally {
                 from.leave();
             }

@@ -20,6 +20,8 @@ final class OptionValues {
     int receiveQueueSize = StreamOptions.DEFAULT.receiveQueueSize();
     /** Largest message copied into its request. */
     int inlineBytes = StreamOptions.DEFAULT.inlineBytes();
+    /** Most maps that the peer may announce. */
+    int maps = StreamOptions.DEFAULT.maps();
     /** Whether an idle connection is probed. */
     boolean keepAlive = StreamOptions.DEFAULT.keepAlive();
     /** Seconds of silence before the probe. */
@@ -84,7 +86,7 @@ final class OptionValues {
      */
     StreamOptions forTransport() {
         return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
+                maps, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
     }
 
     /**
@@ -120,6 +122,7 @@ final class OptionValues {
         sendQueueSize = listener.sendQueueSize;
         receiveQueueSize = listener.receiveQueueSize;
         inlineBytes = listener.inlineBytes;
+        maps = listener.maps;
         keepAliveIdleSeconds = listener.keepAliveIdleSeconds;
         keepAliveIntervalSeconds = listener.keepAliveIntervalSeconds;
         keepAliveCount = listener.keepAliveCount;

@@ -5,7 +5,8 @@ import org.rdmasockets.transport.DirectMemory;
 
 /**
  * Memory that an {@link RdmaSocket} sends from without a copy: {@link RdmaSocket#allocateBuffer} makes it,
- * {@link RdmaSocket#write(RdmaBuffer, int, int)} writes it. A device knows it, but no peer does.
+ * {@link RdmaSocket#write(RdmaBuffer, int, int)} writes it. A device knows it, but no peer does, unless it comes from
+ * {@link RdmaSocket#map}: then the peer may write to it.
  *
  * <p>Any thread may fill it, but nobody should change a part that is being written: the peer would read some of both.
  * Closed or not, it ends with the connection of its socket, and can be written no more.
@@ -22,7 +23,8 @@ public final class RdmaBuffer implements AutoCloseable {
 
     /**
      * The content. {@code segment().asByteBuffer()} gives it as a buffer. A segment that is used after {@link #close}
-     * leads to memory of this connection all the same, perhaps to that of another buffer.
+     * leads to memory of this connection all the same, perhaps to that of another buffer; if it was mapped, its use
+     * throws {@code IllegalStateException} then.
      *
      * @return a native segment for all threads, of as many bytes as were asked for
      * @throws IllegalStateException if this is closed
@@ -46,8 +48,11 @@ public final class RdmaBuffer implements AutoCloseable {
     }
 
     /**
-     * Gives the memory back to the socket, for its next buffer. A write that is in progress ends first, as if this had
-     * not been called; it is not waited for. Idempotent, any thread.
+     * Gives the memory back to the socket, for its next buffer, and ends its map, if it has one. A write that is in
+     * progress ends first, as if this had not been called; it is not waited for. Idempotent, any thread.
+     *
+     * @throws IllegalStateException if it was mapped and a channel is reading or writing it: it stays mapped until
+     *         nobody can reach it
      */
     @Override
     public void close() {

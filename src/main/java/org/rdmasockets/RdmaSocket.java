@@ -307,6 +307,64 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     }
 
     /**
+     * Maps memory for the peer to write to, beside the stream and without this program's help: {@code riomap} of
+     * {@code rsocket(7)}. The peer names it by offsets of your choice, and writes by {@link #place} or
+     * {@code riowrite}; it must have taken maps, see {@link RdmaSocketOptions#RDMA_IOMAPSIZE}. It is told at once, and
+     * before anything that is written later. Nothing tells this program that bytes have arrived, but what the peer
+     * writes to the stream after them.
+     *
+     * <p>The peer may write to it at any time until it is closed, so copy what is checked and used later. A peer that
+     * writes to it after that loses its connection.
+     *
+     * @param bytes how much, at least 1
+     * @param offset by which the peer names the first byte, not negative
+     * @return memory of zeros, mapped until it is closed; it can be written from, too
+     * @throws IllegalArgumentException if the numbers are out of range, or some of the offsets are mapped
+     * @throws NotYetConnectedException if this is not connected
+     * @throws IOException as {@link #allocateBuffer} and {@link #write(ByteBuffer)}; {@code SocketException}, too, if
+     *         the peer takes no more maps, or the transport is TCP
+     */
+    public RdmaBuffer map(int bytes, long offset) throws IOException {
+        if (bytes < 1 || offset < 0) {
+            throw new IllegalArgumentException("cannot map " + bytes + " bytes at offset " + offset);
+        }
+        ensureWritable();
+        try {
+            return new RdmaBuffer(buffers.map(bytes, offset));
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
+     * Writes a part of a buffer into memory that the peer has mapped: {@code riowrite} of {@code rsocket(7)}. The peer
+     * is not told; what is written to the stream later arrives later. The buffer may be changed when this returns, as
+     * after {@link #write(RdmaBuffer, int, int)}. The peer need not read for this.
+     *
+     * @param at by which offset the peer has mapped the first byte, not negative
+     * @param from a buffer that this socket has allocated or mapped
+     * @param offset the first byte
+     * @param length how many
+     * @throws IndexOutOfBoundsException if the part is not inside the buffer
+     * @throws IllegalArgumentException if the buffer is another socket's, or the offset is negative
+     * @throws IllegalStateException if the buffer is closed
+     * @throws IOException as {@link #write(ByteBuffer)}; {@code SocketException}, too, if the peer has not mapped all
+     *         of the range, which leaves the connection as it is, or the transport is TCP
+     */
+    public void place(long at, RdmaBuffer from, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, from.lengthBytes());
+        if (at < 0) {
+            throw new IllegalArgumentException("nothing is mapped at offset " + at);
+        }
+        ensureWritable();
+        try {
+            buffers.place(at, from.memory(), offset, length);
+        } catch (SocketException | InterruptedIOException e) {
+            throw ofChannel(e);
+        }
+    }
+
+    /**
      * Reads without copying: lends what has arrived, waiting for the first byte within {@code SO_TIMEOUT}. Over RDMA
      * and shared memory these are the bytes where the peer has put them; over TCP they are a copy. They count as read
      * when they are closed, and the peer gets their room back then; so that should be soon.

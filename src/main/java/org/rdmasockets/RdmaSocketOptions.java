@@ -35,6 +35,12 @@ public final class RdmaSocketOptions {
     public static final SocketOption<Integer> RDMA_INLINE = new Name<>("RDMA_INLINE", Integer.class);
 
     /**
+     * How many pieces of memory the peer may map for this end to write to, see {@link RdmaSocket#map}, 0 to 32,512; 0
+     * unless it is set. The protocol has the numbers up to 128 and multiples of 256, others are rounded down.
+     */
+    public static final SocketOption<Integer> RDMA_IOMAPSIZE = new Name<>("RDMA_IOMAPSIZE", Integer.class);
+
+    /**
      * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
      * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
      * that of the setting {@code spinMicros}, 50. Whatever it is, a thread parks at once while that has not paid on

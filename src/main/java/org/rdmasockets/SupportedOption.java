@@ -198,6 +198,9 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
                 new SupportedOption<>(RdmaSocketOptions.RDMA_INLINE, Time.BEFORE_CONNECT, true, v -> v.inlineBytes,
                         (v, bytes) -> v.inlineBytes = inRange(RdmaSocketOptions.RDMA_INLINE, bytes, 0,
                                 MAX_INLINE_BYTES)),
+                new SupportedOption<>(RdmaSocketOptions.RDMA_IOMAPSIZE, Time.BEFORE_CONNECT, true, v -> v.maps,
+                        (v, maps) -> v.maps = StreamOptions.possibleMaps(inRange(RdmaSocketOptions.RDMA_IOMAPSIZE,
+                                maps, 0, StreamOptions.MAX_MAPS))),
                 new SupportedOption<>(RdmaSocketOptions.SPIN_MICROS, Time.TOLD, true, v -> v.spinMicros,
                         (v, micros) -> v.spinMicros = inRange(RdmaSocketOptions.SPIN_MICROS, micros, 0,
                                 StreamOptions.MAX_SPIN_MICROS)));

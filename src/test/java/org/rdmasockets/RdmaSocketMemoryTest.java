@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -52,6 +53,7 @@ class RdmaSocketMemoryTest {
         try (RdmaServerSocket listener = new RdmaServerSocket(); RdmaSocket client = new RdmaSocket()) {
             listener.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
             client.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            listener.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 1);
             listener.bind(new InetSocketAddress(LOOPBACK, 0));
             client.connect(listener.getLocalSocketAddress());
             try (RdmaSocket server = listener.accept()) {
@@ -165,31 +167,46 @@ class RdmaSocketMemoryTest {
 
     @Test
     void whatIsLeftToForgottenBytesIsFreed() throws Exception {
-        Await.until("connections of earlier tests are gone", () -> registered() == 0);
-        long before = sharedRegions();
-        connected((client, server, idle) -> {
+        long[] address = new long[1];
+        connected((client, server, before) -> {
             client.getOutputStream().write(1);
-            server.receive();
+            address[0] = server.receive().segment().address();
         });
-        assertTrue(sharedRegions() > before, "the bytes keep their region");
-        Await.until("the cleaner has closed it", () -> {
+        Await.until("the cleaner has freed them", () -> {
             System.gc();
-            return sharedRegions() == before;
+            return !isShared(address[0]);
         });
     }
 
-    /** Descriptors of memory that peers may be given. */
-    private static long sharedRegions() throws IOException {
-        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
-            return descriptors.filter(d -> target(d).contains("memfd:rdma-sockets")).count();
+    @Test
+    void aMapIsFreedWhenNobodyCanReachItAndNotBefore() throws Exception {
+        MemorySegment[] kept = new MemorySegment[1];
+        connected((client, server, before) -> {
+            kept[0] = client.map(5000, 0).segment().asSlice(10, 20);
+            kept[0].fill((byte) 3);
+            assertEquals(before + 8192, registered());
+        });
+        long address = kept[0].address();
+        for (int i = 0; i < 5; i++) {
+            System.gc();
+            assertTrue(isShared(address), "the slice keeps the map");
         }
+        assertEquals(3, kept[0].get(ValueLayout.JAVA_BYTE, 19));
+        kept[0] = null;
+        Await.until("the cleaner has freed it", () -> {
+            System.gc();
+            return !isShared(address);
+        });
     }
 
-    private static String target(Path descriptor) {
-        try {
-            return Files.readSymbolicLink(descriptor).toString();
-        } catch (IOException e) {
-            return ""; // it was closed meanwhile
+    /** Whether memory that a peer may be given is at an address, as opposed to none, or memory that is nobody's. */
+    private static boolean isShared(long address) throws IOException {
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return mappings.anyMatch(line -> {
+                String[] range = line.substring(0, line.indexOf(' ')).split("-");
+                return Long.parseUnsignedLong(range[0], 16) <= address && Long.parseUnsignedLong(range[1], 16) > address
+                        && line.contains("memfd:rdma-sockets");
+            });
         }
     }
 }

@@ -38,7 +38,7 @@ class RdmaSocketTest {
     void rdmaOptionsAreKeptUntilConnecting() throws IOException {
         try (RdmaSocket socket = new RdmaSocket()) {
             for (SocketOption<Integer> option : rdmaOptions()) {
-                assertTrue(socket.getOption(option) > 0, option::name);
+                assertEquals(option == RdmaSocketOptions.RDMA_IOMAPSIZE, socket.getOption(option) == 0, option::name);
                 socket.setOption(option, 48);
                 assertEquals(48, socket.getOption(option), option::name);
             }
@@ -60,6 +60,10 @@ class RdmaSocketTest {
             assertRefused("16 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_SQSIZE, 15));
             assertRefused("32 to 65534", () -> socket.setOption(RdmaSocketOptions.RDMA_RQSIZE, 65_535));
             assertRefused("0 to 4096", () -> socket.setOption(RdmaSocketOptions.RDMA_INLINE, -1));
+            assertRefused("0 to 32512", () -> socket.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 32_513));
+            assertEquals(0, socket.getOption(RdmaSocketOptions.RDMA_IOMAPSIZE));
+            socket.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 300);
+            assertEquals(256, socket.getOption(RdmaSocketOptions.RDMA_IOMAPSIZE));
             assertRefused("0 to 1000", () -> socket.setOption(RdmaSocketOptions.SPIN_MICROS, 1001));
         }
     }
@@ -86,12 +90,13 @@ class RdmaSocketTest {
 
     @Test
     void rdmaOptionsAreNamedAsInRsocket() {
-        assertEquals(List.of("RDMA_SQSIZE", "RDMA_RQSIZE", "RDMA_INLINE"),
+        assertEquals(List.of("RDMA_SQSIZE", "RDMA_RQSIZE", "RDMA_INLINE", "RDMA_IOMAPSIZE"),
                 rdmaOptions().stream().map(SocketOption::name).toList());
     }
 
     private static List<SocketOption<Integer>> rdmaOptions() {
-        return List.of(RdmaSocketOptions.RDMA_SQSIZE, RdmaSocketOptions.RDMA_RQSIZE, RdmaSocketOptions.RDMA_INLINE);
+        return List.of(RdmaSocketOptions.RDMA_SQSIZE, RdmaSocketOptions.RDMA_RQSIZE, RdmaSocketOptions.RDMA_INLINE,
+                RdmaSocketOptions.RDMA_IOMAPSIZE);
     }
 
     @Test

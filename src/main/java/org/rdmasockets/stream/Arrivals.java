@@ -7,6 +7,8 @@ final class Arrivals {
     private final Borrowing borrowing;
     private final Lending lending;
     private final Closing closing;
+    /** Null if the peer may map nothing. */
+    private final MapTable maps;
 
     /**
      * Tells everybody what has come.
@@ -16,13 +18,25 @@ final class Arrivals {
      * @param borrowing gets updates and offers
      * @param lending knows whether the peer takes offers
      * @param closing gets SHUTDOWN and DISCONNECT
+     * @param maps gets maps; null if the peer was told that there may be none
      */
-    Arrivals(ReceiveBuffer received, SendWindow window, Borrowing borrowing, Lending lending, Closing closing) {
+    Arrivals(ReceiveBuffer received, SendWindow window, Borrowing borrowing, Lending lending, Closing closing,
+            MapTable maps) {
         this.received = received;
         this.window = window;
         this.borrowing = borrowing;
         this.lending = lending;
         this.closing = closing;
+        this.maps = maps;
+    }
+
+    /**
+     * What the peer has mapped.
+     *
+     * @return a table, null if it may map nothing
+     */
+    MapTable maps() {
+        return maps;
     }
 
     /**
@@ -39,8 +53,11 @@ final class Arrivals {
         int argument = ImmediateData.argument(message);
         int operation = ImmediateData.operation(message);
         switch (operation) {
-            case ImmediateData.DATA, ImmediateData.MAP -> {
-                return data(operation == ImmediateData.DATA ? argument : 0);
+            case ImmediateData.DATA -> {
+                return data(argument);
+            }
+            case ImmediateData.MAP -> {
+                return map(argument);
             }
             case ImmediateData.UPDATE -> {
                 return borrowing.updateArrived(argument, lengthBytes, received.received());
@@ -65,6 +82,15 @@ final class Arrivals {
         }
         closing.received(control);
         return null;
+    }
+
+    /** It costs the peer a credit, as data does. */
+    private String map(int index) {
+        String wrong = data(0);
+        if (wrong != null) {
+            return wrong;
+        }
+        return maps == null ? "mapped memory though there is no entry for it" : maps.adopt(index);
     }
 
     /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */

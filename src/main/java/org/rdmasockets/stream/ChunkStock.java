@@ -42,8 +42,9 @@ final class ChunkStock {
         size = least;
         limit = most;
         // In the order in which they are taken: the last comes first.
+        long ring = RegionLayout.of(settings).ringOffset();
         for (int i = PERMANENT - 1; i >= 0; i--) {
-            idle[idleCount++] = new Chunk(region, RegionLayout.RING_OFFSET + (long) i * least, least, 0);
+            idle[idleCount++] = new Chunk(region, ring + (long) i * least, least, 0);
         }
     }
 

@@ -35,9 +35,11 @@ import java.nio.ByteOrder;
  * @param chunkAddress where the first chunk is
  * @param chunkKey the key for it
  * @param chunkBytes how long it is, at least 1
+ * @param maps how many pieces of memory may be mapped for the sender of this to write to, see {@link MapTable}; the
+ *        entries lie behind the table
  */
 public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long tableAddress, int tableKey,
-        int tableEntries, long chunkAddress, int chunkKey, int chunkBytes) {
+        int tableEntries, long chunkAddress, int chunkKey, int chunkBytes, int maps) {
     /** Length on the wire in bytes. */
     public static final int BYTES = 40;
 
@@ -52,6 +54,7 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     private static final int VERSION_OFFSET = 0;
     private static final int FLAGS_OFFSET = 1;
     private static final int CREDITS_OFFSET = 2;
+    private static final int MAPS_OFFSET = 7;
     private static final int TABLE_ADDRESS_OFFSET = 8;
     private static final int TABLE_KEY_OFFSET = 16;
     private static final int TABLE_ENTRIES_OFFSET = 20;
@@ -76,10 +79,11 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     public byte[] encode() {
         ByteBuffer buffer = ByteBuffer.allocate(BYTES);
         buffer.put(VERSION_OFFSET, (byte) VERSION);
-        // C always sets the map flag; our number of map entries is 0.
+        // C always sets the map flag, also without maps.
         buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)
                 | (movesOn ? FLAG_MOVES_ON : 0)));
         buffer.putShort(CREDITS_OFFSET, (short) credits);
+        buffer.put(MAPS_OFFSET, (byte) MapTable.scale(maps));
         buffer.putLong(TABLE_ADDRESS_OFFSET, tableAddress);
         buffer.putInt(TABLE_KEY_OFFSET, tableKey);
         buffer.putInt(TABLE_ENTRIES_OFFSET, tableEntries);
@@ -106,7 +110,8 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
                 Short.toUnsignedInt(buffer.getShort(CREDITS_OFFSET)), buffer.getLong(TABLE_ADDRESS_OFFSET),
                 buffer.getInt(TABLE_KEY_OFFSET), buffer.getInt(TABLE_ENTRIES_OFFSET),
                 buffer.getLong(CHUNK_ADDRESS_OFFSET), buffer.getInt(CHUNK_KEY_OFFSET),
-                buffer.getInt(CHUNK_BYTES_OFFSET));
+                buffer.getInt(CHUNK_BYTES_OFFSET),
+                (flags & FLAG_MAP) == 0 ? 0 : MapTable.unscale(Byte.toUnsignedInt(buffer.get(MAPS_OFFSET))));
         data.check();
         return data;
     }
@@ -116,7 +121,8 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
         // The first announcement goes to entry 1, so fewer than 2 cannot work.
         require(tableEntries >= 2 && tableEntries <= MAX_TABLE_ENTRIES,
                 Integer.toUnsignedString(tableEntries) + " table entries");
-        require(TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES), "a table beyond memory");
+        require(TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES
+                + maps * MapTable.ENTRY_BYTES), "a table beyond memory");
         require(TargetTable.isRange(chunkAddress, chunkBytes),
                 "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes");
     }

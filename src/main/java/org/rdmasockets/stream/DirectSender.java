@@ -6,11 +6,12 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * Sends from memory of the application, without the send ring. On the wire it is the same stream. The device reads the
- * memory until the requests have completed, unless it copies what is posted:
+ * Sends from memory of the application, without the send ring: into the stream, which looks the same on the wire, or
+ * beside it into memory that the peer has mapped (rsockets' direct data placement). The device reads the memory until
+ * the requests have completed, unless it copies what is posted:
  *
  * <pre>
- * write() until all was taken; then wait until isSent(): from then on nothing reads from the memory
+ * write() or place() until all was taken; then wait until isSent(): from then on nothing reads from the memory
  * </pre>
  *
  * <p>Who has begun one such write ends it before anything else is written, or ends the connection.
@@ -21,20 +22,26 @@ public final class DirectSender {
     private final StreamConnection connection;
     private final SendQueue sendQueue;
     private final TargetTable targets;
+    /** What the peer has mapped; null if it may map nothing. */
+    private final MapTable maps;
     private final int maxWriteBytes;
     private final boolean copiesAtPost;
     /** A write has begun and not all of it was taken. */
     private boolean unfinished;
+    /** What has begun goes into memory that the peer has mapped. */
+    private boolean placing;
     /** A request of the write that has begun reads from the application's memory, as far as is known. */
     private boolean lent;
     /** How many requests will have completed when nothing reads from the memory any more; 0 if nobody waits for it. */
     private long sentAt;
 
     /** Nothing sent yet. */
-    DirectSender(StreamConnection connection, SendQueue sendQueue, TargetTable targets, StreamSettings settings) {
+    DirectSender(StreamConnection connection, SendQueue sendQueue, TargetTable targets, MapTable maps,
+            StreamSettings settings) {
         this.connection = connection;
         this.sendQueue = sendQueue;
         this.targets = targets;
+        this.maps = maps;
         this.maxWriteBytes = settings.maxWriteBytes();
         this.copiesAtPost = settings.copiesAtPost();
     }
@@ -57,28 +64,87 @@ public final class DirectSender {
             send(from, offset + taken, count, taken + count == length);
             taken += count;
         }
-        unfinished = taken < length;
-        connection.ensureOutput();
+        finish(taken < length, false);
         return taken;
     }
 
+    /** Notes whether the rest is still to come. */
+    private void finish(boolean nowUnfinished, boolean nowPlacing) throws SocketException {
+        unfinished = nowUnfinished;
+        placing = nowPlacing;
+        connection.ensureOutput();
+    }
+
     private void send(MemoryRegion from, long offset, int count, boolean last) {
-        SendRequest request = sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key())
-                .add(from, offset, count);
+        begin(targets.address(), targets.key(), from, offset, count, last);
+        connection.finish(count, 0);
+        end(last);
+    }
+
+    /** Begins a request that reads from the application's memory, and is seen to complete if it is the last. */
+    private void begin(long address, int key, MemoryRegion from, long offset, int count, boolean last) {
+        SendRequest request = sendQueue.begin(WorkRequestId.DATA, address, key).add(from, offset, count);
         lent |= !copiesAtPost && !sendQueue.isInline(count);
         if (last && lent) {
             request.signalled();
         }
-        connection.finish(count, 0);
+    }
+
+    private void end(boolean last) {
         if (last && lent) {
             sentAt = sendQueue.completed() + sendQueue.outstanding();
             lent = false;
         }
     }
 
-    /** Whether {@link #write} has to be called again with the rest. */
+    /**
+     * Writes into memory that the peer has mapped, as much as can be taken now. The peer is not told; what is written
+     * to the stream later arrives later.
+     *
+     * @param at an offset of the peer's; with the rest, where that begins
+     * @param from memory of the connection's protection domain
+     * @param offset the first byte
+     * @param length how many, to the end of what is to be written
+     * @return how many bytes were taken; 0 if none can be taken now, or length is 0
+     * @throws SocketException if the peer has not mapped all of it: then nothing was written, or the connection breaks
+     *         if something was; otherwise as {@link #write}
+     */
+    public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
+        Objects.checkFromIndexSize(offset, length, from.lengthBytes());
+        if (!unfinished && (maps == null || !maps.covers(at, length))) {
+            throw new SocketException("The peer has not mapped " + length + " bytes at offset " + at);
+        }
+        int taken = 0;
+        while (taken < length && connection.canPlace()) {
+            taken += placePiece(at + taken, from, offset + taken, length - taken);
+        }
+        finish(taken < length, true);
+        return taken;
+    }
+
+    /** Returns how many bytes were written, up to the end of what the peer has mapped in one piece. */
+    private int placePiece(long at, MemoryRegion from, long offset, int length) {
+        int entry = maps.find(at);
+        if (entry == MapTable.NONE) {
+            connection.fail(StreamFailure.of("The peer has unmapped offset " + at + " while it was written",
+                    "a map was replaced"));
+            return 0;
+        }
+        int count = Math.min(Math.min(length, maxWriteBytes), maps.room(entry, at));
+        begin(maps.address(entry, at), maps.key(entry), from, offset, count, count == length);
+        connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, 0));
+        end(count == length);
+        return count;
+    }
+
+    /** Whether {@link #write} or {@link #place} has to be called again with the rest. */
     boolean isUnfinished() {
         return unfinished;
+    }
+
+    /** Whether that would take some of it. */
+    boolean canGoOn() {
+        return placing ? connection.canPlace() : connection.canSend();
     }
 
     /** Whether somebody waits for {@link #isSent}. */

@@ -71,6 +71,16 @@ final class ImmediateData {
     }
 
     /**
+     * Tells of a map.
+     *
+     * @param index which entry was written, 0 to 65535
+     * @return the message
+     */
+    static int map(int index) {
+        return MAP << OPERATION_SHIFT | index;
+    }
+
+    /**
      * Tells of the connection.
      *
      * @param what {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or {@link #MOVED_ON}

@@ -53,6 +53,15 @@ final class Lending {
     }
 
     /**
+     * What the peer told of its table.
+     *
+     * @return the table, null before the start
+     */
+    PeerTable table() {
+        return table;
+    }
+
+    /**
      * Tells whether both ends know offers.
      *
      * @return false before the start, and with C

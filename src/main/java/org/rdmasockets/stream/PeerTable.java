@@ -27,6 +27,7 @@ final class PeerTable {
     private final long address;
     private final int key;
     private final int entries;
+    private final int maps;
     private final long offerAddress;
     private final int offerKey;
     private int next = 1;
@@ -46,6 +47,7 @@ final class PeerTable {
         this.address = peer.tableAddress();
         this.key = peer.tableKey();
         this.entries = peer.tableEntries();
+        this.maps = peer.maps();
         this.offerAddress = peer.chunkAddress() - TargetTable.ENTRY_BYTES;
         this.offerKey = peer.chunkKey();
     }
@@ -86,7 +88,35 @@ final class PeerTable {
     }
 
     /**
-     * The key of the table.
+     * How many pieces of memory we may map for the peer to write to.
+     *
+     * @return entries behind the table, perhaps 0
+     */
+    int maps() {
+        return maps;
+    }
+
+    /**
+     * Where a map goes.
+     *
+     * @param index below {@link #maps()}
+     * @return an address of the peer
+     */
+    long mapAddress(int index) {
+        return address + (long) entries * TargetTable.ENTRY_BYTES + (long) index * MapTable.ENTRY_BYTES;
+    }
+
+    /**
+     * The peer's byte order.
+     *
+     * @return true if it is not ours
+     */
+    boolean isSwapped() {
+        return swap;
+    }
+
+    /**
+     * The key of the table, and of the maps behind it.
      *
      * @return a key of the peer
      */

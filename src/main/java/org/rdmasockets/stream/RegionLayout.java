@@ -9,9 +9,11 @@ import org.rdmasockets.verbs.MemoryRegion;
  * send region, LOCAL_WRITE                 remote region, LOCAL_WRITE and REMOTE_WRITE
  * +-------------------------------+ 0      +---------------------------+ 0
  * | small send ring               |        | target table, 2 x 16 B    |
- * +-------------------------------+        +---------------------------+ 48
- * | staged chunks, 4 x 16 B       |        | offered chunk, 16 B       |
- * +-------------------------------+        +---------------------------+ 64
+ * +-------------------------------+        +---------------------------+ 32
+ * | staged chunks, 4 x 16 B       |        | maps, 24 B each; or none  |
+ * +-------------------------------+        +---------------------------+ ring - 16
+ * |                               |        | offered chunk, 16 B       |
+ * +-------------------------------+        +---------------------------+ ring, 64 without maps
  * | iWARP: messages to send, 4 B  |        | two small chunks          |
  * | per send request              |        +---------------------------+
  * +-------------------------------+
@@ -29,15 +31,11 @@ import org.rdmasockets.verbs.MemoryRegion;
  * @param outgoingOffset where the messages to send begin
  * @param incomingOffset where the received messages begin
  * @param sendBytes size of the send region
+ * @param ringOffset where the small chunks begin
  * @param remoteBytes size of the remote region
  */
-record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long remoteBytes) {
-    /** Where the small chunks begin in the remote region; the table lies before them. */
-    static final int RING_OFFSET = 64;
-
-    /** Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is. */
-    static final int OFFER_OFFSET = RING_OFFSET - TargetTable.ENTRY_BYTES;
-
+record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long ringOffset,
+        long remoteBytes) {
     private static final int LINE_BYTES = 64;
 
     /**
@@ -54,7 +52,17 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
         long end = line(incoming
                 + (needsMessageSlots(settings) ? (long) settings.maxReceives() * ImmediateData.BYTES : 0));
-        return new RegionLayout(staged, outgoing, incoming, end, RING_OFFSET + 2L * settings.firstChunkBytes());
+        long ring = line(MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES + TargetTable.ENTRY_BYTES);
+        return new RegionLayout(staged, outgoing, incoming, end, ring, ring + 2L * settings.firstChunkBytes());
+    }
+
+    /**
+     * Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is.
+     *
+     * @return bytes from the beginning of the remote region
+     */
+    long offerOffset() {
+        return ringOffset - TargetTable.ENTRY_BYTES;
     }
 
     /**

@@ -142,6 +142,23 @@ final class SendQueue {
         return error == QueuePair.POSTED ? send(kind, message) : error;
     }
 
+    /**
+     * Posts the payload that was begun without a message, so that the peer is not told.
+     *
+     * @param bytes its length
+     * @param kept how much of it is in the send ring until completion
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int finishSilently(int bytes, int kept) {
+        if (isInline(bytes) && request.bytes() == null) {
+            request.inline();
+        }
+        if (isSignalDue(kept)) {
+            request.signalled();
+        }
+        return post(WorkRequestId.DATA, kept);
+    }
+
     private boolean isSignalDue(int kept) {
         return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }

@@ -61,6 +61,15 @@ final class SendWindow {
         return sent < limit - reserve;
     }
 
+    /**
+     * Tells what becomes of a message for which the peer has no receive.
+     *
+     * @return true if the device tries again, false if the connection breaks
+     */
+    boolean isRetried() {
+        return controls == null;
+    }
+
     /** Counts a data message that was sent. */
     void dataSent() {
         sent++;

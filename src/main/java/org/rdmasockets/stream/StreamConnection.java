@@ -69,14 +69,15 @@ public final class StreamConnection {
         sendBuffer = new SendBuffer(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         window = new SendWindow(settings.receiverNotReadyRetry());
-        targets = new TargetTable(remoteRegion.segment());
+        targets = new TargetTable(remoteRegion.segment(), RegionLayout.of(settings).offerOffset());
         receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
         chunks = new ChunkStock(remoteRegion, settings);
         received = new ReceiveBuffer(chunks, settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
         lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : sendRegion);
         controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
-        arrivals = new Arrivals(received, window, borrowing, lending, closing);
+        arrivals = new Arrivals(received, window, borrowing, lending, closing,
+                settings.maps() == 0 ? null : new MapTable(remoteRegion.segment(), settings.maps()));
         memory = new StreamMemory(chunks, sendBuffer);
     }
 
@@ -89,7 +90,7 @@ public final class StreamConnection {
         Chunk first = received.first();
         return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remoteRegion.address(),
                 remoteRegion.remoteKey(), TargetTable.ENTRIES, first.address(), remoteRegion.remoteKey(),
-                first.lent());
+                first.lent(), settings.maps());
     }
 
     /**
@@ -204,7 +205,8 @@ public final class StreamConnection {
         failIf(complete ? arrivals.apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
     }
 
-    private void failUnlessPosted(String call, int error) {
+    /** Fails if a call of verbs returned an error. */
+    void failUnlessPosted(String call, int error) {
         if (error != QueuePair.POSTED) {
             fail(StreamFailure.post(call, error));
         }
@@ -233,7 +235,8 @@ public final class StreamConnection {
         fail(Objects.requireNonNull(cause));
     }
 
-    private void fail(StreamFailure cause) {
+    /** The first failure counts, unless a later one says more. */
+    void fail(StreamFailure cause) {
         if (!aborted && (failure == null || cause.outranks(failure))) {
             failure = cause;
         }
@@ -351,9 +354,18 @@ public final class StreamConnection {
      */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, targets, settings);
+            directSender = new DirectSender(this, sendQueue, targets, arrivals.maps(), settings);
         }
         return directSender;
+    }
+
+    /**
+     * What maps memory for the peer to write to.
+     *
+     * @return a new one, for all maps of this connection; it has started
+     */
+    public Mapping mapping() {
+        return new Mapping(this, sendQueue, sendBuffer, lending, window);
     }
 
     private void send(byte[] bytes, int offset, int count) {
@@ -373,7 +385,12 @@ public final class StreamConnection {
 
     /** Whether data can be posted now, if it needs no room in the send ring. */
     boolean canSend() {
-        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot() && window.isOpen() && targets.room() > 0;
+        return canPlace() && window.isOpen() && targets.room() > 0;
+    }
+
+    /** Whether a write can be posted of which the peer is not told. */
+    boolean canPlace() {
+        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot();
     }
 
     /** Whether nothing may be touched any more. */
@@ -405,8 +422,9 @@ public final class StreamConnection {
         if (directSender != null && directSender.isAwaited()) {
             return directSender.isRead() || failure != null || aborted;
         }
-        boolean room = sendBuffer.hasRoom() || directSender != null && directSender.isUnfinished();
-        return canSend() && room || failure != null || isOutputOver();
+        boolean able = directSender != null && directSender.isUnfinished() ? directSender.canGoOn()
+                : canSend() && sendBuffer.hasRoom();
+        return able || failure != null || isOutputOver();
     }
 
     /**

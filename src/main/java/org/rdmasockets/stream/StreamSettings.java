@@ -20,10 +20,12 @@ import org.rdmasockets.verbs.Device;
  * @param firstChunkBytes size of each of the two chunks that the peer of an idle connection is lent, 1 to half of
  *        {@code receiveBufferBytes}
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
+ * @param maps how many pieces of memory the peer may map for this end to write to, a number that
+ *        {@link #possibleMaps} gives
  */
 public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry,
         boolean copiesAtPost, int maxSends, int maxReceives, int sendBufferBytes, int receiveBufferBytes,
-        int firstSendBytes, int firstChunkBytes, int maxWriteBytes) {
+        int firstSendBytes, int firstChunkBytes, int maxWriteBytes, int maps) {
     /** Least depth of a queue, as in C. */
     public static final int MIN_QUEUE = 16;
     /** Greatest depth of a queue: credits are 16 bits wide on the wire. */
@@ -32,6 +34,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public static final int MIN_BUFFER_BYTES = 1024;
     /** Greatest size of a ring in bytes. */
     public static final int MAX_BUFFER_BYTES = 1 << 30;
+    /** Most maps: that is the largest number that the wire has for them. */
+    public static final int MAX_MAPS = 32_512;
     /** Depth of the send queue unless the application says otherwise; it is not visible to the peer. */
     public static final int DEFAULT_SENDS = 64;
     /** Depth of the receive queue unless the application says otherwise. */
@@ -63,6 +67,9 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         check("firstSendBytes", firstSendBytes, 1, sendBufferBytes);
         check("firstChunkBytes", firstChunkBytes, 1, receiveBufferBytes / 2);
         check("maxWriteBytes", maxWriteBytes, 1, ImmediateData.MAX_ARGUMENT);
+        if (maps != possibleMaps(maps)) {
+            throw new IllegalArgumentException(maps + " maps cannot be told to the peer");
+        }
         if (receiveBufferBytes % 2 != 0) {
             throw new IllegalArgumentException("receiveBufferBytes must be even: " + receiveBufferBytes);
         }
@@ -87,7 +94,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
                 device.supports(Capability.RECEIVER_NOT_READY_RETRY), device.supports(Capability.COPIES_AT_POST),
                 DEFAULT_SENDS, DEFAULT_RECEIVES,
                 DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, FIRST_SEND_BYTES, FIRST_CHUNK_BYTES,
-                Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT));
+                Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT), 0);
     }
 
     /**
@@ -100,7 +107,29 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public StreamSettings withQueues(int sends, int receives) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost,
                 Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
-                receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes);
+                receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes, maps);
+    }
+
+    /**
+     * The same with maps.
+     *
+     * @param wanted how many; becomes the nearest smaller number that is possible
+     * @return new settings
+     */
+    public StreamSettings withMaps(int wanted) {
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
+                maxReceives, sendBufferBytes, receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes,
+                possibleMaps(wanted));
+    }
+
+    /**
+     * Tells what number of maps the peer can be told.
+     *
+     * @param wanted any number
+     * @return 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than wanted if that is in this range
+     */
+    public static int possibleMaps(int wanted) {
+        return MapTable.unscale(MapTable.scale(Math.clamp(wanted, 0, MAX_MAPS)));
     }
 
     /**
@@ -116,7 +145,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         int receive = bufferBytes(receiveBytes);
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
                 maxReceives, send, receive, Math.min(send, FIRST_SEND_BYTES), Math.min(receive / 2, FIRST_CHUNK_BYTES),
-                maxWriteBytes);
+                maxWriteBytes, maps);
     }
 
     private static int bufferBytes(int wanted) {

@@ -38,6 +38,7 @@ final class TargetTable {
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
 
     private final MemorySegment memory;
+    private final long offerOffset;
     private final long[] addresses = new long[ENTRIES + 1];
     private final int[] keys = new int[ENTRIES + 1];
     private final int[] rooms = new int[ENTRIES + 1];
@@ -50,9 +51,11 @@ final class TargetTable {
      * An empty table.
      *
      * @param memory the remote region, zeroed, with the table at its beginning
+     * @param offerOffset where an offered chunk lies in it
      */
-    TargetTable(MemorySegment memory) {
+    TargetTable(MemorySegment memory, long offerOffset) {
         this.memory = memory;
+        this.offerOffset = offerOffset;
     }
 
     /**
@@ -104,8 +107,8 @@ final class TargetTable {
      * @return null if all is well, otherwise what the peer did wrong
      */
     String adoptOffer() {
-        int length = length(RegionLayout.OFFER_OFFSET);
-        return length == 0 ? NOT_THERE : copy(RegionLayout.OFFER_OFFSET, length, OFFER);
+        int length = length(offerOffset);
+        return length == 0 ? NOT_THERE : copy(offerOffset, length, OFFER);
     }
 
     /** Forgets all chunks but the one that was offered. */

@@ -38,4 +38,30 @@ public interface Direct {
      * @throws IllegalStateException if a view is open
      */
     DirectView receive(long deadlineNanos) throws IOException;
+
+    /**
+     * Allocates memory that the peer can write to beside the stream, and tells it, waiting until it can be told. When
+     * it is closed, the peer can do so no more.
+     *
+     * @param bytes how much, at least 1
+     * @param offset by which the peer names its first byte, not negative
+     * @return new memory of this connection
+     * @throws IOException as {@link #allocate} and {@link #write}; {@code SocketException}, too, if the peer takes no
+     *         more maps, or the carrier has none
+     * @throws IllegalArgumentException if some of the offsets are mapped, or they run over the largest number
+     */
+    DirectMemory map(int bytes, long offset) throws IOException;
+
+    /**
+     * Writes into memory that the peer has mapped. The peer is not told; what is written to the stream later arrives
+     * later.
+     *
+     * @param at by which offset the peer names the first byte
+     * @param from memory of this connection that the caller has entered
+     * @param offset the first byte
+     * @param length how many
+     * @throws IOException as {@link #write}; {@code SocketException}, too, if the peer has not mapped all of it, or the
+     *         carrier has no maps
+     */
+    void place(long at, DirectMemory from, int offset, int length) throws IOException;
 }

@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * Memory that a connection sends from. Writes enter it first; what is closed meanwhile is given back when the last of
- * them has left.
+ * Memory that a connection sends from, or that its peer writes to. Writes from it enter it first; what is closed
+ * meanwhile is given back when the last of them has left.
  */
 public final class DirectMemory implements AutoCloseable {
     private final Direct owner;

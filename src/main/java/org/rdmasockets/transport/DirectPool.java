@@ -9,10 +9,12 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -91,7 +93,21 @@ final class DirectPool {
     }
 
     private MemoryRegion register(int wantedBytes) throws IOException {
-        CompletableFuture<MemoryRegion> made = pool.submit(() -> make(pages(wantedBytes)));
+        return registered(pool, () -> make(pages(wantedBytes)), this::giveBack);
+    }
+
+    /**
+     * Waits for memory that is registered on the set-up pool.
+     *
+     * @param pool the set-up pool
+     * @param make registers it
+     * @param unwanted takes it if the caller does not wait for it
+     * @return the memory
+     * @throws IOException as {@link Direct#allocate}
+     */
+    static MemoryRegion registered(SetupPool pool, Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted)
+            throws IOException {
+        CompletableFuture<MemoryRegion> made = pool.submit(make);
         boolean taken = false;
         try {
             if (Patience.await(nanos -> isDone(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
@@ -102,7 +118,7 @@ final class DirectPool {
             return result(made);
         } finally {
             if (!taken) {
-                made.thenAccept(this::giveBack);
+                made.thenAccept(unwanted);
             }
         }
     }

@@ -33,10 +33,15 @@ public final class DirectView implements AutoCloseable {
      * @param end gives them back
      * @return a view of the calling thread
      */
-    @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
     static DirectView of(MemorySegment ring, Consumer<DirectView> end) {
         Arena arena = Arena.ofConfined();
-        return new DirectView(arena, ring.reinterpret(arena, null).asReadOnly(), end);
+        return new DirectView(arena, within(arena, ring).asReadOnly(), end);
+    }
+
+    /** Memory that lasts longer than an arena, as it is seen until that is closed. */
+    @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
+    static MemorySegment within(Arena arena, MemorySegment memory) {
+        return memory.reinterpret(arena, null);
     }
 
     /**

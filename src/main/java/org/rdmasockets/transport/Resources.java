@@ -93,7 +93,8 @@ final class Resources {
         // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
         int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
                 options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
-        return SETTINGS.same(settings.withBuffers(options.sendBufferBytes(), receiveBytes));
+        return SETTINGS.same(settings.withBuffers(options.sendBufferBytes(), receiveBytes)
+                .withMaps(options.maps()));
     }
 
     /** Where completions arrive. */

@@ -18,12 +18,15 @@ import org.rdmasockets.verbs.MemoryRegion;
 final class StreamDirect implements Direct {
     private final StreamTransport transport;
     private final CompletionInbox inbox;
+    private final Resources resources;
     private final SetupPool setupPool;
     private final DirectPool pool;
     /** Protected by the inbox's protocol lock, as the next. */
     private final DirectSender sender;
     private final DirectReceiver receiver;
     private final Consumer<DirectView> endOfView = this::end;
+    /** Null until something is mapped; written with the protocol lock held. */
+    private volatile StreamMaps maps;
     /** The view that is open, else null; protected by the protocol lock. */
     private DirectView view;
     /** What the view has to close, because the connection has ended before; else null; likewise. */
@@ -36,6 +39,7 @@ final class StreamDirect implements Direct {
         this.setupPool = setupPool;
         this.sender = resources.stream().directSender();
         this.receiver = resources.stream().directReceiver();
+        this.resources = resources;
         this.pool = new DirectPool(setupPool, resources);
     }
 
@@ -53,19 +57,49 @@ final class StreamDirect implements Direct {
             int count = tryWrite(from.region(), offset + done, length - done);
             done += count;
             if (count == 0) {
-                await(done);
+                awaitRoom(done);
             }
         }
+        awaitSent(done);
+    }
+
+    @Override
+    public void place(long at, DirectMemory from, int offset, int length) throws IOException {
+        int done = 0;
+        while (done < length) {
+            int count = tryPlace(at + done, from.region(), offset + done, length - done);
+            done += count;
+            if (count == 0) {
+                awaitRoom(done);
+            }
+        }
+        awaitSent(done);
+    }
+
+    private void awaitSent(int done) throws IOException {
         while (!isSent()) {
-            await(done);
+            awaitRoom(done);
         }
     }
 
-    private void await(int done) throws InterruptedIOException {
+    /** Waits until a writer can go on, who has done so many bytes. */
+    void awaitRoom(int done) throws InterruptedIOException {
         if (inbox.await(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
             InterruptedIOException interrupted = NetErrors.interrupted();
             interrupted.bytesTransferred = done;
             throw interrupted;
+        }
+    }
+
+    private int tryPlace(long at, MemoryRegion from, int offset, int length) throws IOException {
+        inbox.enter();
+        try {
+            transport.ensureOpen();
+            int count = sender.place(at, from, offset, length);
+            transport.noteWrite();
+            return count;
+        } finally {
+            inbox.exit();
         }
     }
 
@@ -89,6 +123,20 @@ final class StreamDirect implements Direct {
         } finally {
             inbox.exit();
         }
+    }
+
+    @Override
+    public DirectMemory map(int bytes, long offset) throws IOException {
+        StreamMaps all;
+        inbox.enter();
+        try {
+            transport.ensureOpen();
+            maps = maps != null ? maps : new StreamMaps(this, transport, setupPool, resources);
+            all = maps;
+        } finally {
+            inbox.exit();
+        }
+        return all.map(bytes, offset);
     }
 
     @Override
@@ -144,9 +192,10 @@ final class StreamDirect implements Direct {
         return region;
     }
 
-    /** How much memory is registered for buffers. */
+    /** How much memory is registered for buffers and maps. */
     long bytes() {
-        return pool.bytes();
+        StreamMaps mapped = maps;
+        return pool.bytes() + (mapped == null ? 0 : mapped.bytes());
     }
 
     /** Set-up pool: deregisters all buffers; the queue pair is gone. */

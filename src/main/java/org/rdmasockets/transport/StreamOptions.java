@@ -1,5 +1,7 @@
 package org.rdmasockets.transport;
 
+import org.rdmasockets.stream.StreamSettings;
+
 /**
  * What can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought into the
  * range that protocol and device allow.
@@ -10,6 +12,8 @@ package org.rdmasockets.transport;
  * @param sendQueueSize most outstanding send requests, 16 to 65534
  * @param receiveQueueSize most posted receives, 32 to 65534
  * @param inlineBytes largest message that is copied into its request, 0 for none
+ * @param maps how many pieces of memory the peer may map for this end to write to, a number that {@link #possibleMaps}
+ *        gives
  * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
  *        connection manager's default
  * @param spinMicros longest time that a caller looks for data itself before it parks, 0 to {@link #MAX_SPIN_MICROS}
@@ -19,7 +23,7 @@ package org.rdmasockets.transport;
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, int trafficClass, int spinMicros, boolean keepAlive, int keepAliveIdleSeconds,
+        int inlineBytes, int maps, int trafficClass, int spinMicros, boolean keepAlive, int keepAliveIdleSeconds,
         int keepAliveProbeSeconds) {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
@@ -31,6 +35,8 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     public static final int MIN_SEND_QUEUE_SIZE = 16;
     /** Smallest receive queue that the protocol works with. */
     public static final int MIN_RECEIVE_QUEUE_SIZE = 32;
+    /** Most maps: the largest number that the protocol has. */
+    public static final int MAX_MAPS = StreamSettings.MAX_MAPS;
     /** Longest time that a caller may look for data itself, in microseconds. */
     public static final int MAX_SPIN_MICROS = 1000;
 
@@ -46,6 +52,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         sendQueueSize = Math.clamp(sendQueueSize, MIN_SEND_QUEUE_SIZE, MAX_QUEUE_SIZE);
         receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
         inlineBytes = Math.max(0, inlineBytes);
+        maps = possibleMaps(maps);
         spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
         keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
         keepAliveProbeSeconds = Math.max(1, keepAliveProbeSeconds);
@@ -54,5 +61,15 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     /** Rounds up to a multiple of 16 within the range: both halves of a ring must be aligned and equal. */
     private static int evenPages(int bytes) {
         return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
+    }
+
+    /**
+     * Tells how many maps are possible.
+     *
+     * @param wanted any number
+     * @return the nearest smaller number that the protocol has
+     */
+    public static int possibleMaps(int wanted) {
+        return StreamSettings.possibleMaps(wanted);
     }
 }

@@ -70,4 +70,19 @@ final class TcpDirect implements Direct {
             throw new IllegalStateException(DirectReceiver.STILL_OPEN);
         }
     }
+
+    @Override
+    public DirectMemory map(int bytes, long offset) throws IOException {
+        throw noMaps();
+    }
+
+    @Override
+    public void place(long at, DirectMemory from, int offset, int length) throws IOException {
+        throw noMaps();
+    }
+
+    private static SocketException noMaps() {
+        return new SocketException("No memory can be mapped over TCP; the option TRANSPORT tells why this is TCP, and"
+                + " can force another transport");
+    }
 }

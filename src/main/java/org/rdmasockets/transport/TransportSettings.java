@@ -43,7 +43,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
                 Property.number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE,
                         StreamOptions.MAX_QUEUE_SIZE),
-                Property.number("inline", 64, 0, 4096), 0,
+                Property.number("inline", 64, 0, 4096), 0, 0,
                 Property.number("spinMicros", 50, 0, StreamOptions.MAX_SPIN_MICROS), false,
                 Property.number("keepAliveIdle", 7200, 1, DAY_SECONDS),
                 Property.number("keepAliveProbe", 30, 1, DAY_SECONDS));

@@ -34,11 +34,11 @@ class DirectReceiverTest {
         c.data(new byte[10]);
         assertEquals(65_536, receiver.view());
         assertEquals(c.remoteRegion, receiver.viewedRegion());
-        assertEquals(RegionLayout.RING_OFFSET, receiver.viewedOffset());
+        assertEquals(c.ringStart, receiver.viewedOffset());
         assertEquals(10, c.connection.available());
         receiver.endView();
         assertEquals(10, receiver.view());
-        assertEquals(RegionLayout.RING_OFFSET + 65_536, receiver.viewedOffset());
+        assertEquals(c.ringStart + 65_536, receiver.viewedOffset());
     }
 
     @Test

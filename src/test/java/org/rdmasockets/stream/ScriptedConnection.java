@@ -28,10 +28,13 @@ final class ScriptedConnection {
     final SimulatedRegion remoteRegion;
     final StreamConnection connection;
     private final List<FakeQueuePair.Send> outstanding = new ArrayList<>();
+    /** Where the ring begins in the remote region. */
+    final long ringStart;
     private int ringOffset;
 
     ScriptedConnection(Arena arena, StreamSettings settings, int maxInline) throws SocketException {
         this.settings = settings;
+        ringStart = RegionLayout.of(settings).ringOffset();
         sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
         remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion);
@@ -47,13 +50,13 @@ final class ScriptedConnection {
     /** On InfiniBand, with chunks of some size in the beginning. */
     static StreamSettings settings(int firstChunkBytes) {
         return new StreamSettings(true, true, true, false, 64, 400, 131072, Math.max(131072, 2 * firstChunkBytes),
-                131072, firstChunkBytes, 1 << 20);
+                131072, firstChunkBytes, 1 << 20, 0);
     }
 
     /** The same on iWARP. */
     static StreamSettings iwarp() {
         return new StreamSettings(false, false, false, false, 64, 400, 131072, 131072, 131072, 65536,
-                1 << 20);
+                1 << 20, 0);
     }
 
     /** Connected to a peer with C's defaults, and the first announcement done. */
@@ -71,7 +74,7 @@ final class ScriptedConnection {
 
     static ConnectData peer(int credits, int tableEntries, boolean bigEndian, boolean movesOn) {
         return new ConnectData(bigEndian, movesOn, credits, PEER_TABLE, PEER_TABLE_KEY, tableEntries, PEER_RING,
-                PEER_RING_KEY, PEER_HALF);
+                PEER_RING_KEY, PEER_HALF, 0);
     }
 
     /** What was posted since the last call, such as {@code WRITE_WITH_IMMEDIATE 10 @200000/88 0000000a}. */
@@ -127,7 +130,7 @@ final class ScriptedConnection {
     /** Data arrives where the peer would put it. */
     void data(byte... bytes) {
         for (byte b : bytes) {
-            remoteRegion.segment().set(ValueLayout.JAVA_BYTE, RegionLayout.RING_OFFSET + ringOffset, b);
+            remoteRegion.segment().set(ValueLayout.JAVA_BYTE, ringStart + ringOffset, b);
             ringOffset = (ringOffset + 1) % settings.receiveBufferBytes();
         }
         arrive(bytes.length, bytes.length);

@@ -29,7 +29,7 @@ class StreamConnectionTest {
     }
 
     private String ring(ScriptedConnection c, int offset) {
-        return Long.toHexString(c.remoteRegion.address() + RegionLayout.RING_OFFSET + offset);
+        return Long.toHexString(c.remoteRegion.address() + c.ringStart + offset);
     }
 
     private static String hex(byte[] bytes, int from, int to) {
@@ -45,7 +45,7 @@ class StreamConnectionTest {
         assertEquals(String.format("%016x", c.remoteRegion.address()), hex(data, 8, 16));
         assertEquals(String.format("%08x", c.remoteRegion.remoteKey()), hex(data, 16, 20));
         assertEquals("00000002", hex(data, 20, 24));
-        assertEquals(String.format("%016x", c.remoteRegion.address() + RegionLayout.RING_OFFSET), hex(data, 24, 32));
+        assertEquals(String.format("%016x", c.remoteRegion.address() + c.ringStart), hex(data, 24, 32));
         assertEquals(String.format("%08x", c.remoteRegion.remoteKey()), hex(data, 32, 36));
         assertEquals("00010000", hex(data, 36, 40));
     }
@@ -64,7 +64,7 @@ class StreamConnectionTest {
     private static byte[] entry(ScriptedConnection c, int ringOffset, boolean bigEndian) {
         return ByteBuffer.allocate(16)
                 .order(bigEndian ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN)
-                .putLong(c.remoteRegion.address() + RegionLayout.RING_OFFSET + ringOffset)
+                .putLong(c.remoteRegion.address() + c.ringStart + ringOffset)
                 .putInt(c.remoteRegion.remoteKey()).putInt(65536).array();
     }
 
@@ -179,7 +179,7 @@ class StreamConnectionTest {
     @Test
     void largeWritesAreSplit() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
-                1000);
+                1000, 0);
         ScriptedConnection c = ScriptedConnection.started(arena, settings);
         assertEquals(2500, c.write(2500));
         assertEquals(List.of(1000, 1000, 500), c.takePosted().stream().map(s -> s.payload().length).toList());

@@ -153,14 +153,14 @@ class StreamModelTest {
             int chunk = receive / 2 / pick(1, 2, 8, 64);
             return new StreamSettings(immediateData, emptyReceive, immediateData, random.nextInt(3) == 0,
                     pick(16, 17, 20, 64), pick(16, 17, 23, 40, 128), send, receive, send / pick(1, 2, 8, 64),
-                    withC ? Math.max(512, chunk) : chunk, pick(100, 1024, 65_536, 1 << 20));
+                    withC ? Math.max(512, chunk) : chunk, pick(100, 1024, 65_536, 1 << 20), pick(0, 0, 1, 5));
         }
 
         /** C reads chunks straight from memory, so a send buffer larger than a few of our chunks starves receives. */
         private StreamSettings cSettings(boolean immediateData, StreamSettings ours) {
             int send = Math.max(4096, Math.min(16_384, 2 * ours.firstChunkBytes()));
             return new StreamSettings(immediateData, immediateData, immediateData, false, pick(16, 64, 384),
-                    pick(16, 16, 17, 40, 64, 384), send, pick(1024, 1026, 4096, 16_384), 1, 1, 1 << 16);
+                    pick(16, 16, 17, 40, 64, 384), send, pick(1024, 1026, 4096, 16_384), 1, 1, 1 << 16, 0);
         }
 
         void play() throws Exception {
