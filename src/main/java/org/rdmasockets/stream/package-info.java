@@ -11,6 +11,10 @@
  * bytes left in chunks, and <em>credits</em>, the number of data messages. InfiniBand and RoCE carry the message as
  * immediate data of the write. iWARP has none: there a 4-byte send follows the write.
  *
+ * <p>Bytes need not be copied: {@link org.rdmasockets.stream.DirectSender} sends from memory of the application, and
+ * {@link org.rdmasockets.stream.DirectReceiver} lends what has arrived. Beside the stream, one end maps memory
+ * ({@link org.rdmasockets.stream.Mapping}) and the other writes to it, without messages.
+ *
  * <p>The peer is hostile until checked. It can write at any time into the one region it has a key for, which holds the
  * table and the ring and nothing else; what is read from there is copied once, then checked. What breaks the protocol
  * ends the connection as a {@link org.rdmasockets.stream.StreamFailure} and harms nothing else.

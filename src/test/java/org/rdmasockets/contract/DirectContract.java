@@ -25,7 +25,7 @@ import org.rdmasockets.RdmaSocket;
 /** RDMA sockets write from buffers of their own as from any memory. */
 abstract class DirectContract extends SocketTheme {
     /** More than anybody's buffers hold. */
-    private static final int TOO_MUCH = 1 << 23;
+    private static final int TOO_MUCH = 1 << 25;
 
     /** Two connected sockets. */
     private record Ends(RdmaSocket client, RdmaSocket server) {

@@ -10,6 +10,8 @@ import org.rdmasockets.verbs.MemoryRegion;
 /** A {@link StreamConnection} with an owner that does what the transport does, and a random application. */
 final class JavaPeer implements StreamPeer {
     private static final long ID_BASE = 0x1234_5678_9A00_0000L;
+    /** By which offset the other end names what is mapped. */
+    private static final long MAP_OFFSET = 1000;
 
     final FakeQueuePair queuePair;
     final StreamConnection connection;
@@ -34,6 +36,16 @@ final class JavaPeer implements StreamPeer {
     private final SimulatedRegion own;
     private int ownTaken;
     private int ownLength;
+    /** That goes into memory that the other end has mapped. */
+    private boolean placing;
+    /** Memory that this end maps, where the other end leaves how much it had written to the stream at that time. */
+    private final SimulatedRegion mapped;
+    private Mapping mapping;
+    private boolean announced;
+    /** The last such number that this end has left at the other. */
+    private long placed = -1;
+    private int placements;
+    private JavaPeer partner;
     /** How much the application looks at without having read it. */
     private int viewed;
     private final DirectReceiver receiver;
@@ -41,8 +53,9 @@ final class JavaPeer implements StreamPeer {
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
         SimulatedRegion sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
         SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
-        own = SimulatedRegion.local(arena, plan.mostPerCall());
-        queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own);
+        own = SimulatedRegion.local(arena, Math.max(plan.mostPerCall(), Long.BYTES));
+        mapped = SimulatedRegion.remote(arena, Long.BYTES);
+        queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own, mapped);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
         receiver = connection.directReceiver();
         this.arena = arena;
@@ -51,6 +64,11 @@ final class JavaPeer implements StreamPeer {
         this.writeSeed = writeSeed;
         this.readSeed = -writeSeed;
         buffer = new byte[plan.mostPerCall()];
+    }
+
+    /** The other end, if that is one of these and maps are to be tried. */
+    void partner(JavaPeer other) {
+        partner = other;
     }
 
     void attach(SimulatedWire.End simulatedEnd) {
@@ -103,6 +121,9 @@ final class JavaPeer implements StreamPeer {
                 connection.keepalive();
             }
             changed |= connection.outstandingSends() != before;
+        }
+        if (partner != null && random.nextInt(20) == 0) {
+            changed |= random.nextBoolean() ? tryPlace() : tryMap();
         }
         changed |= random.nextBoolean() ? tryWrite() : tryRead();
         return changed | close();
@@ -229,7 +250,53 @@ final class JavaPeer implements StreamPeer {
 
     private void take(int count) {
         ownTaken += count;
-        written += count;
+        written += placing ? 0 : count;
+    }
+
+    private boolean tryMap() {
+        if (closed || cutOff || announced) {
+            return false;
+        }
+        try {
+            if (mapping == null) {
+                mapping = connection.mapping();
+                mapping.reserve(MAP_OFFSET, Long.BYTES);
+            }
+            announced = mapping.announce(0, mapped);
+            return announced;
+        } catch (SocketException e) {
+            mapping = null; // the other end takes none, or the connection is over
+            return false;
+        }
+    }
+
+    /** Begins to leave at the other end how much was written to the stream, if it has mapped memory for that. */
+    private boolean tryPlace() {
+        if (closed || cutOff || ownLength > 0) {
+            return false;
+        }
+        own.segment().set(ValueLayout.JAVA_LONG, 0, written);
+        try {
+            ownTaken = connection.directSender().place(MAP_OFFSET, own, 0, Long.BYTES);
+        } catch (SocketException e) {
+            return false; // nothing is mapped, or tryWrite will meet the end of the connection as well
+        }
+        ownLength = Long.BYTES;
+        placing = true;
+        return true;
+    }
+
+    /** What was left here before a byte was written is here before that can be read. */
+    private void verifyPlaced() {
+        if (partner != null && read > partner.placed) {
+            long there = mapped.segment().get(ValueLayout.JAVA_LONG, 0);
+            require(there >= partner.placed, there + " was placed, and then " + partner.placed);
+        }
+    }
+
+    /** How often this end has left something at the other. */
+    int placements() {
+        return placements;
     }
 
     /** Goes on with that, and when nothing is said to read from the memory any more, changes it. */
@@ -238,14 +305,15 @@ final class JavaPeer implements StreamPeer {
         boolean changed;
         try {
             if (ownTaken < ownLength) {
-                int count = connection.directSender().write(own, ownTaken, ownLength - ownTaken);
+                int count = placing
+                        ? connection.directSender().place(MAP_OFFSET + ownTaken, own, ownTaken, ownLength - ownTaken)
+                        : connection.directSender().write(own, ownTaken, ownLength - ownTaken);
                 take(count);
                 changed = count > 0;
             } else {
                 changed = connection.directSender().isSent();
                 if (changed) {
-                    own.segment().fill((byte) '?');
-                    ownLength = 0;
+                    endOwn();
                 }
             }
             require(changed == ready || ownLength == 0, "writable " + ready + ", changed " + changed);
@@ -255,6 +323,16 @@ final class JavaPeer implements StreamPeer {
             changed = true;
         }
         return changed;
+    }
+
+    private void endOwn() {
+        if (placing) {
+            placed = own.segment().get(ValueLayout.JAVA_LONG, 0);
+            placements++;
+        }
+        own.segment().fill((byte) '?');
+        ownLength = 0;
+        placing = false;
     }
 
     private void cutOff(SocketException e) {
@@ -285,6 +363,7 @@ final class JavaPeer implements StreamPeer {
         require(count == 0 || !sawEnd, count + " bytes after the end");
         StreamPeer.verify(buffer, count, readSeed, read);
         read += count;
+        verifyPlaced();
         return count > 0;
     }
 
@@ -316,6 +395,7 @@ final class JavaPeer implements StreamPeer {
         receiver.endView();
         read += viewed;
         viewed = 0;
+        verifyPlaced();
     }
 
     private void verifyView() {

@@ -129,7 +129,9 @@ final class SimulatedWire {
                 throw new AssertionError("write with a wrong key");
             }
             region.at(send.remoteAddress, payload.length).copyFrom(MemorySegment.ofArray(payload));
-            if (!peer.sending.tableWritten(send.remoteAddress, payload)) {
+            boolean beside = peer.sending.isMapped(send.remoteAddress, payload.length)
+                    || sending.mapWritten(send.remoteAddress, payload);
+            if (!beside && !peer.sending.tableWritten(send.remoteAddress, payload)) {
                 sending.dataWritten(send.remoteAddress, payload.length);
             }
         }

@@ -54,27 +54,30 @@ class StreamModelTest {
         long first = new Random().nextInt(1 << 30) * 100_000L;
         int growths = 0;
         int moves = 0;
+        int placements = 0;
         for (long seed = first; seed < first + RUNS; seed++) {
             try {
                 int[] events = run(seed, immediateData, withC);
                 growths += events[0];
                 moves += events[1];
+                placements += events[2];
             } catch (Exception | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
         assertTrue(growths > RUNS / 4, "hardly anything grew: " + growths + " times");
         assertTrue(withC ? moves == 0 : moves > RUNS / 20, moves + " offers were taken");
+        assertTrue(withC ? placements == 0 : placements > RUNS / 20, placements + " times something was placed");
     }
 
-    /** Returns how often something grew, and how often a peer moved to an offered chunk. */
+    /** Returns how often something grew, a peer moved to an offered chunk, and something was placed. */
     private static int[] run(long seed, boolean immediateData, boolean withC) throws Exception {
         Random random = new Random(seed);
         try (Arena arena = Arena.ofConfined()) {
             Run run = new Run(random, immediateData, withC, arena);
             run.play();
             run.verify();
-            return new int[] {run.left.growths(), run.wire.moves()};
+            return new int[] {run.left.growths(), run.wire.moves(), run.left.placements()};
         }
     }
 
@@ -121,6 +124,8 @@ class StreamModelTest {
                         pick(0, 4, 16, 64), rightPlan, random, -1);
                 wire = new SimulatedWire(immediateData, left.queuePair, java.queuePair);
                 java.attach(wire.right);
+                java.partner(left);
+                left.partner(java);
                 right = java;
                 roomForControls = true;
             }

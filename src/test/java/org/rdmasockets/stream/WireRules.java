@@ -23,6 +23,12 @@ final class WireRules {
     private final long tableAddress;
     private final long offerAddress;
     private final boolean offersAllowed;
+    /** Where the sender tells of maps, and up to where. */
+    private final long mapsAddress;
+    private final long mapsEnd;
+    /** Memory of the sender that it has told the receiver to write to; null for none. */
+    private Chunk mapped;
+    private boolean mapWritten;
     private final Chunk[] entries;
     private final Deque<Chunk> order = new ArrayDeque<>();
     /** Written into the sender's memory for all other chunks; null if there is none. */
@@ -49,6 +55,8 @@ final class WireRules {
         this.tableAddress = sender.tableAddress();
         this.offerAddress = sender.chunkAddress() - TargetTable.ENTRY_BYTES;
         this.offersAllowed = sender.movesOn() && receiver.movesOn();
+        this.mapsAddress = receiver.tableAddress() + (long) receiver.tableEntries() * TargetTable.ENTRY_BYTES;
+        this.mapsEnd = mapsAddress + (long) receiver.maps() * MapTable.ENTRY_BYTES;
         this.entries = new Chunk[sender.tableEntries()];
         this.limit = receiver.credits();
         lend(0, receiver.chunkAddress(), receiver.chunkBytes());
@@ -98,6 +106,24 @@ final class WireRules {
         return true;
     }
 
+    /** The sender tells where the receiver may write; returns false if the address is elsewhere. */
+    boolean mapWritten(long address, byte[] data) {
+        if (address < mapsAddress || address >= mapsEnd) {
+            return false;
+        }
+        require((address - mapsAddress) % MapTable.ENTRY_BYTES == 0 && data.length == MapTable.ENTRY_BYTES,
+                "a map of " + data.length + " bytes at " + (address - mapsAddress));
+        MemorySegment entry = MemorySegment.ofArray(data);
+        mapped = chunk(entry.get(ValueLayout.JAVA_LONG_UNALIGNED, 8), entry.get(ValueLayout.JAVA_INT_UNALIGNED, 20));
+        mapWritten = true;
+        return true;
+    }
+
+    /** Whether the sender has told the receiver that it may write there. */
+    boolean isMapped(long address, int length) {
+        return mapped != null && address >= mapped.address && address + length <= mapped.address + mapped.room;
+    }
+
     /** The sender writes data. */
     void dataWritten(long address, int length) {
         require(written == NO_DATA, "two writes for one message");
@@ -135,6 +161,12 @@ final class WireRules {
                 if (argument == 9) {
                     move();
                 }
+            }
+            case 6 -> {
+                require(mapWritten, "a message of a map that was not written");
+                mapWritten = false;
+                sent++;
+                require(sent <= limit, "map message " + sent + " beyond limit " + limit);
             }
             case 4 -> require(argument < 1 << 17, "limit " + argument);
             default -> require(false, "operation " + (message >>> 29));
