@@ -7,19 +7,23 @@ import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.rdmasockets.guard.HeapHistogram;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Engine;
 
 /**
  * Measures what idle connections between two processes take: memory that is registered, heap, processor time; before
- * and after they were used. Each has a virtual thread in read at both ends. See {@code src/test/sharedmemory}.
+ * and after they were used. Each has a virtual thread in read at both ends. What the heap is taken by is in
+ * {@code target/heap-*.txt}, class by class. See {@code src/test/sharedmemory}.
  */
 final class ManyConnections {
     private static final int CONNECTIONS = 10_000;
@@ -39,8 +43,8 @@ final class ManyConnections {
     /** How long used connections may take to become small again. */
     private static final long SHRINK_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    /** The first leaves what only the second finds. */
-    private static final int COLLECTIONS = 3;
+    /** When nothing was compiled for so long, compilers have caught up. */
+    private static final long COMPILERS_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** What was registered when no connection had been used; the measuring thread only. */
     private static long least;
@@ -109,7 +113,7 @@ final class ManyConnections {
             System.out.println("listening " + server.getLocalPort());
             Socket control = server.accept();
             control.getInputStream().read();
-            long heap = usedHeap();
+            HeapHistogram heap = heapBefore();
             control.getOutputStream().write(1);
             List<Thread> readers = new ArrayList<>(count);
             for (int i = 0; i < count; i++) {
@@ -118,7 +122,7 @@ final class ManyConnections {
             }
             for (String state : List.of("new", "used and idle")) {
                 control.getInputStream().read();
-                measure(state, heap, readers);
+                measure(state, "accepted", heap, readers);
                 control.getOutputStream().write(1);
             }
             control.getInputStream().read();
@@ -141,7 +145,7 @@ final class ManyConnections {
     private static void connect(int port, int count) throws Exception {
         Socket control = Neighbours.connect(port);
         ask(control);
-        long heap = usedHeap();
+        HeapHistogram heap = heapBefore();
         AtomicLong arrived = new AtomicLong();
         List<Socket> sockets = new ArrayList<>(count);
         List<Thread> readers = new ArrayList<>(count);
@@ -150,14 +154,14 @@ final class ManyConnections {
             sockets.add(socket);
             readers.add(Thread.startVirtualThread(() -> count(socket, arrived)));
         }
-        measure("new", heap, readers);
+        measure("new", "made", heap, readers);
         ask(control);
         LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(IDLE_SECONDS));
         System.out.println("idle");
         requestAll(sockets, arrived);
         System.out.println("answered: all " + count);
         System.out.println("used: " + use(sockets, arrived));
-        measure("used and idle", heap, readers);
+        measure("used and idle", "made", heap, readers);
         ask(control);
         requestAll(sockets, arrived);
         System.out.println("answered again: all " + count);
@@ -208,15 +212,33 @@ final class ManyConnections {
     }
 
     /** Prints what each connection takes, once its reader is parked and it had time to shrink. */
-    private static void measure(String state, long heapBefore, List<Thread> readers) throws IOException {
+    private static void measure(String state, String end, HeapHistogram before, List<Thread> readers)
+            throws IOException {
         await("parked readers", () -> readers.stream().allMatch(t -> t.getState() == Thread.State.WAITING));
         least = least == 0 ? registered() : least;
         long deadline = System.nanoTime() + SHRINK_NANOS;
         while (registered() > least && System.nanoTime() < deadline) {
             LockSupport.parkNanos(PAUSE_NANOS);
         }
-        System.out.println(state + ": " + registered() / readers.size() + " "
-                + (usedHeap() - heapBefore) / readers.size());
+        awaitCompilers();
+        HeapHistogram heap = HeapHistogram.now().since(before);
+        Files.writeString(Path.of("target", "heap-" + end + "-" + state.replace(' ', '-') + ".txt"),
+                heap.perPart(readers.size()));
+        System.out.println(state + ": " + registered() / readers.size() + " " + heap.bytes() / readers.size());
+    }
+
+    /** Their work is not what idle connections take. */
+    private static void awaitCompilers() {
+        long seen = -1;
+        long deadline = System.nanoTime() + SHRINK_NANOS;
+        for (long now = compiledMillis(); now != seen && System.nanoTime() < deadline; now = compiledMillis()) {
+            seen = now;
+            LockSupport.parkNanos(COMPILERS_PAUSE_NANOS);
+        }
+    }
+
+    private static long compiledMillis() {
+        return ManagementFactory.getCompilationMXBean().getTotalCompilationTime();
     }
 
     private static void await(String what, BooleanSupplier condition) throws IOException {
@@ -233,10 +255,8 @@ final class ManyConnections {
         return Engine.of(Providers.sharedMemory()).registeredBytes();
     }
 
-    private static long usedHeap() {
-        for (int i = 0; i < COLLECTIONS; i++) {
-            System.gc();
-        }
-        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    private static HeapHistogram heapBefore() {
+        HeapHistogram.now();
+        return HeapHistogram.now();
     }
 }
