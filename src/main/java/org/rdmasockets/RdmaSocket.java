@@ -32,6 +32,9 @@ import java.util.Objects;
  * {@link #write(ByteBuffer)}. These methods take turns with the streams: one reader and one writer at a time, in the
  * order of their coming, and {@code SO_TIMEOUT} and an interrupt of a virtual thread mean what they mean there.
  *
+ * <p>Bytes need not be copied: {@link #allocateBuffer} gives memory to write from, {@link #receive} lends what has
+ * arrived, and {@link #map} lets the peer write into memory of this program.
+ *
  * <p>Where a transport is forced and not available, binding and connecting throw a {@code SocketException} that says
  * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
  */

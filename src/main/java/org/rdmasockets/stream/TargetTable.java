@@ -38,7 +38,7 @@ final class TargetTable {
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
 
     private final MemorySegment memory;
-    private final long offerOffset;
+    private final int offerOffset;
     private final long[] addresses = new long[ENTRIES + 1];
     private final int[] keys = new int[ENTRIES + 1];
     private final int[] rooms = new int[ENTRIES + 1];
@@ -55,7 +55,7 @@ final class TargetTable {
      */
     TargetTable(MemorySegment memory, long offerOffset) {
         this.memory = memory;
-        this.offerOffset = offerOffset;
+        this.offerOffset = (int) offerOffset;
     }
 
     /**

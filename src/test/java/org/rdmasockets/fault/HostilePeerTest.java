@@ -134,6 +134,7 @@ class HostilePeerTest {
 
     @ParameterizedTest(name = "{0}")
     @ValueSource(strings = {"20000000", "40000000", "60000000", "a0000000", // operations that there are not
+        "c0000000", // a map where there is no entry
         "00200000", "1fffffff", // more data than was asked for
         "80000000"}) // credits taken back
     void aMessageThatMakesNoSenseEndsItsConnectionAndIsNamed(String message) throws Exception {

@@ -203,8 +203,10 @@ class HostilePeerTest {
 
     private static void playGarbage(Random random, boolean immediateData, Arena arena) throws SocketException {
         StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 16, 32, 2048,
-                2048, 2048, 1024, 1000, 0);
+                2048, 2048, 1024, 1000, random.nextInt(3));
         ScriptedConnection c = new ScriptedConnection(arena, settings, 16);
+        SimulatedRegion own = SimulatedRegion.local(arena, 3000);
+        c.queuePair.add(own);
         c.connection.start(new ConnectData(random.nextBoolean() && immediateData, random.nextBoolean(),
                 1 + random.nextInt(65534), 0x10000, 1, 2 + random.nextInt(8), random.nextLong() >>> 1, 1,
                 1 + random.nextInt(1 << 30), 0));
@@ -215,11 +217,16 @@ class HostilePeerTest {
                 c.complete();
             }
             for (int i = random.nextInt(3); i > 0; i--) {
-                c.remoteRegion.segment().set(ValueLayout.JAVA_INT, 4L * random.nextInt(8), garbage(random));
+                c.remoteRegion.segment().set(ValueLayout.JAVA_INT, 4L * random.nextInt(16), garbage(random));
             }
             c.arrive(garbage(random), random.nextBoolean() ? 16 : random.nextInt(20));
             attempt(() -> c.connection.read(buffer, 0, 1 + random.nextInt(3000)));
-            attempt(() -> c.connection.write(buffer, 0, 1 + random.nextInt(3000)));
+            DirectSender direct = c.connection.directSender();
+            if (direct.isRead() && !direct.isUnfinished()) {
+                attempt(() -> c.connection.write(buffer, 0, 1 + random.nextInt(3000)));
+            }
+            attempt(() -> direct.place(random.nextInt(2000), own, 0, 1 + random.nextInt(random.nextInt(2999) + 1)));
+            attempt(() -> direct.isSent() ? 1 : 0);
         }
     }
 
@@ -230,7 +237,7 @@ class HostilePeerTest {
             case 1, 2, 3 -> random.nextInt(1100);
             case 4, 5 -> UPDATE | random.nextInt(200);
             case 6 -> UPDATE | random.nextInt(1 << 17);
-            default -> 0xE0000001 + random.nextInt(3);
+            default -> random.nextBoolean() ? 0xE0000001 + random.nextInt(3) : 0xC0000000 | random.nextInt(3);
         };
     }
 
@@ -243,8 +250,8 @@ class HostilePeerTest {
         try {
             call.run();
         } catch (SocketException e) {
-            assertTrue(e.getMessage().startsWith("rsockets protocol violated") || e.getMessage().equals("Broken pipe"),
-                    e.getMessage());
+            assertTrue(e.getMessage().startsWith("rsockets protocol violated") || e.getMessage().equals("Broken pipe")
+                    || e.getMessage().startsWith("The peer has "), e.getMessage());
         }
     }
 }
