@@ -62,7 +62,10 @@ abstract class AddressTheme extends SocketTheme {
         String text = "ServerSocket[addr=" + listener.getInetAddress() + ",localport=" + listener.getLocalPort() + "]";
         assertEquals(text, listener.toString());
         connectedTo(listener);
-        assertUnnamed(acceptFrom(listener).getLocalAddress());
+        Socket server = acceptFrom(listener);
+        assertUnnamed(server.getLocalAddress());
+        assertUnnamed(server.getInetAddress());
+        assertUnnamed(server.getRemoteSocketAddress());
         listener.close();
         assertEquals(text, listener.toString());
         assertNamed(listener.getLocalSocketAddress());

@@ -51,17 +51,20 @@ final class LocalAddresses {
 
     /**
      * An address with the objects of another, as far as these are equal: a host has few addresses, and may have
-     * thousands of connections.
+     * thousands of connections. Not with those of one that somebody has given by name: the name would show.
      *
      * @param address any
      * @param known one that is kept in any case
      * @return an address equal to the first
      */
     static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
-        if (address.getAddress() instanceof Inet6Address || !address.getAddress().equals(known.getAddress())) {
-            return address; // equal addresses of IPv6 may have different scopes
+        InetAddress host = known.getAddress();
+        boolean named = !known.getHostString().equals(host.getHostAddress());
+        // Equal addresses of IPv6 may have different scopes.
+        if (named || host instanceof Inet6Address || !address.getAddress().equals(host)) {
+            return address;
         }
-        return address.equals(known) ? known : new InetSocketAddress(known.getAddress(), address.getPort());
+        return address.equals(known) ? known : new InetSocketAddress(host, address.getPort());
     }
 
     /** Where a connection to an address goes: connecting to the wildcard means this host. */
