@@ -233,7 +233,12 @@ final class BufferTransfers {
      * @throws IOException as {@link Direct#write}
      */
     void write(DirectMemory from, int offset, int length) throws IOException {
-        from(from, direct -> direct.write(from, offset, length));
+        Direct direct = begin(from);
+        try {
+            direct.write(from, offset, length);
+        } finally {
+            end(from);
+        }
     }
 
     /**
@@ -246,24 +251,33 @@ final class BufferTransfers {
      * @throws IOException as {@link Direct#place}
      */
     void place(long at, DirectMemory from, int offset, int length) throws IOException {
-        from(from, direct -> direct.place(at, from, offset, length));
+        Direct direct = begin(from);
+        try {
+            direct.place(at, from, offset, length);
+        } finally {
+            end(from);
+        }
     }
 
-    /** What is done with memory that stays as it is meanwhile. */
-    private interface Use {
-        void with(Direct direct) throws IOException;
-    }
-
-    private void from(DirectMemory from, Use use) throws IOException {
+    /** Takes the turn to write from memory, which stays as it is until {@link #end}. */
+    private Direct begin(DirectMemory from) throws IOException {
         impl.beginWrite();
+        boolean begun = false;
         try {
             Direct direct = impl.connection().direct();
             from.enter(direct);
-            try {
-                use.with(direct);
-            } finally {
-                from.leave();
+            begun = true;
+            return direct;
+        } finally {
+            if (!begun) {
+                impl.endWrite();
             }
+        }
+    }
+
+    private void end(DirectMemory from) {
+        try {
+            from.leave();
         } finally {
             impl.endWrite();
         }

@@ -34,9 +34,11 @@ final class MapTable {
     private static final int SCALE_SHIFT = 8;
 
     private final MemorySegment memory;
+    /** Not negative, and so small that the lengths can be added. */
     private final long[] offsets;
     private final long[] addresses;
     private final int[] keys;
+    /** 0 for nothing, otherwise positive. */
     private final int[] lengths;
 
     /**
@@ -67,7 +69,10 @@ final class MapTable {
         long offset = memory.get(ValueLayout.JAVA_LONG, entry);
         long address = memory.get(ValueLayout.JAVA_LONG, entry + ADDRESS_OFFSET);
         int length = memory.get(ValueLayout.JAVA_INT, entry + LENGTH_OFFSET);
-        if (length != 0 && (!TargetTable.isRange(address, length) || offset < 0 || offset > Long.MAX_VALUE - length)) {
+        if (length == 0) {
+            offset = 0;
+            address = 0;
+        } else if (!TargetTable.isRange(address, length) || offset < 0 || offset > Long.MAX_VALUE - length) {
             return "mapped " + Integer.toUnsignedString(length) + " bytes at offset " + offset;
         }
         offsets[index] = offset;
@@ -80,7 +85,7 @@ final class MapTable {
     /**
      * Looks an offset up.
      *
-     * @param at any offset
+     * @param at any offset, not negative
      * @return the first entry that has it, or {@link #NONE}
      */
     int find(long at) {
