@@ -283,10 +283,10 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     }
 
     /**
-     * Writes a part of a buffer, waiting while the peer does not read. Over a device nothing is copied: the device
-     * reads the buffer, and this call returns when it has done so and has an answer of the peer's device, so that the
-     * buffer may be changed then. That takes a round trip; it pays where a copy would take longer, from some KiB on.
-     * Over shared memory there is one copy, straight to the peer, and over TCP the buffer is copied as any other.
+     * Writes a part of a buffer, waiting while the peer does not read. When it returns, the buffer may be changed. Over
+     * a device up to 2 KiB are copied, and more is not: the device reads the buffer, and this call returns when it has
+     * done so and has an answer of the peer's device, a round trip later. Over shared memory there is one copy,
+     * straight to the peer, and over TCP the buffer is copied as any other.
      *
      * @param from a buffer that this socket has allocated
      * @param offset the first byte

@@ -6,9 +6,9 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * Sends from memory of the application, without the send ring: into the stream, which looks the same on the wire, or
- * beside it into memory that the peer has mapped (rsockets' direct data placement). The device reads the memory until
- * the requests have completed, unless it copies what is posted:
+ * Sends from memory of the application, a little by way of the send ring and more without it: into the stream, which
+ * looks the same on the wire, or beside it into memory that the peer has mapped (rsockets' direct data placement). The
+ * device reads the memory until the requests have completed, unless it copies what is posted:
  *
  * <pre>
  * write() or place() until all was taken; then wait until isSent(): from then on nothing reads from the memory
@@ -19,8 +19,12 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: as the connection's.
  */
 public final class DirectSender {
+    /** Up to this a copy takes less time than the way to the peer and back that a writer would wait for instead. */
+    private static final int MOST_COPIED = 2048;
+
     private final StreamConnection connection;
     private final SendQueue sendQueue;
+    private final SendBuffer sendBuffer;
     private final TargetTable targets;
     /** What the peer has mapped; null if it may map nothing. */
     private final MapTable maps;
@@ -36,10 +40,11 @@ public final class DirectSender {
     private long sentAt;
 
     /** Nothing sent yet. */
-    DirectSender(StreamConnection connection, SendQueue sendQueue, TargetTable targets, MapTable maps,
-            StreamSettings settings) {
+    DirectSender(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, TargetTable targets,
+            MapTable maps, StreamSettings settings) {
         this.connection = connection;
         this.sendQueue = sendQueue;
+        this.sendBuffer = sendBuffer;
         this.targets = targets;
         this.maps = maps;
         this.maxWriteBytes = settings.maxWriteBytes();
@@ -76,18 +81,28 @@ public final class DirectSender {
     }
 
     private void send(MemoryRegion from, long offset, int count, boolean last) {
-        begin(targets.address(), targets.key(), from, offset, count, last);
-        connection.finish(count, 0);
+        connection.finish(count, begin(targets.address(), targets.key(), from, offset, count, last));
         end(last);
     }
 
-    /** Begins a request that reads from the application's memory, and is seen to complete if it is the last. */
-    private void begin(long address, int key, MemoryRegion from, long offset, int count, boolean last) {
-        SendRequest request = sendQueue.begin(WorkRequestId.DATA, address, key).add(from, offset, count);
-        lent |= !copiesAtPost && !sendQueue.isInline(count);
+    /**
+     * Begins a request that reads from the application's memory, or from a copy of a little, and is seen to complete if
+     * it is the last. Returns how much is kept in the send ring.
+     */
+    private int begin(long address, int key, MemoryRegion from, long offset, int count, boolean last) {
+        SendRequest request = sendQueue.begin(WorkRequestId.DATA, address, key);
+        boolean readLater = !copiesAtPost && !sendQueue.isInline(count);
+        boolean copied = readLater && count <= Math.min(MOST_COPIED, sendBuffer.free());
+        if (copied) {
+            sendBuffer.place(from.segment(), offset, count, request);
+        } else {
+            request.add(from, offset, count);
+        }
+        lent |= readLater && !copied;
         if (last && lent) {
             request.signalled();
         }
+        return copied ? sendBuffer.keep(count) : 0;
     }
 
     private void end(boolean last) {
@@ -131,8 +146,8 @@ public final class DirectSender {
             return 0;
         }
         int count = Math.min(Math.min(length, maxWriteBytes), maps.room(entry, at));
-        begin(maps.address(entry, at), maps.key(entry), from, offset, count, count == length);
-        connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, 0));
+        int kept = begin(maps.address(entry, at), maps.key(entry), from, offset, count, count == length);
+        connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, kept));
         end(count == length);
         return count;
     }

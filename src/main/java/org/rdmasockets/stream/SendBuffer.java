@@ -88,7 +88,8 @@ final class SendBuffer {
     }
 
     /**
-     * Copies bytes behind what is there, unless the device copies them. The only place that copies outgoing data.
+     * Copies bytes behind what is there, unless the device copies them. This and the next are the only places that copy
+     * outgoing data.
      *
      * @param bytes where from
      * @param offset the first
@@ -106,6 +107,26 @@ final class SendBuffer {
         request.add(region, next, first);
         if (first < length) {
             MemorySegment.copy(bytes, offset + first, memory, ValueLayout.JAVA_BYTE, 0, length - first);
+            request.add(region, 0, length - first);
+        }
+    }
+
+    /**
+     * Copies bytes behind what is there; not for a device that copies them.
+     *
+     * @param bytes where from
+     * @param offset the first
+     * @param length how many, 1 to {@link #free()}
+     * @param request gets one element, or two where the ring wraps
+     */
+    void place(MemorySegment bytes, long offset, int length, SendRequest request) {
+        assert !copiesAtPost;
+        MemorySegment memory = region.segment();
+        int first = Math.min(length, capacity - next);
+        MemorySegment.copy(bytes, offset, memory, next, first);
+        request.add(region, next, first);
+        if (first < length) {
+            MemorySegment.copy(bytes, offset + first, memory, 0, length - first);
             request.add(region, 0, length - first);
         }
     }

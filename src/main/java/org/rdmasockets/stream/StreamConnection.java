@@ -354,7 +354,7 @@ public final class StreamConnection {
      */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, targets, arrivals.maps(), settings);
+            directSender = new DirectSender(this, sendQueue, sendBuffer, targets, arrivals.maps(), settings);
         }
         return directSender;
     }

@@ -51,8 +51,8 @@ class DirectSenderTest {
     @Test
     void iwarpSendsTheMessageAfterTheWrite() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
-        c.connection.directSender().write(own(c, 10), 0, 10);
-        assertEquals(List.of("WRITE 10 @200000/88", "SEND 4 0a000000"), c.posted());
+        c.connection.directSender().write(own(c, 4096), 0, 4096);
+        assertEquals(List.of("WRITE 4096 @200000/88", "SEND 4 00100000"), c.posted());
         assertFalse(c.connection.directSender().isSent());
         c.complete();
         assertTrue(c.connection.directSender().isSent());
@@ -102,12 +102,12 @@ class DirectSenderTest {
     @Test
     void aSmallEndOfALargeWriteWaitsForTheRest() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
-                1000, 0);
+                3000, 0);
         ScriptedConnection c = new ScriptedConnection(arena, settings, 64);
         c.connection.start(ScriptedConnection.peer(384, 2, false));
         c.takePosted();
         c.complete();
-        assertEquals(1010, c.connection.directSender().write(own(c, 1010), 0, 1010));
+        assertEquals(3010, c.connection.directSender().write(own(c, 3010), 0, 3010));
         assertEquals(List.of(false, true), c.takePosted().stream().map(s -> s.signalled).toList());
         assertFalse(c.connection.directSender().isSent());
         c.complete();
@@ -139,5 +139,35 @@ class DirectSenderTest {
         assertTrue(c.connection.directSender().isSent());
         assertEquals(StreamFailure.BROKEN_PIPE, assertThrows(SocketException.class,
                 () -> c.connection.directSender().write(own(c, 1), 0, 1)).getMessage());
+    }
+
+    @Test
+    void aLittleIsCopiedSoThatNobodyWaits() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 2049);
+        byte[] content = new byte[2048];
+        StreamPeer.fill(content, 0, 2048, 3, 0);
+        assertEquals(2048, c.connection.directSender().write(own, 0, 2048));
+        assertTrue(c.connection.directSender().isSent());
+        own.segment().fill((byte) '?');
+        FakeQueuePair.Send send = c.takePosted().getFirst();
+        assertArrayEquals(content, send.payload());
+        assertFalse(send.signalled);
+        c.connection.directSender().write(own, 0, 2049);
+        assertFalse(c.connection.directSender().isSent());
+    }
+
+    @Test
+    void nothingIsCopiedWhereTheSendRingIsFull() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand()
+                .withBuffers(4096, 131_072));
+        assertEquals(4000, c.write(4000));
+        c.posted();
+        assertFalse(c.connection.writable());
+        assertEquals(1000, c.connection.directSender().write(own(c, 1000), 0, 1000));
+        assertFalse(c.connection.directSender().isSent());
+        c.takePosted();
+        c.complete();
+        assertTrue(c.connection.directSender().isSent());
     }
 }

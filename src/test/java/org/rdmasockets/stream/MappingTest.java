@@ -186,14 +186,14 @@ class MappingTest {
     @Test
     void writesGoWhereTheOffsetIsWithoutAMessage() throws SocketException {
         ScriptedConnection c = withMaps(2);
-        map(c, 1, 1000, 0x5000, 100);
-        SimulatedRegion own = local(c, 60);
+        map(c, 1, 1000, 0x5000, 10_000);
+        SimulatedRegion own = local(c, 5010);
         own.segment().fill((byte) 3);
-        assertEquals(50, c.connection.directSender().place(1040, own, 10, 50));
+        assertEquals(5000, c.connection.directSender().place(1040, own, 10, 5000));
         FakeQueuePair.Send send = c.takePosted().getFirst();
         assertEquals(0x5000 + 40, send.remoteAddress);
         assertEquals(0x56, send.remoteKey);
-        assertEquals(50, send.payload().length);
+        assertEquals(5000, send.payload().length);
         assertFalse(send.needsReceive());
         assertTrue(send.signalled);
         assertFalse(c.connection.directSender().isSent());
@@ -291,6 +291,20 @@ class MappingTest {
             c.arrive(MAP_0 | index, 24);
         }
         assertTrue(c.connection.failure().violation(), () -> c.connection.failure().detail());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-9223372036854775808, 0", "-1, 4096", "9223372036854775807, -1"})
+    void anEntryWithoutLengthIsNothingWhateverElseItSays(long offset, long address) throws SocketException {
+        ScriptedConnection c = withMaps(2);
+        map(c, 0, offset, address, 0);
+        assertNull(c.connection.failure());
+        SimulatedRegion own = local(c, 100);
+        for (long at : new long[] {0, 1, 1 << 20, Long.MAX_VALUE}) {
+            assertThrows(SocketException.class, () -> c.connection.directSender().place(at, own, 0, 100));
+        }
+        map(c, 1, 0, 0x5000, 100);
+        assertEquals(100, c.connection.directSender().place(0, own, 0, 100));
     }
 
     @Test
