@@ -183,13 +183,14 @@ final class LinkPeer implements Peer, Partner {
         if (status == Status.SUCCESS) {
             consumed++;
         }
-        end.link().writer().notifyPeer();
+        end.link().writer().notifyPeerMapped();
         return status;
     }
 
     private int publish(Notice notice) {
         RingWriter writer = end.link().writer();
-        writer.lock();
+        // The slot is open while the other side is alive: whoever closes it has waited for the send queue.
+        writer.lockMapped();
         try {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;

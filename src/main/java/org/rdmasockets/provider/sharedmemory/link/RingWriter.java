@@ -40,6 +40,8 @@ public final class RingWriter {
     private final ReentrantLock lock = new ReentrantLock();
     /** Whether the holder of the lock has entered the memory; guarded by lock. */
     private boolean entered;
+    /** Whether the memory cannot go while the lock is held; guarded by lock. */
+    private boolean mapped;
     /** Bytes ever published; guarded by lock. */
     private long tail;
     /** Bytes ever consumed, as last claimed by the peer and checked; guarded by lock. */
@@ -68,11 +70,19 @@ public final class RingWriter {
             throw new IllegalStateException("the writer is locked by this thread already");
         }
         entered = link.enterMemory();
+        mapped = entered;
+    }
+
+    /** As {@link #lock}, for callers who keep the link's memory mapped until after {@link #unlock}, by an open slot. */
+    public void lockMapped() {
+        lock.lock();
+        mapped = true;
     }
 
     /** Lets the next producer in; an entry begun and not published is dropped. */
     public void unlock() {
         offset = -1;
+        mapped = false;
         if (entered) {
             entered = false;
             link.leaveMemory();
@@ -90,7 +100,7 @@ public final class RingWriter {
     public boolean begin(int payloadBytes) {
         assert lock.isHeldByCurrentThread();
         Objects.checkIndex(payloadBytes, MAX_PAYLOAD_BYTES + 1);
-        if (!entered || !link.isOpen() || link.isHeldUp()) {
+        if (!mapped || !link.isOpen() || link.isHeldUp()) {
             return false;
         }
         length = SegmentLayout.ENTRY_HEADER_BYTES + payloadBytes;
@@ -192,14 +202,25 @@ public final class RingWriter {
     /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
         if (link.enterMemory()) {
-            // The fence is between our tail and its word; in RingReader.arm there is one between its word and our tail.
-            VarHandle.fullFence();
-            boolean armed = (int) INT.getOpaque(memory, control + SegmentLayout.ARMED) != 0
-                    && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;
+            boolean armed = takeArmed();
             link.leaveMemory();
             if (armed) {
                 link.ring();
             }
         }
+    }
+
+    /** As {@link #notifyPeer}, for callers who keep the link's memory mapped, by an open slot. */
+    public void notifyPeerMapped() {
+        if (takeArmed()) {
+            link.ring();
+        }
+    }
+
+    private boolean takeArmed() {
+        // The fence is between our tail and its word; in RingReader.arm there is one between its word and our tail.
+        VarHandle.fullFence();
+        return (int) INT.getOpaque(memory, control + SegmentLayout.ARMED) != 0
+                && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;
     }
 }
