@@ -209,12 +209,14 @@ public final class CompletionInbox {
         }
         Thread me = Thread.currentThread();
         boolean interrupted = false;
+        long begin = System.nanoTime();
         arrive(waiter, me);
         try {
             while (true) {
                 shard.armAndPoll();
                 Wait end = tryEnd(role, deadlineNanos);
                 if (end != null) {
+                    waiter.woken(System.nanoTime() - begin, spinBudgetNanos);
                     return end;
                 }
                 if (me.isInterrupted()) {
@@ -263,18 +265,19 @@ public final class CompletionInbox {
     /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
     private boolean lead(Role role, Waiter waiter, long deadlineNanos) {
         SpinPolicy policy = shard.poller().spinPolicy();
-        long budget = policy.budgetNanos(waiter, spinBudgetNanos);
+        int allowed = spinBudgetNanos;
+        long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
         if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin()) {
             return false;
         }
         try {
-            return spin(role, waiter, budget);
+            return spin(role, waiter, budget, allowed);
         } finally {
             policy.end();
         }
     }
 
-    private boolean spin(Role role, Waiter waiter, long budget) {
+    private boolean spin(Role role, Waiter waiter, long budget, int allowed) {
         SpinPolicy policy = shard.poller().spinPolicy();
         long start = System.nanoTime();
         long last = start;
@@ -284,14 +287,14 @@ public final class CompletionInbox {
             boolean ready = drainAndTest(role);
             long now = System.nanoTime();
             if (ready || now - start >= budget) {
-                policy.learn(waiter, ready);
+                waiter.learn(ready && now - start <= allowed);
                 return ready;
             }
             if (!open || polledNothing && policy.wasDescheduled(last, now, budget)) {
                 return false;
             }
             if (now - checked >= SpinPolicy.CHECK_NANOS) {
-                if (policy.isCrowded()) {
+                if (policy.isCrowded() || policy.areTooMany()) {
                     return false;
                 }
                 checked = now;

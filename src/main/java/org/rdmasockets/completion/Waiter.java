@@ -1,16 +1,88 @@
 package org.rdmasockets.completion;
 
-/** The waiting side of one role of an inbox: who is parked, and how spinning has paid so far. */
+/**
+ * The waiting side of one role of an inbox: who is parked, and what its waits have taught about spinning. All but
+ * {@link #thread} is touched only by the role's one caller.
+ *
+ * <p>Spinning pays when the peer answers within the budget, and a peer that spins as well does. But two that park
+ * answer late because both have to be woken, so each would learn to go on parking, and they would take turns at it for
+ * ever. Therefore a wait that was parked and yet short, so short that waking may have been most of it, is followed by
+ * a few trials: spins that last until a peer that has to be woken has answered. Its own wait is as short then, so both
+ * are on trial at once, and if waking was what took the time, they meet.
+ */
 final class Waiter {
     /** The full score of {@link #hits}. */
-    static final int ALWAYS = 256;
+    private static final int ALWAYS = 256;
+    /** The weight of a new value in the moving mean is one in 2^3. */
+    private static final int WEIGHT_SHIFT = 3;
+    /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
+    private static final int PROBE_INTERVAL = 64;
+    /** A trial lasts for so many times the budget, and a parked wait was short if it was no longer. */
+    private static final int TRIAL_FACTOR = 4;
+    /** So many trials in a row must fail. */
+    private static final int TRIALS = 4;
+    /** After trials that failed, at most 2^8 short waits pass without one. */
+    private static final int MAX_REST_SHIFT = 8;
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
-    /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. Only the role's one caller touches it. */
-    int hits = ALWAYS;
-    /** Whether the last spin ended in time: then the next one may, too. Only the role's one caller touches it. */
-    boolean paid = true;
-    /** Waits since the last probe. Only the role's one caller touches it. */
-    int unspun;
+    /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
+    private short hits = ALWAYS;
+    /** Waits since the last probe. */
+    private byte unspun;
+    /** Trials left. */
+    private byte trials;
+    /** Short waits before the next trials. */
+    private short rest;
+    /** The next {@link #rest}, as a power of two. */
+    private byte restShift;
+    /** Whether the last spin ended in time: then the next one may, too. */
+    private boolean paid = true;
+
+    /**
+     * How long to spin now, in nanoseconds; 0 for not at all. Never a part of the budget: a peer that has parked once
+     * must find this one still spinning when it has woken up.
+     */
+    long spinNanos(int budgetNanos) {
+        if (paid || spinsPay()) {
+            return budgetNanos;
+        }
+        if (trials > 0) {
+            return (long) TRIAL_FACTOR * budgetNanos;
+        }
+        if (++unspun < PROBE_INTERVAL) {
+            return 0;
+        }
+        unspun = 0;
+        return budgetNanos;
+    }
+
+    private boolean spinsPay() {
+        return hits >= ALWAYS / 2;
+    }
+
+    /** Learns from a spin that ended by what it waited for within the budget, or did not. */
+    void learn(boolean hit) {
+        paid = hit;
+        hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
+        if (hit) {
+            trials = (byte) (spinsPay() ? 0 : Math.min(trials, 1) * TRIALS);
+            restShift = 0;
+        } else if (trials > 0 && --trials == 0) {
+            rest = (short) (1 << restShift);
+            restShift = (byte) Math.min(restShift + 1, MAX_REST_SHIFT);
+        }
+    }
+
+    /** Learns from a wait that was parked for so long, and then was over. */
+    void woken(long parkedNanos, int budgetNanos) {
+        if (spinsPay() || trials > 0 || parkedNanos > (long) TRIAL_FACTOR * budgetNanos) {
+            return;
+        }
+        if (rest > 0) {
+            rest--;
+        } else {
+            trials = TRIALS;
+        }
+    }
 }

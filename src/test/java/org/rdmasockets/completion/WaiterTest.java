@@ -1,0 +1,109 @@
+package org.rdmasockets.completion;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** What waits teach about spinning. */
+class WaiterTest {
+    private static final int BUDGET_NANOS = 40_000;
+    private static final long TRIAL_NANOS = 4 * BUDGET_NANOS;
+    private static final int TRIALS = 4;
+
+    private final Waiter waiter = new Waiter();
+
+    @Test
+    void aNewOneSpins() {
+        assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS));
+    }
+
+    @Test
+    void aSpinThatPaysIsNotCutShort() {
+        waiter.learn(true);
+        assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS), "the peer may have to be woken next time");
+    }
+
+    @Test
+    void oneWhoseSpinsFailOnlyProbes() {
+        miss(20);
+        int probes = 0;
+        for (int i = 0; i < 640; i++) {
+            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS);
+            probes += waiter.spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
+        }
+        assertEquals(10, probes);
+        waiter.learn(true);
+        assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "one hit brings it back");
+        waiter.learn(false);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "until the next miss");
+    }
+
+    @Test
+    void fewMissesAmongManyHitsDoNotEndSpinning() {
+        miss(5);
+        assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
+    }
+
+    @Test
+    void aShortParkIsFollowedByLongSpins() {
+        miss(20);
+        waiter.woken(TRIAL_NANOS, BUDGET_NANOS);
+        for (int i = 0; i < TRIALS; i++) {
+            assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
+            waiter.learn(false);
+        }
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "they failed");
+    }
+
+    @Test
+    void trialsThatFailBecomeRarer() {
+        miss(20);
+        int parksBefore = 0;
+        for (int round = 0; round < 12; round++) {
+            int parks = parksUntilTrial();
+            assertEquals(round == 0 ? 1 : Math.min(1 << round - 1, 1 << 8) + 1, parks, "round " + round);
+            assertTrue(parks >= parksBefore);
+            parksBefore = parks;
+            miss(TRIALS);
+        }
+    }
+
+    @Test
+    void trialsThatPayBringSpinningBackForGood() {
+        miss(20);
+        waiter.woken(1, BUDGET_NANOS);
+        miss(TRIALS - 1);
+        for (int i = 0; i < 20; i++) {
+            assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
+            waiter.learn(true);
+        }
+        miss(4);
+        assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS));
+        miss(20);
+        assertEquals(1, parksUntilTrial(), "the next trials come at once");
+    }
+
+    @Test
+    void nobodyIsOnTrialWhereSpinningIsOff() {
+        miss(20);
+        waiter.woken(1, 0);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
+    }
+
+    private void miss(int times) {
+        for (int i = 0; i < times; i++) {
+            waiter.learn(false);
+        }
+    }
+
+    /** How many short parks it takes until a trial begins. */
+    private int parksUntilTrial() {
+        for (int parks = 1;; parks++) {
+            waiter.woken(1, BUDGET_NANOS);
+            if (waiter.spinNanos(BUDGET_NANOS) == TRIAL_NANOS) {
+                return parks;
+            }
+        }
+    }
+}
