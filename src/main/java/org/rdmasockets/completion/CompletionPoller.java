@@ -233,26 +233,28 @@ public final class CompletionPoller implements AutoCloseable {
      * {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap. <em>May block</em>.
      *
      * @param device the device
+     * @param side whose queue it is
      * @param entriesNeeded how many completions must fit
      * @return a shard that had room
      * @throws VerbsException if the device has no more completion queues, or this poller has failed
      */
-    public CompletionShard shard(Device device, int entriesNeeded) throws VerbsException {
-        return shardsOf(device).find(entriesNeeded);
+    public CompletionShard shard(Device device, Side side, int entriesNeeded) throws VerbsException {
+        return shardsOf(device).find(side, entriesNeeded);
     }
 
     /**
      * Opens an inbox in a completion queue of a device that has room, and keeps that room for it. <em>May block</em>.
      *
      * @param device the device
+     * @param side the side of the connection
      * @param client what the inbox delivers to
      * @param maxOutstanding depths of the connection's send queue and receive queue together
      * @return the inbox; make the queue pair with {@code shard().queue()}
      * @throws VerbsException if the device has no more completion queues, or this poller has failed
      */
-    public CompletionInbox openInbox(Device device, CompletionClient client, int maxOutstanding)
+    public CompletionInbox openInbox(Device device, Side side, CompletionClient client, int maxOutstanding)
             throws VerbsException {
-        return shardsOf(device).openInbox(client, maxOutstanding);
+        return shardsOf(device).openInbox(side, client, maxOutstanding);
     }
 
     private DeviceShards shardsOf(Device device) throws VerbsException {

@@ -21,6 +21,7 @@ public final class CompletionShard {
     private static final int MAX_FULL_BATCHES = 64;
 
     private final DeviceShards siblings;
+    private final Side side;
     private final CompletionPoller poller;
     private final Faults faults;
     private final CompletionQueue queue;
@@ -54,8 +55,9 @@ public final class CompletionShard {
     private boolean closed;
 
     /** A shard over a queue that only this shard polls and arms. */
-    CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue) {
+    CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue, Side side) {
         this.siblings = siblings;
+        this.side = side;
         this.poller = poller;
         this.faults = poller.faults();
         this.queue = queue;
@@ -72,6 +74,11 @@ public final class CompletionShard {
      */
     public CompletionQueue queue() {
         return queue;
+    }
+
+    /** Whose inboxes these are. */
+    Side side() {
+        return side;
     }
 
     /** Who wakes and arms for this shard. */

@@ -48,27 +48,32 @@ final class DeviceShards {
         });
     }
 
-    /** A shard with room for so many entries, a new one if need be. */
-    synchronized CompletionShard find(int entriesNeeded) throws VerbsException {
+    /** A shard with room for so many entries, a new one if need be; the other side's if the device has no more. */
+    synchronized CompletionShard find(Side side, int entriesNeeded) throws VerbsException {
+        CompletionShard others = null;
         for (CompletionShard shard : shards) {
             if (shard.room() >= entriesNeeded) {
-                return shard;
+                if (shard.side() == side) {
+                    return shard;
+                }
+                others = shard;
             }
         }
-        return create(entriesNeeded);
+        boolean last = shards.size() >= device.attributes().maxCompletionQueues();
+        return last && others != null ? others : create(side, entriesNeeded);
     }
 
     /** An open inbox in a shard that has room. */
-    CompletionInbox openInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
+    CompletionInbox openInbox(Side side, CompletionClient client, int maxOutstanding) throws VerbsException {
         while (true) {
-            CompletionInbox inbox = find(maxOutstanding).tryOpenInbox(client, maxOutstanding);
+            CompletionInbox inbox = find(side, maxOutstanding).tryOpenInbox(client, maxOutstanding);
             if (inbox != null) {
                 return inbox;
             }
         }
     }
 
-    private CompletionShard create(int entriesNeeded) throws VerbsException {
+    private CompletionShard create(Side side, int entriesNeeded) throws VerbsException {
         if (poller.failure() != null) {
             throw CompletionPoller.refusal(poller.failure());
         }
@@ -85,7 +90,7 @@ final class DeviceShards {
         }
         CompletionQueue queue = createQueue(Math.min(most, Math.max(nextEntries, entriesNeeded)), entriesNeeded);
         nextEntries = Math.min(GROWTH * nextEntries, poller.settings().maxQueueEntries());
-        CompletionShard shard = new CompletionShard(this, poller, queue);
+        CompletionShard shard = new CompletionShard(this, poller, queue, side);
         poller.register(shard);
         shards.add(shard);
         if (poller.faults().armsNewQueues()) {

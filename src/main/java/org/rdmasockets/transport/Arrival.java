@@ -5,6 +5,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -63,7 +64,7 @@ final class Arrival {
         }
         StreamTransport prepared;
         try {
-            prepared = StreamTransport.prepare(engine, identifier, events, options);
+            prepared = StreamTransport.prepare(engine, identifier, events, options, Side.PASSIVE);
         } catch (IOException | RuntimeException e) {
             refuse(e, !hasEnded());
             return;

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -68,7 +69,7 @@ final class Dialer {
         boolean done = false;
         try {
             resolve();
-            onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options));
+            onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options, Side.ACTIVE));
             await(engine.setupPool().submitPeerCall(marked(this::request)));
             ConnectData peer = answer();
             onPool(() -> {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamSettings;
 import org.rdmasockets.verbs.AccessFlag;
@@ -51,7 +52,7 @@ final class Resources {
      * @throws IOException if the device refuses; nothing is left behind then
      */
     static Resources create(Engine engine, ConnectionIdentifier identifier, StreamOptions options,
-            CompletionClient client) throws IOException {
+            Side side, CompletionClient client) throws IOException {
         StreamSettings settings = settings(identifier, options);
         Resources made = new Resources();
         boolean done = false;
@@ -60,7 +61,7 @@ final class Resources {
             long sendBytes = settings.sendRegionBytes();
             made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
             made.remoteRegion = made.allocateRemote(settings.remoteRegionBytes());
-            made.inbox = engine.poller().openInbox(identifier.device(), client,
+            made.inbox = engine.poller().openInbox(identifier.device(), side, client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
                     options.inlineBytes()));

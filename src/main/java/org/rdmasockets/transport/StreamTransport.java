@@ -12,6 +12,7 @@ import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.StreamConnection;
@@ -68,14 +69,14 @@ public final class StreamTransport implements Connection {
     private final Ending end = new Ending();
 
     private StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
-            StreamOptions options) throws IOException {
+            StreamOptions options, Side side) throws IOException {
         this.engine = engine;
         this.identifier = identifier;
         this.events = events;
         this.local = identifier.localAddress();
         this.remote = identifier.remoteAddress();
         this.device = identifier.device();
-        this.resources = Resources.create(engine, identifier, options, new Client());
+        this.resources = Resources.create(engine, identifier, options, side, new Client());
         this.inbox = resources.inbox();
         this.stream = resources.stream();
         this.rings = new Rings(engine.setupPool(), resources, this::catchUp);
@@ -90,8 +91,8 @@ public final class StreamTransport implements Connection {
      * @throws IOException if the device refuses; the identifier stays the caller's then
      */
     static StreamTransport prepare(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
-            StreamOptions options) throws IOException {
-        return new StreamTransport(engine, identifier, events, options);
+            StreamOptions options, Side side) throws IOException {
+        return new StreamTransport(engine, identifier, events, options, side);
     }
 
     /**

@@ -2,6 +2,8 @@ package org.rdmasockets.completion;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -179,10 +181,27 @@ class CompletionPollerTest {
             VerbsException none = assertThrows(VerbsException.class, () -> f.open(new TestClient()));
             assertTrue(none.getMessage().contains("ENOMEM") && none.getMessage().contains("completionQueues=1"),
                     none.getMessage());
-            VerbsException large = assertThrows(VerbsException.class, () -> f.poller.shard(f.device, 129));
+            VerbsException large = assertThrows(VerbsException.class,
+                    () -> f.poller.shard(f.device, Side.ACTIVE, 129));
             assertTrue(large.getMessage().contains("max=128"), large.getMessage());
-            VerbsException full = assertThrows(VerbsException.class, () -> f.poller.openInbox(f.device, client, 65));
+            VerbsException full = assertThrows(VerbsException.class,
+                    () -> f.poller.openInbox(f.device, Side.ACTIVE, client, 65));
             assertTrue(full.getMessage().contains("ENOMEM"), full.getMessage());
+        }
+    }
+
+    @Test
+    void sidesShareAQueueOnlyWhenTheDeviceHasNoMore() throws Exception {
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults();
+        try (Fixture f = new Fixture(settings, Faults.NONE, 2, 4_096)) {
+            CompletionShard active = f.poller.shard(f.device, Side.ACTIVE, 64);
+            CompletionShard passive = f.poller.shard(f.device, Side.PASSIVE, 64);
+            assertNotSame(active, passive);
+            assertSame(active, f.poller.shard(f.device, Side.ACTIVE, 64));
+            assertSame(passive, f.poller.shard(f.device, Side.PASSIVE, 64));
+        }
+        try (Fixture f = new Fixture(settings, Faults.NONE, 1, 4_096)) {
+            assertSame(f.poller.shard(f.device, Side.ACTIVE, 64), f.poller.shard(f.device, Side.PASSIVE, 64));
         }
     }
 
@@ -194,9 +213,9 @@ class CompletionPollerTest {
             List<Future<CompletionInbox>> opened = new ArrayList<>();
             for (int i = 0; i < 200; i++) {
                 opened.add(openers.submit(() -> {
-                    CompletionInbox inbox = f.poller.openInbox(f.device, new TestClient(), 30);
+                    CompletionInbox inbox = f.poller.openInbox(f.device, Side.ACTIVE, new TestClient(), 30);
                     inbox.retire();
-                    return f.poller.openInbox(f.device, new TestClient(), 30);
+                    return f.poller.openInbox(f.device, Side.ACTIVE, new TestClient(), 30);
                 }));
             }
             List<CompletionInbox> inboxes = new ArrayList<>();

@@ -32,7 +32,7 @@ final class Fixture implements AutoCloseable {
     }
 
     CompletionInbox open(CompletionClient client) throws VerbsException {
-        return poller.openInbox(device, client, 64);
+        return poller.openInbox(device, Side.ACTIVE, client, 64);
     }
 
     static SimulatedQueue queueOf(CompletionInbox inbox) {

@@ -52,8 +52,8 @@ final class SimulatedEnd implements CompletionClient {
         a.peer = b;
         b.peer = a;
         int outstanding = 3 * window + 2;
-        a.inbox = poller.openInbox(device, a, outstanding);
-        b.inbox = poller.openInbox(device, b, outstanding);
+        a.inbox = poller.openInbox(device, Side.ACTIVE, a, outstanding);
+        b.inbox = poller.openInbox(device, Side.ACTIVE, b, outstanding);
         return new SimulatedEnd[] {a, b};
     }
 

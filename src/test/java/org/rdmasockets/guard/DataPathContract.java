@@ -53,7 +53,7 @@ abstract class DataPathContract {
      * One credit update for half of the peer's credits, which are 112 unless the application says otherwise, and one
      * for a small chunk, which takes 191 messages.
      */
-    private static final double UPDATES = 1 / 50.0 + 1 / 185.0;
+    static final double UPDATES = 1 / 50.0 + 1 / 185.0;
 
     private final Counts counts = new Counts();
     private TestReporter reporter;
@@ -73,6 +73,11 @@ abstract class DataPathContract {
 
     /** How often the queue may be armed per message, by a thread that does not wait. */
     abstract double arming();
+
+    /** How often a message is found to be sent by a poll of its own. */
+    double ownEvents() {
+        return 0;
+    }
 
     /** Less than a byte per message: what is left is the compiler's doing, and the poller's few looks per second. */
     double noGarbage() {
@@ -138,7 +143,7 @@ abstract class DataPathContract {
     @EnumSource(ThreadKind.class)
     void roundTripsOfSmallMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[SMALL];
-        keeps(kind, small().times(What.POLL, 1 + UPDATES + events(0)), messages(), () -> {
+        keeps(kind, small().times(What.POLL, 1 + UPDATES + events(0) + ownEvents()), messages(), () -> {
             for (int i = 0; i < messages(); i += 2) {
                 pass(client, server, message, 1);
                 pass(server, client, message, 1);
