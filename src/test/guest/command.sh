@@ -1,4 +1,4 @@
-# Sourced by the commands that run a main class of the tests in the guest: soak, ratios, faults.
+# Sourced by the commands that run a main class of the tests in the guest: soak, faults, src/jmh/run.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 . .ci/jdk.sh

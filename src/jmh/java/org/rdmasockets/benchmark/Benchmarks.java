@@ -10,50 +10,55 @@ import java.util.List;
 
 /** The suite: asks every contender every question and writes the results. See {@code src/jmh/run}. */
 final class Benchmarks {
-    private Benchmarks() {
+    private final Plan plan;
+    private final Report report;
+    private boolean failed;
+
+    private Benchmarks(Plan plan, Report report) {
+        this.plan = plan;
+        this.report = report;
     }
 
     /**
      * Measures; the exit status is 1 if anything failed.
      *
-     * @param arguments the plan, the folder for the results, and questions (all unless told otherwise)
+     * @param arguments the plan, the folder for the results, and questions (those of the plan unless told otherwise)
      */
     static void main(String[] arguments) throws IOException, InterruptedException {
         Plan plan = Plan.of(arguments[0]);
-        List<Question> questions = arguments.length == 2 ? Question.ALL
+        List<Question> questions = arguments.length == 2 ? plan.questions()
                 : Arrays.stream(arguments).skip(2).map(Question::of).toList();
-        Report report = new Report(Path.of(arguments[1]));
-        boolean failed = false;
+        Benchmarks benchmarks = new Benchmarks(plan, new Report(Path.of(arguments[1])));
         for (Question question : questions) {
-            Answer answer = ask(question, plan);
-            failed |= !answer.failures().isEmpty();
-            report.write(question, answer);
+            benchmarks.ask(question);
         }
-        System.exit(failed ? 1 : 0);
+        System.exit(benchmarks.failed ? 1 : 0);
     }
 
     /** One fork of each contender after the other, and again: so what the machine does meanwhile meets all of them. */
-    private static Answer ask(Question question, Plan plan) throws IOException, InterruptedException {
+    private void ask(Question question) throws IOException, InterruptedException {
         Answer answer = new Answer(question.name(), Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
                 Machine.here(), plan, 0, new ArrayList<>(), new ArrayList<>());
         OtherLoad others = new OtherLoad();
         for (int fork = 1; fork <= plan.forks(); fork++) {
             others.sample();
+            answer = answer.withOthers(others.percent());
             askAll(question, answer, fork);
+            report.write(question, answer);
         }
-        return answer.withOthers(others.percent());
+        failed |= !answer.failures().isEmpty();
     }
 
-    private static void askAll(Question question, Answer answer, int fork) throws InterruptedException {
-        Plan plan = answer.plan();
-        for (Contender contender : Contender.values()) {
-            if (plan.includes(contender) && question.suits(contender)) {
-                add(answer, contender.title(), fork, () -> Fork.measure(contender, question, plan));
-            }
-        }
+    /** Programs in C come first: they are done in seconds, and what is compared with them is then worth something. */
+    private void askAll(Question question, Answer answer, int fork) throws IOException, InterruptedException {
         for (NativeTool tool : NativeTool.values()) {
             if (plan.hasDevice() && tool.suits(question)) {
-                add(answer, tool.title(), fork, () -> tool.measure(question, plan));
+                add(question, answer, fork, tool.title(), () -> tool.measure(question, plan));
+            }
+        }
+        for (Contender contender : Contender.values()) {
+            if (plan.includes(contender) && question.suits(contender)) {
+                add(question, answer, fork, contender.title(), () -> Fork.measure(contender, question, plan));
             }
         }
     }
@@ -64,14 +69,20 @@ final class Benchmarks {
         List<Figure> run() throws IOException, InterruptedException;
     }
 
-    private static void add(Answer answer, String title, int fork, Measurement measurement)
-            throws InterruptedException {
-        System.out.printf("%s %d/%d: %s%n", answer.question(), fork, answer.plan().forks(), title);
+    /** Whoever stops the run then keeps what there is. */
+    private void add(Question question, Answer answer, int fork, String title, Measurement measurement)
+            throws IOException, InterruptedException {
+        System.out.printf("%s %d/%d: %s%n", question.name(), fork, plan.forks(), title);
         try {
-            answer.add(title, measurement.run());
+            List<Figure> figures = measurement.run();
+            answer.add(title, figures);
+            figures.stream().filter(figure -> figure.metric() == question.headline()).forEach(figure ->
+                    System.out.printf("    %s: %s (%s)%n", figure.scenario(), Tables.number(figure.value()),
+                            figure.metric().title()));
         } catch (IOException e) {
             System.err.println(e.getMessage());
             answer.failures().add(e.getMessage());
         }
+        report.writeFigures(question, answer);
     }
 }

@@ -14,7 +14,10 @@ enum Contender {
     UNIX("Unix domain channel", UnixPeer::new, true, Contender.MANY),
     RDMA("RdmaSocket", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_PARKING("RdmaSocket, spinMicros=0", () -> new SocketPeer(true), true, Contender.MANY),
+    RDMA_SPINNING("RdmaSocket, spinMicros=1000", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
+    /** What sockets cost comes on top of this. */
+    VERBS("Typed verbs", VerbsPeer::new, false, 1),
     AERON("Aeron IPC, spinning", AeronPeer::new, false, 1),
     JUCX("JUCX, spinning", JucxPeer::new, false, 1),
     /** Only where there is an RDMA device: {@code librspreload} makes rsockets of the JDK's own sockets. */
@@ -64,6 +67,11 @@ enum Contender {
         return this == RDMA_ONE_JVM;
     }
 
+    /** Whether it can be asked for round trips alone. */
+    boolean roundTripOnly() {
+        return this == RDMA_ONE_JVM || this == VERBS;
+    }
+
     /** Whether this machine has what it needs: JUCX brings its JNI library, but not UCX itself. */
     boolean isHere() {
         return this != JUCX || UCX_FOLDERS.stream().anyMatch(folder -> Files.exists(Path.of(folder, "libucp.so.0")));
@@ -73,6 +81,7 @@ enum Contender {
     List<String> jvmOptions() {
         return switch (this) {
             case RDMA_PARKING -> List.of("-Dorg.rdmasockets.spinMicros=0");
+            case RDMA_SPINNING -> List.of("-Dorg.rdmasockets.spinMicros=1000");
             case AERON -> List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
                     "--add-opens=java.base/java.util.zip=ALL-UNNAMED");
             // rsockets has no sockets that are both IPv4 and IPv6.

@@ -36,9 +36,10 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
             IDLE.of(Metric.SHARED).atMost(Contender.RDMA, 64 * 1024, null),
             IDLE.of(Metric.HEAP).atMost(Contender.RDMA, 4 * 1024, null),
             IDLE.of(Metric.IDLE_PROCESSOR).atMost(Contender.RDMA, 1, null),
-            ON_DEVICE.atMost(Contender.RDMA, 1.2, NativeTool.RSTREAM_POLLING.title()),
+            ON_DEVICE.atMost(Contender.RDMA_SPINNING, 1.2, NativeTool.RSTREAM_POLLING.title()),
             ON_DEVICE.atMost(Contender.RDMA_PARKING, 1.2, NativeTool.RSTREAM_BLOCKING.title()),
-            ON_DEVICE.atMost(Contender.RDMA, 1 / 4.0, Contender.PLAIN.title()),
+            ON_DEVICE.atMost(Contender.RDMA_SPINNING, 1 / 4.0, Contender.PLAIN.title()),
+            ON_DEVICE.atMost(Contender.VERBS, 1.1, NativeTool.WRITE_LATENCY.title()),
             new Claim("guest", "stream", LARGE, Metric.MEGABYTES).atLeast(1, NativeTool.RSTREAM_POLLING.title()));
 
     /**

@@ -19,7 +19,7 @@ interface Question {
 
     /** Whether it makes sense for a contender. */
     default boolean suits(Contender contender) {
-        return !contender.oneJvm();
+        return !contender.roundTripOnly();
     }
 
     /** Answers it once; the trial notes the figures. */

@@ -21,8 +21,14 @@ final class Report {
         this.folder = Files.createDirectories(folder);
     }
 
-    /** Writes the results of a question, and the tables anew. */
+    /** Writes the results of a question, and the tables anew; the chart alone takes seconds where all is emulated. */
     void write(Question question, Answer answer) throws IOException {
+        writeFigures(question, answer);
+        Chart.write(question, answer, folder.resolve(question.name() + ".svg"));
+    }
+
+    /** The same without the chart. */
+    void writeFigures(Question question, Answer answer) throws IOException {
         Files.writeString(folder.resolve(question.name() + ".json"), GSON.toJson(answer) + "\n");
         List<Answer> answers = new ArrayList<>();
         for (Question each : Question.ALL) {
@@ -31,7 +37,6 @@ final class Report {
                 answers.add(GSON.fromJson(Files.readString(file), Answer.class));
             }
         }
-        Chart.write(question, answer, folder.resolve(question.name() + ".svg"));
         Files.writeString(folder.resolve("results.md"), Tables.of(answers));
     }
 }

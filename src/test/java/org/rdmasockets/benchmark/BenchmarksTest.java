@@ -19,7 +19,7 @@ class BenchmarksTest {
             Contender.RDMA.title(), Contender.PLAIN.title(), 0.5, true);
 
     @ParameterizedTest
-    @EnumSource(names = {"PLAIN", "UNIX", "RDMA", "RDMA_ONE_JVM", "AERON"})
+    @EnumSource(names = {"PLAIN", "UNIX", "RDMA", "RDMA_ONE_JVM", "VERBS", "AERON"})
     void contendersAnswer(Contender contender) throws Exception {
         Plan moment = Plan.of("smoke");
         List<Figure> figures = Fork.measure(contender, new RoundTrip(), moment);
@@ -35,6 +35,25 @@ class BenchmarksTest {
         assertTrue(AT_MOST_HALF.line(answer(10, 5.1)).contains("does not hold"), "5.1 of 10");
         assertTrue(AT_MOST_HALF.line(answer(10, 4.9)).endsWith("| holds |\n"), "4.9 of 10");
         assertEquals("", AT_MOST_HALF.line(answer(10)), "not measured");
+    }
+
+    @Test
+    void promisesAreThoseOfThePlan() throws IOException {
+        assertEquals("", AT_MOST_HALF.line(answer("guest", 10, 4.9)), "a promise of the full plan");
+        List<String> lines = Promise.ALL.stream().map(each -> promise(each, "guest")).filter(line -> !line.isEmpty())
+                .toList();
+        assertEquals(4, lines.size(), () -> "promises of the guest's round trip, in " + lines);
+    }
+
+    private static String promise(Promise promise, String plan) {
+        Answer answer = new Answer("round-trip", "", null, Plan.of(plan), 0, new ArrayList<>(), new ArrayList<>());
+        for (Contender each : Contender.values()) {
+            answer.add(each.title(), List.of(new Figure("64 B", Metric.P50, 1)));
+        }
+        for (NativeTool each : NativeTool.values()) {
+            answer.add(each.title(), List.of(new Figure("64 B", Metric.P50, 1)));
+        }
+        return promise.line(answer);
     }
 
     @Test
@@ -58,7 +77,11 @@ class BenchmarksTest {
     }
 
     private static Answer answer(double plain, double... ours) throws IOException {
-        Answer answer = new Answer("round-trip", "", Machine.here(), Plan.of("full"), 0, new ArrayList<>(),
+        return answer("full", plain, ours);
+    }
+
+    private static Answer answer(String plan, double plain, double... ours) throws IOException {
+        Answer answer = new Answer("round-trip", "", Machine.here(), Plan.of(plan), 0, new ArrayList<>(),
                 new ArrayList<>());
         answer.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.P50, plain)));
         for (double figure : ours) {
