@@ -14,8 +14,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The completion queues of one device, all on one channel. The first is small, for a program with a few connections;
- * each further one is four times as large, up to a bound, so that thousands of connections need few. One empty queue is
- * kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system calls.
+ * each further one is four times as large, up to a bound, so that thousands of connections need few. One empty queue
+ * of each side is kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system
+ * calls.
  */
 final class DeviceShards {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceShards.class);
@@ -48,7 +49,7 @@ final class DeviceShards {
         });
     }
 
-    /** A shard with room for so many entries, a new one if need be; the other side's if the device has no more. */
+    /** A shard with room for so many entries, a new one if need be; the other side's if it cannot be made. */
     synchronized CompletionShard find(Side side, int entriesNeeded) throws VerbsException {
         CompletionShard others = null;
         for (CompletionShard shard : shards) {
@@ -59,8 +60,15 @@ final class DeviceShards {
                 others = shard;
             }
         }
-        boolean last = shards.size() >= device.attributes().maxCompletionQueues();
-        return last && others != null ? others : create(side, entriesNeeded);
+        try {
+            return create(side, entriesNeeded);
+        } catch (VerbsException e) {
+            if (others == null || poller.failure() != null) {
+                throw e;
+            }
+            LOG.debug("{}: no completion queue for the {} side alone: {}", device.info().name(), side, e.getMessage());
+            return others;
+        }
     }
 
     /** An open inbox in a shard that has room. */
@@ -112,10 +120,11 @@ final class DeviceShards {
         }
     }
 
-    /** Destroys the queue of a shard without inboxes, if another one is empty as well. */
+    /** Destroys the queue of a shard without inboxes, if another one of its side is empty as well. */
     void closeIfSuperfluous(CompletionShard shard) {
         synchronized (this) {
-            boolean another = shards.stream().anyMatch(s -> s != shard && s.isVacant() && s.failure() == null);
+            boolean another = shards.stream().anyMatch(s -> s != shard && s.side() == shard.side() && s.isVacant()
+                    && s.failure() == null);
             if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {
                 return;
             }

@@ -56,7 +56,8 @@ public interface VerbsProvider {
 
     /**
      * Keeps the calling thread on the processors of the NUMA nodes that devices are on
-     * ({@code sched_setaffinity}); platform threads only. Replaces what an earlier call has set.
+     * ({@code sched_setaffinity}); platform threads only. Threads that it starts inherit that. Replaces
+     * what an earlier call has set.
      *
      * @param devices names of devices of this provider; one that is on no node does not count
      * @return the processors as the kernel writes them, such as {@code 0-7,16-23}
