@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The completion queues of one device, all on one channel. The first is small, for a program with a few connections;
- * each further one is four times as large, up to a bound, so that thousands of connections need few. One empty queue
- * of each side is kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system
+ * each further one is four times as large, up to a bound, so that thousands of connections need few. One empty queue of
+ * each side is kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system
  * calls.
  */
 final class DeviceShards {
