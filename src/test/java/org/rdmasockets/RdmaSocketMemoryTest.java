@@ -179,6 +179,30 @@ class RdmaSocketMemoryTest {
     }
 
     @Test
+    void aPartOfLentBytesKeepsThemWithoutTheirView() throws Exception {
+        MemorySegment[] kept = new MemorySegment[1];
+        connected((client, server, before) -> {
+            client.getOutputStream().write(new byte[] {1, 2, 3});
+            kept[0] = server.receive().segment();
+            kept[0] = kept[0].asSlice(kept[0].byteSize() - 1);
+        });
+        byte last = kept[0].get(ValueLayout.JAVA_BYTE, 0);
+        whatIsLeftToForgottenBytesIsFreed(); // so the cleaner has seen that view, too
+        assertTrue(isShared(kept[0].address()), "the slice keeps the ring");
+        connected((client, server, before) -> {
+            client.getOutputStream().write(new byte[20_000]);
+            server.getInputStream().skipNBytes(20_000);
+        });
+        assertEquals(last, kept[0].get(ValueLayout.JAVA_BYTE, 0));
+        long address = kept[0].address();
+        kept[0] = null;
+        Await.until("the cleaner has freed it", () -> {
+            System.gc();
+            return !isShared(address);
+        });
+    }
+
+    @Test
     void aMapIsFreedWhenNobodyCanReachItAndNotBefore() throws Exception {
         MemorySegment[] kept = new MemorySegment[1];
         connected((client, server, before) -> {

@@ -187,7 +187,8 @@ final class StreamDirect implements Direct {
         }
         MemoryRegion region = receiver.viewedRegion();
         SetupPool closer = setupPool;
-        leftToView = Forgotten.whenForgotten(view, () -> closer.execute(region::close));
+        // Who has any part of the segment has its scope, and perhaps not the view.
+        leftToView = Forgotten.whenForgotten(view.segment().scope(), () -> closer.execute(region::close));
         view = null;
         return region;
     }
