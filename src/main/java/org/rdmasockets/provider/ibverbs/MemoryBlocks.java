@@ -9,11 +9,15 @@ import java.util.Map;
 /**
  * Page-aligned native memory to be registered, cut from slabs and used again. Slabs belong to the process and are never
  * freed: closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device
- * might still do with it. A block may be given back only after its memory region is deregistered.
+ * might still do with it. A large block is on its own, and freed when nobody can reach it: applications map memory of
+ * any size, and what one of them gives back may fit nobody else. A block may be given back only after its memory region
+ * is deregistered; until then the region holds it.
  */
 final class MemoryBlocks {
     private static final long PAGE_BYTES = 4096;
     private static final long SLAB_BYTES = 4 << 20;
+    /** The largest block that is cut from a slab. */
+    private static final long MOST_CUT_BYTES = SLAB_BYTES / 4;
 
     /** Blocks ready for use, by size; protected by this. */
     private final Map<Long, ArrayDeque<MemorySegment>> free = new HashMap<>();
@@ -28,17 +32,13 @@ final class MemoryBlocks {
      */
     MemorySegment take(long wantedBytes) {
         long bytes = wantedBytes + PAGE_BYTES - 1 & -PAGE_BYTES;
-        MemorySegment block = reuseOrCut(bytes);
-        return block.fill((byte) 0);
+        return bytes > MOST_CUT_BYTES ? Arena.ofAuto().allocate(bytes, PAGE_BYTES) : reuseOrCut(bytes).fill((byte) 0);
     }
 
     private synchronized MemorySegment reuseOrCut(long bytes) {
         ArrayDeque<MemorySegment> sameSize = free.get(bytes);
         if (sameSize != null && !sameSize.isEmpty()) {
             return sameSize.pop();
-        }
-        if (bytes > SLAB_BYTES / 4) {
-            return Arena.global().allocate(bytes, PAGE_BYTES);
         }
         if (rest.byteSize() < bytes) {
             keepRest();
@@ -62,6 +62,8 @@ final class MemoryBlocks {
      * @param block from {@link #take}, deregistered
      */
     synchronized void giveBack(MemorySegment block) {
-        free.computeIfAbsent(block.byteSize(), size -> new ArrayDeque<>()).push(block);
+        if (block.byteSize() <= MOST_CUT_BYTES) {
+            free.computeIfAbsent(block.byteSize(), size -> new ArrayDeque<>()).push(block);
+        }
     }
 }

@@ -2,14 +2,17 @@ package org.rdmasockets.provider.ibverbs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 
 /** Memory for rings is page-aligned, zeroed, and used again. */
 class MemoryBlocksTest {
@@ -43,6 +46,28 @@ class MemoryBlocksTest {
         for (long i = 0; i < second.byteSize(); i++) {
             assertEquals(0, second.get(ValueLayout.JAVA_BYTE, i));
         }
+    }
+
+    @Test
+    void aLargeBlockIsFreedWhenItIsGivenBackAndNobodyCanReachIt() throws Exception {
+        MemorySegment kept = blocks.take((4 << 20) + 1);
+        assertEquals((4 << 20) + PAGE, kept.byteSize());
+        assertEquals(0, kept.address() % PAGE);
+        kept.fill((byte) 1);
+        WeakReference<MemorySegment.Scope> inUse = new WeakReference<>(kept.scope());
+        WeakReference<MemorySegment.Scope> free = new WeakReference<>(takeLargeAndGiveBack());
+        Await.until("a block is freed", () -> {
+            System.gc();
+            return free.get() == null;
+        });
+        assertNotNull(inUse.get());
+        assertEquals(1, kept.get(ValueLayout.JAVA_BYTE, 4 << 20));
+    }
+
+    private MemorySegment.Scope takeLargeAndGiveBack() {
+        MemorySegment block = blocks.take(4 << 20);
+        blocks.giveBack(block);
+        return block.scope();
     }
 
     @Test
