@@ -51,8 +51,8 @@ public final class RdmaBuffer implements AutoCloseable {
      * Gives the memory back to the socket, for its next buffer, and ends its map, if it has one. A write that is in
      * progress ends first, as if this had not been called; it is not waited for. Idempotent, any thread.
      *
-     * @throws IllegalStateException if it was mapped and a channel is reading or writing it: it stays mapped until
-     *         nobody can reach it
+     * @throws IllegalStateException if it is mapped and a channel is reading or writing its segment: it stays open,
+     *         and can be closed later. So it does, without this exception, if that happens when the last write ends
      */
     @Override
     public void close() {

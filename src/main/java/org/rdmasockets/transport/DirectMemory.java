@@ -13,7 +13,7 @@ public final class DirectMemory implements AutoCloseable {
     private final MemoryRegion region;
     private final MemorySegment segment;
     private final Consumer<MemoryRegion> giveBack;
-    /** Writes in progress; guarded by this. */
+    /** Writes in progress, and those whose memory the device still reads; guarded by this. */
     private int users;
     /** Changed under the lock of this. */
     private volatile boolean closed;
@@ -67,10 +67,19 @@ public final class DirectMemory implements AutoCloseable {
         users++;
     }
 
-    /** Ends a write that {@link #enter} began. */
+    /** Ends a write that {@link #enter} began. What was closed meanwhile and cannot be given back is open again. */
     public synchronized void leave() {
         users--;
-        giveBackIfUnused();
+        try {
+            giveBackIfUnused();
+        } catch (IllegalStateException e) {
+            return; // who closes it again is told; the write has succeeded or failed all the same
+        }
+    }
+
+    /** Enters once more, for a writer who has entered: the device goes on reading. {@link #leave} has to follow. */
+    synchronized void keep() {
+        users++;
     }
 
     /** The bytes, for who has entered. */
@@ -83,7 +92,11 @@ public final class DirectMemory implements AutoCloseable {
         return region;
     }
 
-    /** Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks. */
+    /**
+     * Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks.
+     *
+     * @throws IllegalStateException if it is mapped and somebody does I/O with the segment: it stays open
+     */
     @Override
     public synchronized void close() {
         if (!closed) {
@@ -92,10 +105,16 @@ public final class DirectMemory implements AutoCloseable {
         }
     }
 
-    /** Guarded by this. */
+    /** Guarded by this. Open again if it throws. */
     private void giveBackIfUnused() {
         if (closed && users == 0) {
-            giveBack.accept(region);
+            boolean given = false;
+            try {
+                giveBack.accept(region);
+                given = true;
+            } finally {
+                closed = given;
+            }
         }
     }
 }

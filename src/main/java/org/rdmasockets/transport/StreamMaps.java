@@ -12,8 +12,8 @@ import org.rdmasockets.verbs.MemoryRegion;
  * The memory of one connection that its peer may write to beside the stream. Each map has a region and a key of its
  * own, which are gone when it is closed. The memory is another connection's then, so its segment lives in an arena that
  * is closed before: later accesses throw. (Closing a shared arena stops all threads for a moment; maps are few.) A
- * connection that ends leaves the memory to whoever has the segment. The region is closed by the application or, if
- * that forgets it, by the cleaner.
+ * connection that ends leaves the memory to whoever has the segment. The map is ended by the application or, if that
+ * forgets it, by the cleaner.
  */
 final class StreamMaps {
     private final StreamDirect direct;
@@ -43,22 +43,18 @@ final class StreamMaps {
 
     /** Makes a map; for the one writer, who tells the peer. See {@link Direct#map}. */
     DirectMemory map(int length, long offset) throws IOException {
-        int index = reserve(offset, length);
-        MemoryRegion region = null;
+        Entry entry = new Entry(reserve(offset, length));
         DirectMemory made = null;
         try {
-            region = DirectPool.registered(pool, () -> resources.allocateRemote(length), MemoryRegion::close);
-            while (!announce(index, region)) {
+            entry.region = DirectPool.registered(pool, () -> resources.allocateRemote(length), MemoryRegion::close);
+            while (!announce(entry)) {
                 direct.awaitRoom(0);
             }
-            made = memory(index, region, length);
+            made = memory(entry, length);
             return made;
         } finally {
             if (made == null) {
-                release(index, 0);
-            }
-            if (made == null && region != null) {
-                pool.execute(region::close);
+                entry.end();
             }
         }
     }
@@ -73,12 +69,13 @@ final class StreamMaps {
         }
     }
 
-    private boolean announce(int index, MemoryRegion region) throws IOException {
+    private boolean announce(Entry entry) throws IOException {
         inbox.enter();
         try {
             transport.ensureOpen();
-            boolean told = mapping.announce(index, region);
-            bytes += told ? region.lengthBytes() : 0;
+            boolean told = mapping.announce(entry.index, entry.region);
+            entry.bytes = told ? entry.region.lengthBytes() : 0;
+            bytes += entry.bytes;
             transport.noteWrite();
             return told;
         } finally {
@@ -86,30 +83,59 @@ final class StreamMaps {
         }
     }
 
-    private DirectMemory memory(int index, MemoryRegion region, int length) {
+    private DirectMemory memory(Entry entry, int length) {
         Arena arena = Arena.ofShared();
-        MemorySegment segment = DirectView.within(arena, region.segment().asSlice(0, length));
-        SetupPool closer = pool;
+        MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
         // Who has any part of the segment has its scope.
-        Cleaner.Cleanable close = Forgotten.whenForgotten(segment.scope(), () -> closer.execute(region::close));
-        return new DirectMemory(direct, region, segment, unused -> unmap(index, arena, region.lengthBytes(), close));
+        Cleaner.Cleanable end = Forgotten.whenForgotten(segment.scope(), () -> pool.execute(entry::end));
+        return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
     }
 
     /** Nobody writes from it any more. Throws if somebody does I/O with the segment; then it stays mapped. */
-    private void unmap(int index, Arena arena, long regionBytes, Cleaner.Cleanable close) {
+    private static void unmap(Entry entry, Arena arena, Cleaner.Cleanable end) {
         arena.close();
-        release(index, regionBytes);
-        close.clean();
+        entry.release(); // before this returns, so that the next map finds room
+        end.clean();
     }
 
-    private void release(int index, long regionBytes) {
-        inbox.enter();
-        try {
-            mapping.release(index);
-            bytes -= regionBytes;
-            transport.noteWrite();
-        } finally {
-            inbox.exit();
+    /**
+     * What one map has of the connection. It waits for the end of the segment, so it does not lead there, unless the
+     * device still reads from that.
+     */
+    private final class Entry {
+        private final int index;
+        /** Null until there is some; set before others see this. */
+        private MemoryRegion region;
+        /** What is counted; protected by the protocol lock, as the next. */
+        private long bytes;
+        private boolean released;
+
+        /** An entry that is reserved. */
+        Entry(int index) {
+            this.index = index;
+        }
+
+        /** Leaves the offsets to other maps. Idempotent, any thread. */
+        void release() {
+            inbox.enter();
+            try {
+                if (!released) {
+                    released = true;
+                    mapping.release(index);
+                    StreamMaps.this.bytes -= bytes;
+                    transport.noteWrite();
+                }
+            } finally {
+                inbox.exit();
+            }
+        }
+
+        /** Ends the map, when nobody looks at it any more; once. */
+        void end() {
+            release();
+            if (region != null) {
+                pool.execute(region::close);
+            }
         }
     }
 }

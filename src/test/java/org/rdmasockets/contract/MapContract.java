@@ -187,6 +187,34 @@ abstract class MapContract extends SocketTheme {
     }
 
     @Test
+    void aMapThatIsInUseStaysOpenAndIsClosedLater() throws Exception {
+        Ends ends = ends(1, 0);
+        RdmaBuffer mapped = ends.server().map(2, 0);
+        Borrowed.during(mapped.segment(), () -> assertThrows(IllegalStateException.class, mapped::close));
+        mapped.segment().fill((byte) 5);
+        assertThrows(IllegalArgumentException.class, () -> ends.server().map(2, 0));
+        mapped.close();
+        mapped.close();
+        assertThrows(IllegalStateException.class, mapped::segment);
+        ends.server().map(2, 0);
+    }
+
+    @Test
+    void aMapThatIsForgottenEnds() throws Exception {
+        Ends ends = ends(1, 0);
+        ends.server().map(1000, 0);
+        Await.until("its offsets are free", () -> {
+            System.gc();
+            try {
+                ends.server().map(10, 999);
+                return true;
+            } catch (IllegalArgumentException e) {
+                return false;
+            }
+        });
+    }
+
+    @Test
     void aMapOutlivesItsSocketAsMemory() throws Exception {
         Ends ends = ends(1, 0);
         RdmaBuffer mapped = ends.server().map(1000, 0);
