@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.function.Consumer;
 
 /**
@@ -42,6 +43,23 @@ public final class DirectView implements AutoCloseable {
     @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
     static MemorySegment within(Arena arena, MemorySegment memory) {
         return memory.reinterpret(arena, null);
+    }
+
+    /**
+     * The same for memory that only its segments keep: a view that is never closed keeps it as long as somebody can
+     * look. Memory of the arena itself would stay for ever then.
+     *
+     * @param arena of the thread that reads
+     * @param memory of an automatic arena
+     * @return that memory, or other memory of the same size where native access is denied: TCP works there, too
+     */
+    @SuppressWarnings("restricted") // likewise
+    static MemorySegment keeping(Arena arena, MemorySegment memory) {
+        try {
+            return memory.reinterpret(arena, unused -> Reference.reachabilityFence(memory));
+        } catch (IllegalCallerException e) {
+            return arena.allocate(memory.byteSize());
+        }
     }
 
     /**

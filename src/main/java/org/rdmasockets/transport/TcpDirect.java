@@ -17,6 +17,8 @@ final class TcpDirect implements Direct {
     private byte[] writeStage;
     /** The reader's, likewise. */
     private byte[] readStage;
+    /** What views look at, one after the other; likewise. */
+    private MemorySegment block;
     /** The view that is open, else null; one reader at a time writes it. */
     private volatile DirectView view;
 
@@ -53,13 +55,15 @@ final class TcpDirect implements Direct {
     public DirectView receive(long deadlineNanos) throws IOException {
         if (readStage == null) {
             readStage = new byte[STAGE_BYTES];
+            block = Arena.ofAuto().allocate(STAGE_BYTES);
         }
         int count = connection.read(readStage, 0, STAGE_BYTES, deadlineNanos);
         if (count < 0) {
             return null;
         }
         Arena arena = Arena.ofConfined();
-        MemorySegment bytes = arena.allocate(count).copyFrom(MemorySegment.ofArray(readStage).asSlice(0, count));
+        MemorySegment bytes = DirectView.keeping(arena, block.asSlice(0, count));
+        MemorySegment.copy(readStage, 0, bytes, ValueLayout.JAVA_BYTE, 0, count);
         view = new DirectView(arena, bytes.asReadOnly(), ended -> view = null);
         return view;
     }
