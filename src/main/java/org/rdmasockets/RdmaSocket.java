@@ -296,7 +296,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      * @throws IllegalStateException if the buffer is closed; it may be closed meanwhile
      * @throws IllegalArgumentException if the buffer is another socket's
      * @throws IOException as {@link #write(ByteBuffer)}; until this socket is closed, what is written to the buffer may
-     *         reach the peer then
+     *         reach the peer then, so the socket keeps its memory until then
      */
     public int write(RdmaBuffer from, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());

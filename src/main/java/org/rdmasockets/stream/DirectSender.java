@@ -152,6 +152,18 @@ public final class DirectSender {
         return count;
     }
 
+    /**
+     * Tells that the writer gives up, because of an exception.
+     *
+     * @return true if the device may go on reading from the memory until the queue pair is gone
+     */
+    public boolean giveUp() {
+        boolean stillRead = lent || !isRead();
+        lent = false;
+        sentAt = 0;
+        return stillRead;
+    }
+
     /** Whether {@link #write} or {@link #place} has to be called again with the rest. */
     boolean isUnfinished() {
         return unfinished;

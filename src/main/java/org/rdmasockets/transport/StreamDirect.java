@@ -3,6 +3,8 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.ref.Cleaner;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
@@ -16,6 +18,9 @@ import org.rdmasockets.verbs.MemoryRegion;
  * of it.
  */
 final class StreamDirect implements Direct {
+    /** In place of the peer's offset: what is sent belongs to the stream. */
+    private static final long IN_STREAM = -1;
+
     private final StreamTransport transport;
     private final CompletionInbox inbox;
     private final Resources resources;
@@ -31,6 +36,10 @@ final class StreamDirect implements Direct {
     private DirectView view;
     /** What the view has to close, because the connection has ended before; else null; likewise. */
     private Cleaner.Cleanable leftToView;
+    /** What the device may read although its write has failed; null until there is some; likewise. */
+    private List<DirectMemory> stillRead;
+    /** The queue pair is gone; likewise. */
+    private boolean ended;
 
     /** Protocol lock held: of a connection, without memory of its own yet. */
     StreamDirect(StreamTransport transport, SetupPool setupPool, Resources resources) {
@@ -52,28 +61,58 @@ final class StreamDirect implements Direct {
 
     @Override
     public void write(DirectMemory from, int offset, int length) throws IOException {
-        int done = 0;
-        while (done < length) {
-            int count = tryWrite(from.region(), offset + done, length - done);
-            done += count;
-            if (count == 0) {
-                awaitRoom(done);
-            }
-        }
-        awaitSent(done);
+        send(IN_STREAM, from, offset, length);
     }
 
     @Override
     public void place(long at, DirectMemory from, int offset, int length) throws IOException {
-        int done = 0;
-        while (done < length) {
-            int count = tryPlace(at + done, from.region(), offset + done, length - done);
-            done += count;
-            if (count == 0) {
-                awaitRoom(done);
+        send(at, from, offset, length);
+    }
+
+    private void send(long at, DirectMemory from, int offset, int length) throws IOException {
+        boolean sent = false;
+        try {
+            int done = 0;
+            while (done < length) {
+                int count = at == IN_STREAM ? tryWrite(from.region(), offset + done, length - done)
+                        : tryPlace(at + done, from.region(), offset + done, length - done);
+                done += count;
+                if (count == 0) {
+                    awaitRoom(done);
+                }
+            }
+            awaitSent(done);
+            sent = true;
+        } finally {
+            if (!sent) {
+                keepIfStillRead(from);
             }
         }
-        awaitSent(done);
+    }
+
+    /**
+     * Keeps memory whose write has failed until the queue pair is gone, if the device may read it until then. To
+     * deregister it would break what else the queue pair does, and who gets it next would write to what is being sent.
+     */
+    private void keepIfStillRead(DirectMemory from) {
+        from.keep(); // without the protocol lock: who closes a map takes both, the other way round
+        if (!noteIfStillRead(from)) {
+            from.leave();
+        }
+    }
+
+    private boolean noteIfStillRead(DirectMemory from) {
+        inbox.enter();
+        try {
+            boolean read = !ended && sender.giveUp();
+            if (read) {
+                stillRead = stillRead != null ? stillRead : new ArrayList<>();
+                stillRead.add(from);
+            }
+            return read;
+        } finally {
+            inbox.exit();
+        }
     }
 
     private void awaitSent(int done) throws IOException {
@@ -201,6 +240,16 @@ final class StreamDirect implements Direct {
 
     /** Set-up pool: deregisters all buffers; the queue pair is gone. */
     void close() {
+        List<DirectMemory> left;
+        inbox.enter();
+        try {
+            ended = true;
+            left = stillRead != null ? stillRead : List.of();
+            stillRead = null;
+        } finally {
+            inbox.exit();
+        }
         pool.close();
+        left.forEach(DirectMemory::leave);
     }
 }

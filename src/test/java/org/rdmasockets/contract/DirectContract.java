@@ -14,6 +14,7 @@ import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
+import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -181,6 +182,39 @@ abstract class DirectContract extends SocketTheme {
         write.failure(AsynchronousCloseException.class);
         buffer.segment().fill((byte) 1);
         buffer.close();
+    }
+
+    @Test
+    void aBufferWhoseWriteFailedDoesNotHarmWhatGoesOn() throws Exception {
+        Ends ends = ends();
+        byte[] sent = bytes(TOO_MUCH);
+        RdmaBuffer buffer = filled(ends.client(), sent);
+        Call<Integer> write = Call.start(ThreadKind.VIRTUAL, "write",
+                () -> ends.client().write(buffer, 0, TOO_MUCH)).awaitBlocked();
+        ends.client().shutdownOutput();
+        write.failure(SocketException.class);
+        buffer.close();
+        Call<byte[]> read = Call.start(ThreadKind.VIRTUAL, "read", () -> ends.server().getInputStream().readAllBytes());
+        ends.server().getOutputStream().write(bytes(50_000));
+        assertArrayEquals(bytes(50_000), ends.client().getInputStream().readNBytes(50_000));
+        byte[] received = read.result();
+        assertArrayEquals(Arrays.copyOf(sent, received.length), received);
+    }
+
+    @Test
+    void aBufferThatIsClosedWithItsSocketDoesNotHarmWhatWasWritten() throws Exception {
+        Ends ends = ends();
+        byte[] sent = bytes(TOO_MUCH);
+        RdmaBuffer buffer = filled(ends.client(), sent);
+        Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write", () -> {
+            try (buffer) {
+                ends.client().write(buffer, 0, TOO_MUCH);
+            }
+        }).awaitBlocked();
+        ends.client().close();
+        write.failure(AsynchronousCloseException.class);
+        byte[] received = ends.server().getInputStream().readAllBytes();
+        assertArrayEquals(Arrays.copyOf(sent, received.length), received);
     }
 
     @Test

@@ -127,6 +127,35 @@ class DirectSenderTest {
     }
 
     @Test
+    void whoGivesUpIsToldWhetherTheDeviceStillReads() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 100_000);
+        DirectSender direct = c.connection.directSender();
+        direct.write(own, 0, 2048);
+        assertFalse(direct.giveUp(), "that was copied");
+        assertTrue(direct.write(own, 0, 100_000) < 100_000);
+        c.connection.shutdownOutput();
+        assertThrows(SocketException.class, () -> direct.write(own, 0, 1));
+        assertTrue(direct.giveUp(), "a part was posted");
+        assertThrows(SocketException.class, () -> direct.write(own, 0, 1));
+        assertFalse(direct.giveUp(), "nothing more was");
+    }
+
+    @Test
+    void whoGivesUpWaitingIsToldWhetherTheDeviceStillReads() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 5000);
+        DirectSender direct = c.connection.directSender();
+        direct.write(own, 0, 5000);
+        assertFalse(direct.isSent());
+        assertTrue(direct.giveUp());
+        direct.write(own, 0, 5000);
+        c.takePosted();
+        c.complete();
+        assertFalse(direct.giveUp());
+    }
+
+    @Test
     void theEndOfThePeerIsToldAfterTheDeviceHasLetGo() throws SocketException {
         ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
         c.connection.directSender().write(own(c, 5000), 0, 5000);
