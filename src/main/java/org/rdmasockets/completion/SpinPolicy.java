@@ -3,7 +3,7 @@ package org.rdmasockets.completion;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Decides who may spin, and for how long. A spinning virtual thread keeps its carrier from everybody else, and even
+ * Decides who may spin. A spinning virtual thread keeps its carrier from everybody else, and even
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So a thread spins only while
  * no virtual thread waits for a carrier, while one processor stays free of spinners besides the one that makes
  * progress, and while nothing has descheduled a spinner lately. Whether it pays, each {@link Waiter} knows. Any thread.

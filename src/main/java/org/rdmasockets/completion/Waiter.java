@@ -66,7 +66,7 @@ final class Waiter {
         paid = hit;
         hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
         if (hit) {
-            trials = (byte) (spinsPay() ? 0 : Math.min(trials, 1) * TRIALS);
+            trials = (byte) (trials > 0 && !spinsPay() ? TRIALS : 0);
             restShift = 0;
         } else if (trials > 0 && --trials == 0) {
             rest = (short) (1 << restShift);

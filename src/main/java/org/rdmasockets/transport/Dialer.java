@@ -6,9 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -183,24 +181,13 @@ final class Dialer {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
+        if (Patience.await(nanos -> Patience.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
             engine.setupPool().relieve();
-            if (Patience.await(nanos -> completed(outcome, nanos), deadlineNanos) == null) {
+            if (Patience.await(nanos -> Patience.completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();
             }
         }
         throwFailure(outcome);
-    }
-
-    private static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
-        try {
-            outcome.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true; // the caller asks for the outcome
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     private static void throwFailure(CompletableFuture<?> outcome) throws IOException {

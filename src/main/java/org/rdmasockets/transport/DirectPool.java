@@ -11,9 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -110,7 +108,7 @@ final class DirectPool {
         CompletableFuture<MemoryRegion> made = pool.submit(make);
         boolean taken = false;
         try {
-            if (Patience.await(nanos -> isDone(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
+            if (Patience.await(nanos -> Patience.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
                 throw new SocketTimeoutException("No memory was registered within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
             }
@@ -121,18 +119,6 @@ final class DirectPool {
                 made.thenAccept(unwanted);
             }
         }
-    }
-
-    /** True when there is an outcome, null when the time is over. */
-    private static Boolean isDone(CompletableFuture<?> made, long nanos) throws InterruptedException {
-        try {
-            made.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true; // the caller asks for the outcome
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     private static MemoryRegion result(CompletableFuture<MemoryRegion> made) throws IOException {

@@ -1,6 +1,10 @@
 package org.rdmasockets.transport;
 
 import java.io.InterruptedIOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
 final class Patience {
@@ -50,6 +54,25 @@ final class Patience {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /**
+     * Waits for the outcome of a task.
+     *
+     * @param outcome a result or a failure
+     * @param nanos longest time in nanoseconds
+     * @return true when there is one, which the caller then asks for; null when the time is over
+     * @throws InterruptedException if the thread was interrupted
+     */
+    static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
+        try {
+            outcome.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return true;
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
     }
 
     /**

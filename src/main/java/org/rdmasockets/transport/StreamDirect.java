@@ -74,8 +74,8 @@ final class StreamDirect implements Direct {
         try {
             int done = 0;
             while (done < length) {
-                int count = at == IN_STREAM ? tryWrite(from.region(), offset + done, length - done)
-                        : tryPlace(at + done, from.region(), offset + done, length - done);
+                long next = at == IN_STREAM ? IN_STREAM : at + done;
+                int count = trySend(next, from.region(), offset + done, length - done);
                 done += count;
                 if (count == 0) {
                     awaitRoom(done);
@@ -130,23 +130,11 @@ final class StreamDirect implements Direct {
         }
     }
 
-    private int tryPlace(long at, MemoryRegion from, int offset, int length) throws IOException {
+    private int trySend(long at, MemoryRegion from, int offset, int length) throws IOException {
         inbox.enter();
         try {
             transport.ensureOpen();
-            int count = sender.place(at, from, offset, length);
-            transport.noteWrite();
-            return count;
-        } finally {
-            inbox.exit();
-        }
-    }
-
-    private int tryWrite(MemoryRegion from, int offset, int length) throws IOException {
-        inbox.enter();
-        try {
-            transport.ensureOpen();
-            int count = sender.write(from, offset, length);
+            int count = at == IN_STREAM ? sender.write(from, offset, length) : sender.place(at, from, offset, length);
             transport.noteWrite();
             return count;
         } finally {

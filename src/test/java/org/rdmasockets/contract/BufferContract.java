@@ -22,7 +22,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,24 +30,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.RdmaSocket;
 
 /** RDMA sockets read and write buffers and segments as a channel does that blocks. */
-abstract class BufferContract extends SocketTheme {
+abstract class BufferContract extends RdmaTheme {
     /** More than anybody's buffers hold. */
     private static final int TOO_MUCH = 1 << 25;
-
-    /** Two connected sockets. */
-    private record Ends(RdmaSocket client, RdmaSocket server) {
-    }
-
-    private Ends ends() throws IOException {
-        SocketPair pair = pair();
-        return new Ends((RdmaSocket) pair.client(), (RdmaSocket) pair.server());
-    }
-
-    private static byte[] bytes(int length) {
-        byte[] bytes = new byte[length];
-        new Random(length).nextBytes(bytes);
-        return bytes;
-    }
 
     /** Of every kind, with something before and behind. */
     private static List<ByteBuffer> buffers(int length) {

@@ -24,24 +24,9 @@ import org.rdmasockets.RdmaBuffer;
 import org.rdmasockets.RdmaSocket;
 
 /** RDMA sockets write from buffers of their own as from any memory. */
-abstract class DirectContract extends SocketTheme {
+abstract class DirectContract extends RdmaTheme {
     /** More than anybody's buffers hold. */
     private static final int TOO_MUCH = 1 << 25;
-
-    /** Two connected sockets. */
-    private record Ends(RdmaSocket client, RdmaSocket server) {
-    }
-
-    private Ends ends() throws IOException {
-        SocketPair pair = pair();
-        return new Ends((RdmaSocket) pair.client(), (RdmaSocket) pair.server());
-    }
-
-    private static byte[] bytes(int length) {
-        byte[] bytes = new byte[length];
-        new Random(length).nextBytes(bytes);
-        return bytes;
-    }
 
     private static RdmaBuffer filled(RdmaSocket socket, byte[] bytes) throws IOException {
         RdmaBuffer buffer = socket.allocateBuffer(bytes.length);

@@ -13,7 +13,6 @@ import java.net.ServerSocket;
 import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,12 +21,8 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 
 /** RDMA sockets map memory, and write into memory that their peer has mapped. */
-abstract class MapContract extends SocketTheme {
+abstract class MapContract extends RdmaTheme {
     private static final int MAPS = 3;
-
-    /** Two connected sockets. */
-    private record Ends(RdmaSocket client, RdmaSocket server) {
-    }
 
     /** Each takes so many maps of the other. */
     private Ends ends(int clientMaps, int serverMaps) throws IOException {
@@ -53,12 +48,6 @@ abstract class MapContract extends SocketTheme {
         RdmaBuffer buffer = socket.allocateBuffer(bytes.length);
         buffer.segment().copyFrom(MemorySegment.ofArray(bytes));
         return buffer;
-    }
-
-    private static byte[] bytes(int length) {
-        byte[] bytes = new byte[length];
-        new Random(length).nextBytes(bytes);
-        return bytes;
     }
 
     @ParameterizedTest

@@ -26,25 +26,10 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.ReceivedBytes;
 
 /** RDMA sockets lend what they have received. */
-abstract class ReceiveContract extends SocketTheme {
+abstract class ReceiveContract extends RdmaTheme {
     private static final int MUCH = 2_000_000;
     /** More than anybody's buffers hold. */
     private static final int TOO_MUCH = 1 << 25;
-
-    /** Two connected sockets. */
-    private record Ends(RdmaSocket client, RdmaSocket server) {
-    }
-
-    private Ends ends() throws IOException {
-        SocketPair pair = pair();
-        return new Ends((RdmaSocket) pair.client(), (RdmaSocket) pair.server());
-    }
-
-    private static byte[] bytes(int length) {
-        byte[] bytes = new byte[length];
-        new Random(length).nextBytes(bytes);
-        return bytes;
-    }
 
     private static byte[] copy(ReceivedBytes received) {
         return received.segment().toArray(ValueLayout.JAVA_BYTE);

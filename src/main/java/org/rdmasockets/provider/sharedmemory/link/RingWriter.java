@@ -64,11 +64,7 @@ public final class RingWriter {
 
     /** Waits for the other producers of this process, each of which holds the lock for one entry or a few. */
     public void lock() {
-        lock.lock();
-        if (lock.getHoldCount() > 1) {
-            lock.unlock();
-            throw new IllegalStateException("the writer is locked by this thread already");
-        }
+        lockMapped();
         entered = link.enterMemory();
         mapped = entered;
     }
@@ -76,6 +72,10 @@ public final class RingWriter {
     /** As {@link #lock}, for callers who keep the link's memory mapped until after {@link #unlock}, by an open slot. */
     public void lockMapped() {
         lock.lock();
+        if (lock.getHoldCount() > 1) {
+            lock.unlock();
+            throw new IllegalStateException("the writer is locked by this thread already");
+        }
         mapped = true;
     }
 

@@ -1,0 +1,24 @@
+package org.rdmasockets.contract;
+
+import java.io.IOException;
+import java.util.Random;
+import org.rdmasockets.RdmaSocket;
+
+/** What themes need that only RDMA sockets have. */
+abstract class RdmaTheme extends SocketTheme {
+    /** Two connected sockets. */
+    record Ends(RdmaSocket client, RdmaSocket server) {
+    }
+
+    final Ends ends() throws IOException {
+        SocketPair pair = pair();
+        return new Ends((RdmaSocket) pair.client(), (RdmaSocket) pair.server());
+    }
+
+    /** Bytes that look like chance, the same for each length. */
+    static byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        new Random(length).nextBytes(bytes);
+        return bytes;
+    }
+}
