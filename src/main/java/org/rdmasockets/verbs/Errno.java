@@ -111,4 +111,24 @@ public enum Errno {
         }
         return UNKNOWN;
     }
+
+    /**
+     * Whose fault it is, mostly: what a number means depends on the call.
+     *
+     * @return the class, {@link ErrorClass#NONE} for {@link #OK}
+     */
+    public ErrorClass errorClass() {
+        return switch (this) {
+            case OK -> ErrorClass.NONE;
+            case EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE, ENOSPC, ENOBUFS, EADDRINUSE, EINTR -> ErrorClass.LOCAL_RESOURCE;
+            case EPERM, ENOENT, EBADF, EACCES, EFAULT, EINVAL, ERANGE, ENOSYS, EOPNOTSUPP, EADDRNOTAVAIL, EISCONN,
+                    ENOTCONN, ESHUTDOWN, EALREADY -> ErrorClass.LOCAL_PROGRAMMING;
+            case ECONNREFUSED, EPROTO -> ErrorClass.REMOTE;
+            case EPIPE, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET, EHOSTDOWN, EHOSTUNREACH ->
+                    ErrorClass.TRANSPORT;
+            case ETIMEDOUT -> ErrorClass.TIMEOUT;
+            case EIO, ENXIO, ENODEV -> ErrorClass.FATAL;
+            case ENODATA, UNKNOWN -> ErrorClass.UNKNOWN;
+        };
+    }
 }

@@ -73,6 +73,28 @@ public interface QueuePair extends AutoCloseable {
     QueuePairState queryState() throws VerbsException;
 
     /**
+     * The state as far as this process knows without asking the device: what it last moved the queue pair to, or saw.
+     * The device may have moved it on since, to {@link QueuePairState#ERROR} above all.
+     *
+     * @return the state that is remembered; {@link QueuePairState#UNKNOWN} if none is
+     */
+    default QueuePairState state() {
+        return QueuePairState.UNKNOWN;
+    }
+
+    /**
+     * Asks the device for state and attributes ({@code ibv_query_qp}). <em>May block</em>.
+     *
+     * @return what is known in this state; a path once there is one; packet numbers move on with the traffic
+     * @throws VerbsException if the device lacks {@link Capability#QUERY_STATE} or refuses, or this queue pair is
+     *         closed
+     */
+    default QueuePairAttributes query() throws VerbsException {
+        throw new VerbsException("ibv_query_qp", Errno.EOPNOTSUPP.number(), "qp=" + number(),
+                "this queue pair does not tell its attributes (Capability.QUERY_STATE)");
+    }
+
+    /**
      * Changes state or attributes ({@code ibv_modify_qp}).
      *
      * @param attributes what to change

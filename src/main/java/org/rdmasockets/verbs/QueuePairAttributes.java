@@ -1,45 +1,69 @@
 package org.rdmasockets.verbs;
 
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * What {@link QueuePair#modify} shall change ({@code struct ibv_qp_attr} with its mask): only what was set is touched.
- * A builder for one use at a time; not for use by two threads at once.
+ * What {@link QueuePair#modify} shall change, or what {@link QueuePair#query} found ({@code struct ibv_qp_attr} with
+ * its mask): only what was set is touched. A builder for one use at a time; not for use by two threads at once.
  */
 public final class QueuePairAttributes {
+    /** A {@link Field#RECEIVER_NOT_READY_RETRY_COUNT} without end: a peer that posts no receive hangs this side. */
+    public static final int RETRY_FOR_EVER = 7;
+
     /** A number that can be changed ({@code enum ibv_qp_attr_mask}). */
     public enum Field {
         /** Physical port, from 1 ({@code IBV_QP_PORT}). */
-        PORT,
+        PORT(1, 255),
         /** Index of the partition key ({@code IBV_QP_PKEY_INDEX}). */
-        PARTITION_KEY_INDEX,
+        PARTITION_KEY_INDEX(0, 65_535),
         /** Path MTU in bytes: 256, 512, 1024, 2048 or 4096 ({@code IBV_QP_PATH_MTU}). */
-        PATH_MTU_BYTES,
+        PATH_MTU_BYTES(256, 4096),
         /** The peer's queue pair number, 24 bits ({@code IBV_QP_DEST_QPN}). */
-        DESTINATION_NUMBER,
+        DESTINATION_NUMBER(0, 0xffffff),
         /** First packet number to expect, 24 bits ({@code IBV_QP_RQ_PSN}). */
-        RECEIVE_PACKET_NUMBER,
+        RECEIVE_PACKET_NUMBER(0, 0xffffff),
         /** First packet number to send, 24 bits ({@code IBV_QP_SQ_PSN}). */
-        SEND_PACKET_NUMBER,
+        SEND_PACKET_NUMBER(0, 0xffffff),
         /** Reads and atomics served at once ({@code IBV_QP_MAX_DEST_RD_ATOMIC}). */
-        MAX_READS_AS_TARGET,
+        MAX_READS_AS_TARGET(0, 255),
         /** Reads and atomics outstanding ({@code IBV_QP_MAX_QP_RD_ATOMIC}). */
-        MAX_READS_AS_INITIATOR,
+        MAX_READS_AS_INITIATOR(0, 255),
         /**
-         * How long the peer shall wait when we have no receive posted: code 0 to 31 of the InfiniBand specification,
-         * 9.7.5.2.8; 1 is 0.01 ms, 12 is 0.64 ms, 0 is 655.36 ms ({@code IBV_QP_MIN_RNR_TIMER}).
+         * How long the peer shall wait when we have no receive posted: code of {@link ReceiverNotReadyTimer}
+         * ({@code IBV_QP_MIN_RNR_TIMER}).
          */
-        RECEIVER_NOT_READY_TIMER,
-        /** Acknowledge timeout: 4.096 us times 2 to this power, 0 for ever ({@code IBV_QP_TIMEOUT}). */
-        ACKNOWLEDGE_TIMEOUT,
+        RECEIVER_NOT_READY_TIMER(0, 31),
+        /** How long to wait for an acknowledgement: code of {@link AcknowledgeTimeout} ({@code IBV_QP_TIMEOUT}). */
+        ACKNOWLEDGE_TIMEOUT(0, 31),
         /** Retries without an answer, 0 to 7 ({@code IBV_QP_RETRY_CNT}); soft-RoCE takes 7 as for ever. */
-        RETRY_COUNT,
-        /** Retries while the peer has no receive, 0 to 6, 7 for ever ({@code IBV_QP_RNR_RETRY}). */
-        RECEIVER_NOT_READY_RETRY_COUNT
+        RETRY_COUNT(0, 7),
+        /**
+         * Retries while the peer has no receive, 0 to 6, or {@link QueuePairAttributes#RETRY_FOR_EVER}
+         * ({@code IBV_QP_RNR_RETRY}).
+         */
+        RECEIVER_NOT_READY_RETRY_COUNT(0, RETRY_FOR_EVER);
+
+        private final int least;
+        private final int most;
+
+        Field(int least, int most) {
+            this.least = least;
+            this.most = most;
+        }
+
+        /** Refuses a value that is out of range, by name, value and range. */
+        void check(int value) {
+            if (this == PATH_MTU_BYTES && Integer.bitCount(value) != 1) {
+                throw new IllegalArgumentException(this + " is 256, 512, 1024, 2048 or 4096, not " + value);
+            }
+            QueuePairAttributes.check(name(), value, least, most);
+        }
     }
 
     /**
@@ -47,13 +71,55 @@ public final class QueuePairAttributes {
      *
      * @param destination the peer's GID; all zero for a path inside an InfiniBand subnet
      * @param sourceGidIndex which of the port's GIDs is the source
-     * @param hopLimit routers passed at most, 1 to 255
-     * @param trafficClass traffic class byte
-     * @param destinationLid the peer's local identifier, 0 on Ethernet
+     * @param hopLimit routers passed at most, 0 to 255; more than 1 if there are any
+     * @param trafficClass traffic class byte, 0 to 255: differentiated services and congestion notification on RoCEv2
+     * @param destinationLid the peer's local identifier, 0 to 65,535; 0 on Ethernet
      * @param serviceLevel service level, 0 to 15
+     * @param flowLabel which packets belong together, 20 bits; on RoCEv2 it chooses the UDP source port
      */
     public record Path(Gid destination, int sourceGidIndex, int hopLimit, int trafficClass, int destinationLid,
-            int serviceLevel) {
+            int serviceLevel, int flowLabel) {
+        /**
+         * Checks the ranges.
+         *
+         * @throws IllegalArgumentException if a number is out of its range
+         */
+        public Path {
+            Objects.requireNonNull(destination);
+            check("sourceGidIndex", sourceGidIndex, 0, 255);
+            check("hopLimit", hopLimit, 0, 255);
+            check("trafficClass", trafficClass, 0, 255);
+            check("destinationLid", destinationLid, 0, 65_535);
+            check("serviceLevel", serviceLevel, 0, 15);
+            check("flowLabel", flowLabel, 0, 0xfffff);
+        }
+
+        /**
+         * A path with flow label 0.
+         *
+         * @param destination the peer's GID; all zero for a path inside an InfiniBand subnet
+         * @param sourceGidIndex which of the port's GIDs is the source
+         * @param hopLimit routers passed at most
+         * @param trafficClass traffic class byte
+         * @param destinationLid the peer's local identifier
+         * @param serviceLevel service level
+         * @throws IllegalArgumentException if a number is out of its range
+         */
+        public Path(Gid destination, int sourceGidIndex, int hopLimit, int trafficClass, int destinationLid,
+                int serviceLevel) {
+            this(destination, sourceGidIndex, hopLimit, trafficClass, destinationLid, serviceLevel, 0);
+        }
+
+        /**
+         * A path to a GID, as RoCE has it, with up to 64 routers between.
+         *
+         * @param destination the peer's GID
+         * @param sourceGidIndex which of the port's GIDs is the source
+         * @throws IllegalArgumentException if the index is out of its range
+         */
+        public Path(Gid destination, int sourceGidIndex) {
+            this(destination, sourceGidIndex, 64, 0, 0, 0, 0);
+        }
     }
 
     private final Map<Field, Integer> numbers = new EnumMap<>(Field.class);
@@ -104,10 +170,41 @@ public final class QueuePairAttributes {
      * @param field which
      * @param value its value, in the field's unit
      * @return this
+     * @throws IllegalArgumentException if the value is out of the field's range
      */
     public QueuePairAttributes set(Field field, int value) {
+        field.check(value);
         numbers.put(field, value);
         return this;
+    }
+
+    /**
+     * Sets how long to wait for an acknowledgement, rounded up to {@link AcknowledgeTimeout}.
+     *
+     * @param least the time to wait at least; {@link java.time.temporal.ChronoUnit#FOREVER} never ends
+     * @return this
+     * @throws IllegalArgumentException if there is no such timeout
+     */
+    public QueuePairAttributes acknowledgeTimeout(Duration least) {
+        return set(Field.ACKNOWLEDGE_TIMEOUT, AcknowledgeTimeout.atLeast(least).code());
+    }
+
+    /**
+     * Sets how long the peer shall wait when we have no receive, rounded up to {@link ReceiverNotReadyTimer}.
+     *
+     * @param least the time to wait at least
+     * @return this
+     * @throws IllegalArgumentException if there is no such timer
+     */
+    public QueuePairAttributes receiverNotReadyTimer(Duration least) {
+        return set(Field.RECEIVER_NOT_READY_TIMER, ReceiverNotReadyTimer.atLeast(least).code());
+    }
+
+    /** Refuses a value that is out of range, by name, value and range. */
+    private static void check(String name, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(name + " is " + least + " to " + most + ", not " + value);
+        }
     }
 
     /**
@@ -146,6 +243,26 @@ public final class QueuePairAttributes {
     public OptionalInt get(Field field) {
         Integer value = numbers.get(field);
         return value == null ? OptionalInt.empty() : OptionalInt.of(value);
+    }
+
+    /**
+     * How long to wait for an acknowledgement.
+     *
+     * @return the time, or empty if it shall stay
+     */
+    public Optional<Duration> acknowledgeTimeout() {
+        Integer code = numbers.get(Field.ACKNOWLEDGE_TIMEOUT);
+        return Optional.ofNullable(code).map(c -> new AcknowledgeTimeout(c).duration());
+    }
+
+    /**
+     * How long the peer shall wait when we have no receive.
+     *
+     * @return the time, or empty if it shall stay
+     */
+    public Optional<Duration> receiverNotReadyTimer() {
+        Integer code = numbers.get(Field.RECEIVER_NOT_READY_TIMER);
+        return Optional.ofNullable(code).map(c -> new ReceiverNotReadyTimer(c).duration());
     }
 
     @Override

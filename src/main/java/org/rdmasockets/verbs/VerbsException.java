@@ -83,4 +83,13 @@ public final class VerbsException extends IOException {
     public int errorNumber() {
         return errorNumber;
     }
+
+    /**
+     * Whose fault it is.
+     *
+     * @return the class of {@link #errno}
+     */
+    public ErrorClass errorClass() {
+        return errno.errorClass();
+    }
 }

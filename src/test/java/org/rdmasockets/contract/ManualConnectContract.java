@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.AccessFlag;
@@ -63,6 +65,20 @@ abstract class ManualConnectContract extends ContractTest {
         assertEquals(QueuePairState.READY_TO_SEND, pair.queryState());
     }
 
+    /** What was set comes back. */
+    private static void assertQueried(QueuePair pair, Gid gid, int index) throws VerbsException {
+        assertEquals(QueuePairState.READY_TO_SEND, pair.state(), "remembered");
+        QueuePairAttributes found = pair.query();
+        Path path = found.path();
+        assertEquals(new Path(gid, index, 1, 0, 0, 0), path);
+        assertEquals(Set.of(AccessFlag.REMOTE_WRITE), found.access());
+        Map<Field, Integer> expected = Map.of(Field.PORT, 1, Field.PATH_MTU_BYTES, 1024, Field.DESTINATION_NUMBER,
+                pair.number(), Field.RECEIVE_PACKET_NUMBER, 100, Field.SEND_PACKET_NUMBER, 100,
+                Field.RECEIVER_NOT_READY_TIMER, 12, Field.ACKNOWLEDGE_TIMEOUT, 14, Field.RETRY_COUNT, 6,
+                Field.RECEIVER_NOT_READY_RETRY_COUNT, 7, Field.MAX_READS_AS_INITIATOR, 1);
+        expected.forEach((field, value) -> assertEquals(OptionalInt.of(value), found.get(field), field::toString));
+    }
+
     private static void awaitSuccess(CompletionQueue queue, int count) throws VerbsException {
         WorkCompletions batch = queue.newBatch(1);
         long deadline = System.nanoTime() + 30_000_000_000L;
@@ -88,6 +104,7 @@ abstract class ManualConnectContract extends ContractTest {
         toInit(pair);
         toReadyToReceive(pair, device.gid(1, index), index);
         toReadyToSend(pair);
+        assertQueried(pair, device.gid(1, index), index);
         memory.setString(0, "to myself");
         assertEquals(QueuePair.POSTED, pair.postReceive(new ReceiveRequest(1).receive(1).add(region, 50, 50)));
         assertEquals(QueuePair.POSTED, pair.postSend(new SendRequest(1).send(2).add(region, 0, 10)));
@@ -96,6 +113,7 @@ abstract class ManualConnectContract extends ContractTest {
         pair.modify(new QueuePairAttributes().state(QueuePairState.ERROR));
         pair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
         assertEquals(QueuePairState.RESET, pair.queryState());
+        assertEquals(QueuePairState.RESET, pair.state(), "remembered");
     }
 
     @Test

@@ -45,6 +45,15 @@ public abstract class VerbsContract {
         }
     }
 
+    /** {@link AttributeContract}. */
+    @Nested
+    class Attributes extends AttributeContract {
+        @Override
+        VerbsFixture fixture() {
+            return VerbsContract.this.fixture();
+        }
+    }
+
     /** {@link FailureContract}. */
     @Nested
     class Failures extends FailureContract {

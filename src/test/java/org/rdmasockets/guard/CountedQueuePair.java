@@ -62,6 +62,16 @@ record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) i
     }
 
     @Override
+    public QueuePairState state() {
+        return target.state();
+    }
+
+    @Override
+    public QueuePairAttributes query() throws VerbsException {
+        return target.query();
+    }
+
+    @Override
     public void modify(QueuePairAttributes attributes) throws VerbsException {
         target.modify(attributes);
     }

@@ -204,7 +204,7 @@ final class IbverbsDevice implements Device, Pollable {
     }
 
     /** {@code enum ibv_mtu}: 1 is 256 bytes, each step doubles; 0 for a number without a name. */
-    private static int mtuBytes(int number) {
+    static int mtuBytes(int number) {
         return number >= rdma_h.IBV_MTU_256() && number <= rdma_h.IBV_MTU_4096() ? 128 << number : 0;
     }
 

@@ -6,7 +6,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.rdmasockets.provider.ibverbs.generated.ibv_mr;
-import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -40,23 +39,9 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.memory = memory;
         this.access = access;
         region = ControlCalls.IBV_REG_MR.pointer("lengthBytes=" + memory.byteSize() + ", access=" + access,
-                domain.pointer(), memory, memory.byteSize(), bits(access));
+                domain.pointer(), memory, memory.byteSize(), AccessBits.of(access));
         localKey = ibv_mr.lkey(region);
         remoteKey = ibv_mr.rkey(region);
-    }
-
-    /** The bits of {@code enum ibv_access_flags}. */
-    static int bits(Set<AccessFlag> access) {
-        int bits = 0;
-        for (AccessFlag flag : access) {
-            bits |= switch (flag) {
-                case LOCAL_WRITE -> rdma_h.IBV_ACCESS_LOCAL_WRITE();
-                case REMOTE_WRITE -> rdma_h.IBV_ACCESS_REMOTE_WRITE();
-                case REMOTE_READ -> rdma_h.IBV_ACCESS_REMOTE_READ();
-                case REMOTE_ATOMIC -> rdma_h.IBV_ACCESS_REMOTE_ATOMIC();
-            };
-        }
-        return bits;
     }
 
     @Override

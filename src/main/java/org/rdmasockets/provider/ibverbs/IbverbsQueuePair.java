@@ -35,6 +35,8 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final WorkRequestBlock requests;
     /** The port of the last modify that set one: a later path leaves by it. */
     private volatile int port = 1;
+    /** What it was last moved to, or seen in. */
+    private volatile QueuePairState state;
 
     /**
      * A queue pair that exists.
@@ -54,6 +56,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         this.queuePair = queuePair;
         this.maxInlineBytes = maxInlineBytes;
         number = ibv_qp.qp_num(queuePair);
+        state = identifier == null ? QueuePairState.RESET : QueuePairState.INIT; // rdma_create_qp does a step more
         requests = new WorkRequestBlock(config.maxSendElements(), config.maxReceiveElements());
     }
 
@@ -163,18 +166,42 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     @Override
+    public QueuePairState state() {
+        return state;
+    }
+
+    /** Notes a state that the connection manager has moved this to. */
+    void moved(QueuePairState newState) {
+        state = newState;
+    }
+
+    @Override
     public QueuePairState queryState() throws VerbsException {
+        if (!device.supports(Capability.QUERY_STATE)) {
+            enter(ControlCalls.IBV_QUERY_QP);
+            leave();
+            return QueuePairState.UNKNOWN;
+        }
+        return query(rdma_h.IBV_QP_STATE()).state();
+    }
+
+    @Override
+    public QueuePairAttributes query() throws VerbsException {
+        if (!device.supports(Capability.QUERY_STATE)) {
+            throw new VerbsException(ControlCalls.IBV_QUERY_QP.name(), Errno.EOPNOTSUPP.number(), "qp=" + number,
+                    "this device does not tell the attributes of a queue pair (Capability.QUERY_STATE)");
+        }
+        return query(QueryAttributes.MASK);
+    }
+
+    private QueuePairAttributes query(int mask) throws VerbsException {
         enter(ControlCalls.IBV_QUERY_QP);
         try (Arena arena = Arena.ofConfined()) {
-            if (!device.supports(Capability.QUERY_STATE)) {
-                return QueuePairState.UNKNOWN;
-            }
             MemorySegment attr = ibv_qp_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, rdma_h.IBV_QP_STATE(),
-                    ibv_qp_init_attr.allocate(arena));
-            int state = ibv_qp_attr.qp_state(attr);
-            QueuePairState[] states = QueuePairState.values();
-            return state >= 0 && state < states.length ? states[state] : QueuePairState.UNKNOWN;
+            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask, ibv_qp_init_attr.allocate(arena));
+            QueuePairAttributes read = QueryAttributes.read(attr);
+            state = read.state();
+            return read;
         } finally {
             leave();
         }
@@ -189,6 +216,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             int mask = ModifyAttributes.fill(attr, attributes, newPort);
             ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", " + attributes, queuePair, attr, mask);
             port = newPort;
+            state = attributes.state() == null ? state : attributes.state();
         } finally {
             leave();
         }
@@ -203,6 +231,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             ibv_qp_attr.qp_state(attr, rdma_h.IBV_QPS_ERR());
             ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", state=ERROR", queuePair, attr, rdma_h.IBV_QP_STATE());
+            state = QueuePairState.ERROR;
         } finally {
             leave();
         }

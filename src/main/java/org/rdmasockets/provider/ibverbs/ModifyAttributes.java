@@ -35,7 +35,7 @@ final class ModifyAttributes {
             mask |= rdma_h.IBV_QP_STATE();
         }
         if (attributes.access() != null) {
-            ibv_qp_attr.qp_access_flags(attr, IbverbsMemoryRegion.bits(attributes.access()));
+            ibv_qp_attr.qp_access_flags(attr, AccessBits.of(attributes.access()));
             mask |= rdma_h.IBV_QP_ACCESS_FLAGS();
         }
         if (attributes.path() != null) {
@@ -63,6 +63,7 @@ final class ModifyAttributes {
             ibv_global_route.sgid_index(route, (byte) path.sourceGidIndex());
             ibv_global_route.hop_limit(route, (byte) path.hopLimit());
             ibv_global_route.traffic_class(route, (byte) path.trafficClass());
+            ibv_global_route.flow_label(route, path.flowLabel());
         }
     }
 

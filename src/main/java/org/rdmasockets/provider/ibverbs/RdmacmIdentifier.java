@@ -21,6 +21,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -97,6 +98,9 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
             }
             if (event instanceof ConnectionEvent.ConnectRequest request) {
                 requests.remove((RdmacmIdentifier) request.identifier());
+            }
+            if (event instanceof ConnectionEvent.Established && queuePair != null) {
+                queuePair.moved(QueuePairState.READY_TO_SEND);
             }
             current = handler;
             dispatcher = Thread.currentThread();
@@ -310,6 +314,10 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         enter(ControlCalls.RDMA_DISCONNECT);
         try {
             ControlCalls.RDMA_DISCONNECT.check(peerText(), identifier);
+            IbverbsQueuePair attached = attached();
+            if (attached != null) {
+                attached.moved(QueuePairState.ERROR);
+            }
         } finally {
             leave();
         }

@@ -94,6 +94,11 @@ final class SendQueue implements Expiring {
         return peer;
     }
 
+    /** How often the peer may be found without a receive, 7 for ever. */
+    synchronized int notReadyRetries() {
+        return notReadyRetries;
+    }
+
     /**
      * Posts a request.
      *

@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.OptionalInt;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
@@ -9,6 +10,7 @@ import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ReceiverNotReadyTimer;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -195,11 +197,24 @@ final class SharedMemoryQueuePair implements QueuePair {
     }
 
     @Override
+    public QueuePairState state() {
+        return state;
+    }
+
+    @Override
     public QueuePairState queryState() throws VerbsException {
         if (closed) {
             throw Refusals.closed("ibv_query_qp", "queue pair");
         }
         return state;
+    }
+
+    @Override
+    public QueuePairAttributes query() throws VerbsException {
+        return new QueuePairAttributes().state(queryState()).set(Field.PORT, 1)
+                .receiverNotReadyTimer(Duration.ofNanos(receiveQueue.notReadyNanos()))
+                .set(Field.RECEIVER_NOT_READY_RETRY_COUNT, Math.clamp(sendQueue.notReadyRetries(), 0,
+                        QueuePairAttributes.RETRY_FOR_EVER));
     }
 
     @Override
@@ -213,7 +228,7 @@ final class SharedMemoryQueuePair implements QueuePair {
         if (attributes.state() == QueuePairState.ERROR) {
             fail();
         } else if (attributes.state() == null && onlyTimer && timer.getAsInt() >= 0 && timer.getAsInt() < 32) {
-            receiveQueue.notReadyNanos(NotReadyTimer.nanos(timer.getAsInt()));
+            receiveQueue.notReadyNanos(new ReceiverNotReadyTimer(timer.getAsInt()).duration().toNanos());
         } else {
             throw Refusals.invalid("ibv_modify_qp", "qp=" + number + ", " + attributes,
                     "this device changes RECEIVER_NOT_READY_TIMER (0 to 31), or the state to ERROR");

@@ -1,0 +1,41 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.util.EnumSet;
+import java.util.Set;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.AccessFlag;
+
+/** {@link AccessFlag} as the bits of {@code enum ibv_access_flags}, and back. */
+final class AccessBits {
+    private AccessBits() {
+    }
+
+    /** The bits of some flags. */
+    static int of(Set<AccessFlag> access) {
+        int bits = 0;
+        for (AccessFlag flag : access) {
+            bits |= bit(flag);
+        }
+        return bits;
+    }
+
+    /** The flags of some bits; bits without a name are left out. */
+    static Set<AccessFlag> flags(int bits) {
+        Set<AccessFlag> access = EnumSet.noneOf(AccessFlag.class);
+        for (AccessFlag flag : AccessFlag.values()) {
+            if ((bits & bit(flag)) != 0) {
+                access.add(flag);
+            }
+        }
+        return access;
+    }
+
+    private static int bit(AccessFlag flag) {
+        return switch (flag) {
+            case LOCAL_WRITE -> rdma_h.IBV_ACCESS_LOCAL_WRITE();
+            case REMOTE_WRITE -> rdma_h.IBV_ACCESS_REMOTE_WRITE();
+            case REMOTE_READ -> rdma_h.IBV_ACCESS_REMOTE_READ();
+            case REMOTE_ATOMIC -> rdma_h.IBV_ACCESS_REMOTE_ATOMIC();
+        };
+    }
+}
