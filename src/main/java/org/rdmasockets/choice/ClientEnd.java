@@ -17,6 +17,7 @@ import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.StreamMaker;
 import org.rdmasockets.transport.TcpBinding;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.slf4j.Logger;
@@ -234,7 +235,7 @@ public final class ClientEnd implements AutoCloseable {
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        return binding.connect(remote, deadlineNanos, wishes.sizes());
+        return binding.connect(remote, deadlineNanos, new StreamMaker(wishes.sizes()));
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)

@@ -15,6 +15,7 @@ import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Listener;
 import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.StreamListener;
 import org.rdmasockets.transport.StreamOptions;
 import org.rdmasockets.transport.TcpListener;
 import org.rdmasockets.verbs.VerbsProvider;
@@ -32,7 +33,7 @@ public final class ServerEnd implements AutoCloseable {
 
     private final Policy.Decision decision;
     private final InetSocketAddress local;
-    private final AcceptQueue accepted = new AcceptQueue();
+    private final AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
     private final List<Listener> listeners = new ArrayList<>();
     /** Why the others do not listen. */
     private final List<String> others = new ArrayList<>();
@@ -77,7 +78,7 @@ public final class ServerEnd implements AutoCloseable {
          * @throws IOException {@code BindException} "Address already in use" if the port is taken; another if this
          *         transport cannot listen there
          */
-        Listener open(String transport, InetSocketAddress address, AcceptQueue accepted) throws IOException;
+        Listener open(String transport, InetSocketAddress address, AcceptQueue<Connection> accepted) throws IOException;
     }
 
     /** Listens over some transports; with port 0, on a port that is free on all of them. */
@@ -138,12 +139,12 @@ public final class ServerEnd implements AutoCloseable {
     }
 
     private static Listener open(String transport, Policy.Decision decision, InetSocketAddress address, int backlog,
-            SocketWishes wishes, AcceptQueue accepted) throws IOException {
+            SocketWishes wishes, AcceptQueue<Connection> accepted) throws IOException {
         if (transport.equals(Policy.TCP)) {
             return TcpListener.open(address, backlog, wishes, accepted);
         }
         Engine engine = Engine.of(Providers.named(transport));
-        return Binding.open(engine, !decision.isAuto(), address).listen(backlog, wishes.sizes(), accepted);
+        return new StreamListener(Binding.open(engine, !decision.isAuto(), address), backlog, wishes.sizes(), accepted);
     }
 
     /**

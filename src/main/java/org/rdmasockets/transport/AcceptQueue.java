@@ -5,28 +5,38 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * Where the listeners of one server socket leave their connections, and any number of threads take them, in the order
  * in which they came. It ends when it is closed, or when the last of its listeners has ended by itself. Any thread may
  * call anything.
+ *
+ * @param <T> what a connection is
  */
-public final class AcceptQueue implements AutoCloseable {
+public final class AcceptQueue<T> implements AutoCloseable {
     /** What waits, in order; exactly one of connection and failure is not null. */
-    private record Entry(Connection connection, IOException failure, Runnable taken) {
+    private record Entry<T>(T connection, IOException failure, Runnable taken) {
     }
 
     /** Stands in the queue at its end; everybody who finds it leaves it for the next one. */
-    private static final Entry END = new Entry(null, null, null);
+    private final Entry<T> end = new Entry<>(null, null, null);
 
-    private final LinkedBlockingQueue<Entry> waiting = new LinkedBlockingQueue<>();
+    private final LinkedBlockingQueue<Entry<T>> waiting = new LinkedBlockingQueue<>();
+    /** Resets a connection that nobody takes. */
+    private final Consumer<? super T> reset;
     /** Listeners that have not ended; protected by this. */
     private int listeners;
     /** What {@link #accept} says from now on, null while this is open; changed under this. */
     private volatile String ended;
 
-    /** An empty queue without listeners. */
-    public AcceptQueue() {
+    /**
+     * An empty queue without listeners.
+     *
+     * @param reset ends a connection that nobody will take
+     */
+    public AcceptQueue(Consumer<? super T> reset) {
+        this.reset = reset;
     }
 
     /** A listener begins to fill this. */
@@ -55,16 +65,16 @@ public final class AcceptQueue implements AutoCloseable {
      *
      * @param taken told in the acceptor's thread, or when the connection is reset
      */
-    void add(Connection connection, Runnable taken) {
-        put(new Entry(connection, null, taken));
+    void add(T connection, Runnable taken) {
+        put(new Entry<>(connection, null, taken));
     }
 
     /** The next acceptor shall get an exception; a listener could not take a connection. */
     void addFailure(IOException failure, Runnable taken) {
-        put(new Entry(null, failure, taken));
+        put(new Entry<>(null, failure, taken));
     }
 
-    private void put(Entry entry) {
+    private void put(Entry<T> entry) {
         waiting.add(entry);
         if (ended != null) {
             discardAll();
@@ -80,16 +90,16 @@ public final class AcceptQueue implements AutoCloseable {
      *         virtual thread was interrupted (status left set), {@code SocketException} when this has ended; a
      *         listener's own exception if it could not take a connection
      */
-    public Connection accept(long deadlineNanos) throws IOException {
-        Entry next = ended != null ? END : waiting.poll(); // an interrupt concerns only who would wait
+    public T accept(long deadlineNanos) throws IOException {
+        Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only who would wait
         if (next == null) {
             next = Patience.await(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
         if (next == null) {
             throw new SocketTimeoutException("Accept timed out");
         }
-        if (next == END) {
-            waiting.add(END);
+        if (next == end) {
+            waiting.add(end);
             throw new SocketException(ended);
         }
         next.taken.run();
@@ -116,14 +126,14 @@ public final class AcceptQueue implements AutoCloseable {
     }
 
     private void discardAll() {
-        for (Entry next = waiting.poll(); next != null; next = waiting.poll()) {
+        for (Entry<T> next = waiting.poll(); next != null; next = waiting.poll()) {
             if (next.connection != null) {
-                next.connection.close(0);
+                reset.accept(next.connection);
             }
-            if (next != END) {
+            if (next != end) {
                 next.taken.run();
             }
         }
-        waiting.add(END);
+        waiting.add(end);
     }
 }

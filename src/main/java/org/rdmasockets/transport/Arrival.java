@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.rdmasockets.completion.Side;
-import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -16,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. */
-final class Arrival {
+final class Arrival<C extends VerbsConnection> {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
 
     /** At most one warning in so long: peers must not be able to flood the log. */
@@ -29,20 +28,18 @@ final class Arrival {
     /** Runs what follows the handshake. */
     private final Executor established;
     /** Told of the connection, or of null when there will be none; called once. */
-    private final BiConsumer<Arrival, StreamTransport> outcome;
+    private final BiConsumer<Arrival<C>, C> outcome;
     /** Guards the hand-over of the connection to who ends it. */
     private final Object lock = new Object();
     /** Guarded by lock. */
     private boolean ended;
     private final ConnectionEvents events = new ConnectionEvents();
-    /** What the peer told; set-up pool, before the request is accepted. */
-    private ConnectData peer;
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
-    private StreamTransport transport;
+    private C connection;
 
     /** A request that was just received. */
     Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
-            BiConsumer<Arrival, StreamTransport> outcome) {
+            BiConsumer<Arrival<C>, C> outcome) {
         this.engine = engine;
         this.identifier = request.identifier();
         this.request = request.parameters();
@@ -53,18 +50,18 @@ final class Arrival {
     /**
      * Set-up pool: makes everything the connection needs and accepts it.
      *
-     * @param options sizes of the connection
+     * @param maker makes the connection
      */
-    void accept(StreamOptions options) {
+    void accept(VerbsConnection.Maker<C> maker) {
         try {
-            peer = ConnectData.decode(request.privateData());
+            maker.check(request.privateData());
         } catch (IOException e) {
             refuse(e, false);
             return;
         }
-        StreamTransport prepared;
+        C prepared;
         try {
-            prepared = StreamTransport.prepare(engine, identifier, events, options, Side.PASSIVE);
+            prepared = maker.make(engine, identifier, events, Side.PASSIVE);
         } catch (IOException | RuntimeException e) {
             refuse(e, !hasEnded());
             return;
@@ -75,13 +72,18 @@ final class Arrival {
         }
         try {
             identifier.handler((id, event) -> onEvent(event));
-            int reads = prepared.readsAtOnce();
-            identifier.accept(new ConnectionParameters(prepared.connectData().encode(),
-                    Math.min(reads, request.responderResources()), Math.min(reads, request.initiatorDepth()),
-                    Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
+            identifier.accept(answer(prepared.parameters()));
         } catch (VerbsException e) {
             refuse(e, false);
         }
+    }
+
+    /** No more reads at once than the peer has asked for. */
+    private ConnectionParameters answer(ConnectionParameters own) {
+        return new ConnectionParameters(own.privateData(),
+                Math.min(own.responderResources(), request.responderResources()),
+                Math.min(own.initiatorDepth(), request.initiatorDepth()), own.retryCount(),
+                own.receiverNotReadyRetryCount());
     }
 
     /** What this end lacks is for a person to see, now and then; the peer is only told no. */
@@ -124,9 +126,9 @@ final class Arrival {
 
     /** Set-up pool: the peer is connected. */
     private void start() {
-        StreamTransport connected = kept();
+        C connected = kept();
         try {
-            connected.start(peer, true);
+            connected.start(request.privateData(), true);
             if (end()) {
                 outcome.accept(this, connected);
             }
@@ -152,7 +154,7 @@ final class Arrival {
      */
     void discard() {
         if (end()) {
-            StreamTransport unwanted = kept();
+            C unwanted = kept();
             if (unwanted == null) {
                 identifier.close();
             } else {
@@ -163,18 +165,18 @@ final class Arrival {
     }
 
     /** Notes the connection to be; false if it has come too late. */
-    private boolean keep(StreamTransport prepared) {
+    private boolean keep(C prepared) {
         synchronized (lock) {
             if (!ended) {
-                transport = prepared;
+                connection = prepared;
             }
             return !ended;
         }
     }
 
-    private StreamTransport kept() {
+    private C kept() {
         synchronized (lock) {
-            return transport;
+            return connection;
         }
     }
 

@@ -33,7 +33,7 @@ public final class Binding implements AutoCloseable {
     /** What was bound, or will be. */
     private final InetSocketAddress local;
     /** A connect in progress; protected by this. */
-    private Dialer dialer;
+    private Dialer<?> dialer;
     /** Protected by this. */
     private boolean closed;
 
@@ -118,6 +118,15 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
+     * Whose devices are used.
+     *
+     * @return the transport's name as settings spell it
+     */
+    public String transport() {
+        return engine.name();
+    }
+
+    /**
      * Tells whose devices are used.
      *
      * @param other an engine
@@ -139,28 +148,30 @@ public final class Binding implements AutoCloseable {
     /**
      * Connects, and uses this binding up whatever the outcome.
      *
+     * @param <C> what is made
      * @param remote whom to reach, resolved
      * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
-     * @param options sizes of the connection
+     * @param maker makes the connection
      * @return the connection
      * @throws IOException {@code ConnectException} if nobody listens or the network is unreachable,
      *         {@code NoRouteToHostException} if no RDMA device leads there, {@code SocketTimeoutException} at the
      *         deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
      *         {@code SocketException} if this binding was closed meanwhile
      */
-    public StreamTransport connect(InetSocketAddress remote, long deadlineNanos, StreamOptions options)
-            throws IOException {
+    public <C extends VerbsConnection> C connect(InetSocketAddress remote, long deadlineNanos,
+            VerbsConnection.Maker<C> maker) throws IOException {
         if (remote.isUnresolved()) {
             throw new UnknownHostException(remote.getHostString());
         }
         try {
-            return dialer(remote, options).dial(deadlineNanos);
+            return dialer(remote, maker).dial(deadlineNanos);
         } finally {
             close();
         }
     }
 
-    private Dialer dialer(InetSocketAddress remote, StreamOptions options) throws IOException {
+    private <C extends VerbsConnection> Dialer<C> dialer(InetSocketAddress remote, VerbsConnection.Maker<C> maker)
+            throws IOException {
         InetAddress wanted = local.getAddress();
         InetSocketAddress source = wanted.isAnyLocalAddress()
                 ? new InetSocketAddress(Routes.sourceOf(remote), local.getPort()) : local;
@@ -177,9 +188,10 @@ public final class Binding implements AutoCloseable {
                 identifier = bindSource(source, remote);
             }
             ensureLeadsTo(remote);
-            dialer = new Dialer(engine, identifier, events, remote, options);
+            Dialer<C> dialing = new Dialer<>(engine, identifier, events, remote, maker);
+            dialer = dialing;
             identifier = null;
-            return dialer;
+            return dialing;
         }
     }
 
@@ -210,14 +222,16 @@ public final class Binding implements AutoCloseable {
     /**
      * Listens, and uses this binding up.
      *
+     * @param <C> what is made
      * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param options sizes of the connections to come
+     * @param maker makes the connections
      * @param accepted gets the connections
      * @return the listener
      * @throws IOException {@code BindException} if the port is taken (iWARP shares TCP's ports),
      *         {@code SocketException} if this binding is used up
      */
-    public Listener listen(int backlog, StreamOptions options, AcceptQueue accepted) throws IOException {
+    public <C extends VerbsConnection> VerbsListener<C> listen(int backlog, VerbsConnection.Maker<C> maker,
+            AcceptQueue<? super C> accepted) throws IOException {
         ConnectionIdentifier listening;
         synchronized (this) {
             if (closed || identifier == null) {
@@ -239,7 +253,7 @@ public final class Binding implements AutoCloseable {
             listening.close(); // never connected, so this is quick
             identifiers = bindEachAddress();
         }
-        return StreamListener.start(engine, identifiers, local, backlog, options, accepted);
+        return VerbsListener.start(engine, identifiers, new VerbsListener.Plan<>(local, backlog, maker, accepted));
     }
 
     /**
@@ -299,7 +313,7 @@ public final class Binding implements AutoCloseable {
     @Override
     public void close() {
         ConnectionIdentifier unused;
-        Dialer dialing;
+        Dialer<?> dialing;
         synchronized (this) {
             closed = true;
             unused = identifier;

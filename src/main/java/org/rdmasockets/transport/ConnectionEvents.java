@@ -7,23 +7,27 @@ import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
 /**
- * The connection manager's events of one connection: queued for whoever sets it up, and once it is a stream transport,
- * its end is told to that.
+ * The connection manager's events of one connection: queued for whoever sets it up, and once that is done, its
+ * end is told to the connection.
  */
-final class ConnectionEvents implements ConnectionHandler {
+public final class ConnectionEvents implements ConnectionHandler {
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once there is nothing to wait for. */
     private volatile LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
     /** Who is told of the connection's end; protected by this. */
-    private StreamTransport transport;
+    private VerbsConnection connection;
 
     /** Stands in the queue for "stop waiting". */
     static final Object CANCELLED = new Object();
 
+    /** Nothing has happened yet. */
+    ConnectionEvents() {
+    }
+
     @Override
     public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
-        StreamTransport owner;
+        VerbsConnection owner;
         synchronized (this) {
-            owner = transport;
+            owner = connection;
             if (owner == null) {
                 steps.add(event);
                 return;
@@ -56,9 +60,9 @@ final class ConnectionEvents implements ConnectionHandler {
      *
      * @param owner the connection
      */
-    void attach(StreamTransport owner) {
+    public void attach(VerbsConnection owner) {
         synchronized (this) {
-            transport = owner;
+            connection = owner;
         }
         for (Object event = steps.poll(); event != null; event = steps.poll()) {
             if (event instanceof ConnectionEvent connectionEvent) {

@@ -8,10 +8,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.completion.Side;
-import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
-import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -20,12 +18,12 @@ import org.rdmasockets.verbs.VerbsException;
  * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
-final class Dialer {
+final class Dialer<C extends VerbsConnection> {
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
     private final InetSocketAddress remote;
-    private final StreamOptions options;
+    private final VerbsConnection.Maker<C> maker;
     /** The call on the set-up pool that is waited for; protected by this. */
     private CompletableFuture<?> pending;
     /** A task of this attempt runs on the set-up pool; protected by this. */
@@ -37,7 +35,7 @@ final class Dialer {
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
     /** What was made for the connection; set-up pool only, one task after another. */
-    private StreamTransport transport;
+    private C connection;
     /** End of the attempt by {@code System.nanoTime}; set before the first step. */
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound; set before the first step. */
@@ -45,12 +43,12 @@ final class Dialer {
 
     /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
     Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
-            StreamOptions options) {
+            VerbsConnection.Maker<C> maker) {
         this.engine = engine;
         this.identifier = identifier;
         this.events = events;
         this.remote = remote;
-        this.options = options;
+        this.maker = maker;
     }
 
     /**
@@ -60,25 +58,25 @@ final class Dialer {
      * @return the connection
      * @throws IOException as {@link Binding#connect} says
      */
-    StreamTransport dial(long deadline) throws IOException {
+    C dial(long deadline) throws IOException {
         callersDeadline = deadline != Long.MAX_VALUE;
         deadlineNanos = callersDeadline ? deadline
                 : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
         boolean done = false;
         try {
             resolve();
-            onPool(() -> transport = StreamTransport.prepare(engine, identifier, events, options, Side.ACTIVE));
+            onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE));
             await(engine.setupPool().submitPeerCall(marked(this::request)));
-            ConnectData peer = answer();
+            byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
             onPool(() -> {
-                transport.start(peer, false);
+                connection.start(peer, false);
                 return null;
             });
             done = finish();
             if (!done) {
                 throw NetErrors.closed();
             }
-            return transport;
+            return connection;
         } catch (VerbsException e) {
             throw NetErrors.connectFailed(remote, e);
         } finally {
@@ -89,8 +87,8 @@ final class Dialer {
     }
 
     private void resolve() throws IOException {
-        if (options.trafficClass() != 0) {
-            identifier.trafficClass(options.trafficClass());
+        if (maker.trafficClass() != 0) {
+            identifier.trafficClass(maker.trafficClass());
         }
         identifier.resolveAddress(remote, millisLeft());
         expect(ConnectionEvent.AddressResolved.class);
@@ -99,15 +97,8 @@ final class Dialer {
     }
 
     private Void request() throws VerbsException {
-        int reads = transport.readsAtOnce();
-        identifier.connect(new ConnectionParameters(transport.connectData().encode(), reads, reads,
-                Engine.RETRY_COUNT, Engine.RECEIVER_NOT_READY_RETRIES));
+        identifier.connect(connection.parameters());
         return null;
-    }
-
-    private ConnectData answer() throws IOException {
-        ConnectionEvent.Established established = expect(ConnectionEvent.Established.class);
-        return ConnectData.decode(established.parameters().privateData());
     }
 
     private int millisLeft() throws IOException {
@@ -233,8 +224,8 @@ final class Dialer {
     }
 
     private void destroy() {
-        if (transport != null) {
-            transport.abort();
+        if (connection != null) {
+            connection.abort();
         } else {
             identifier.close();
         }

@@ -16,7 +16,6 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
-import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -34,7 +33,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Engine {
     /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
-    static final int RETRY_COUNT = 6;
+    public static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
     static final int RECEIVER_NOT_READY_RETRIES = 7;
 
@@ -50,7 +49,7 @@ public final class Engine {
     private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
-    private final Set<StreamTransport> connections = ConcurrentHashMap.newKeySet();
+    private final Set<VerbsConnection> connections = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
@@ -99,8 +98,12 @@ public final class Engine {
         return engine;
     }
 
-    /** The provider's name. */
-    String name() {
+    /**
+     * The provider's name.
+     *
+     * @return as settings spell it
+     */
+    public String name() {
         return provider.name();
     }
 
@@ -123,13 +126,21 @@ public final class Engine {
         return connectionManager;
     }
 
-    /** Waits for everything. */
-    CompletionPoller poller() {
+    /**
+     * Waits for everything.
+     *
+     * @return the poller of this provider's devices
+     */
+    public CompletionPoller poller() {
         return poller;
     }
 
-    /** Runs what may block. */
-    SetupPool setupPool() {
+    /**
+     * Runs what may block.
+     *
+     * @return the same for all engines
+     */
+    public SetupPool setupPool() {
         return SETUP_POOL;
     }
 
@@ -165,8 +176,13 @@ public final class Engine {
         return true;
     }
 
-    /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */
-    void register(StreamTransport connection, Device device) {
+    /**
+     * Takes a connection into the registry; its device's asynchronous events are watched from now on.
+     *
+     * @param connection an established one
+     * @param device what it goes over
+     */
+    public void register(VerbsConnection connection, Device device) {
         coarseNanos = System.nanoTime();
         connections.add(connection);
         if (watched.add(device)) {
@@ -202,11 +218,15 @@ public final class Engine {
      * @return bytes
      */
     public long registeredBytes() {
-        return connections.stream().mapToLong(StreamTransport::registeredBytes).sum();
+        return connections.stream().mapToLong(VerbsConnection::registeredBytes).sum();
     }
 
-    /** Takes a connection that was torn down out of the registry. */
-    void forget(StreamTransport connection) {
+    /**
+     * Takes a connection that was torn down out of the registry.
+     *
+     * @param connection whether or not it was registered
+     */
+    public void forget(VerbsConnection connection) {
         connections.remove(connection);
     }
 
@@ -233,18 +253,17 @@ public final class Engine {
                     new IOException(reason(device, event)));
             case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR ->
                 // A killed peer brings these, too, on soft-iWARP.
-                failAll(StreamFailure.reset(reason(device, event)), c -> c.uses(device, event.queuePairNumber()));
-            case DEVICE_FATAL -> failAll(StreamFailure.of(reason(device, event), reason(device, event)),
-                    c -> c.uses(device));
+                failAll(true, reason(device, event), c -> c.uses(device, event.queuePairNumber()));
+            case DEVICE_FATAL -> failAll(false, reason(device, event), c -> c.uses(device));
             case PORT_ERROR -> LOG.warn("device {} port {} lost its link", device.info().name(), event.portNumber());
             default -> LOG.debug("device {}: {}", device.info().name(), event);
         }
     }
 
-    private void failAll(StreamFailure failure, Predicate<StreamTransport> affected) {
+    private void failAll(boolean reset, String reason, Predicate<VerbsConnection> affected) {
         forEach(c -> {
             if (affected.test(c)) {
-                c.fail(failure);
+                c.fail(reset, reason);
             }
         });
     }
@@ -261,14 +280,14 @@ public final class Engine {
         forEach(c -> c.tick(now));
     }
 
-    private void forEach(Consumer<StreamTransport> action) {
+    private void forEach(Consumer<VerbsConnection> action) {
         connections.forEach(action);
     }
 
     /** Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. */
     private void awaitDelivery() {
         long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
-        for (StreamTransport connection : connections) {
+        for (VerbsConnection connection : connections) {
             while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * own, so that however many peers are dead, two threads serve everything else. Threads are daemons and leave after a
  * time without work.
  */
-final class SetupPool {
+public final class SetupPool {
     private static final Logger LOG = LoggerFactory.getLogger(SetupPool.class);
     private static final int USUAL_THREADS = 2;
     private static final int MAX_THREADS = 16;
@@ -62,12 +62,16 @@ final class SetupPool {
         }
     }
 
+    /** Without threads until there is work. */
+    SetupPool() {
+    }
+
     /**
      * Runs a task some time soon. Never blocks.
      *
      * @param task must not wait for another task of this pool
      */
-    void execute(Runnable task) {
+    public void execute(Runnable task) {
         add(queue, task);
     }
 
@@ -92,7 +96,7 @@ final class SetupPool {
      * @param task must not wait for another task of this pool
      * @return completed with the task's result or exception
      */
-    <T> CompletableFuture<T> submit(Callable<T> task) {
+    public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(queue, () -> complete(outcome, task));
         return outcome;

@@ -3,127 +3,53 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketOption;
-import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionIdentifier;
-import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/**
- * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Beyond the
- * backlog connections are refused.
- */
-final class StreamListener implements Listener {
-    private static final Logger LOG = LoggerFactory.getLogger(StreamListener.class);
-    private static final int DEFAULT_BACKLOG = 50;
-    /** Most that {@code rdma_ucm} allows by default ({@code max_backlog}). */
-    private static final int MAX_KERNEL_BACKLOG = 1024;
-
-    private final Engine engine;
-    /** One for each address that is listened on. */
-    private final List<ConnectionIdentifier> identifiers;
-    /** How many of them have a device. */
-    private final AtomicInteger left;
-    private final InetSocketAddress local;
-    private final int backlog;
-    /** Gets the finished connections. */
-    private final AcceptQueue accepted;
-    /** Connections being set up or waiting in the queue. */
-    private final AtomicInteger waiting = new AtomicInteger();
-    /** Those of them that are being set up. */
-    private final Set<Arrival> arriving = ConcurrentHashMap.newKeySet();
-    /** Established connections reach the queue in the order of their handshakes, as with TCP. */
-    private final Executor inOrder;
+/** Accepts byte streams over RDMA. */
+public final class StreamListener implements Listener {
+    private final String transport;
+    private final VerbsListener<StreamTransport> listener;
     private volatile StreamOptions options;
-    private final AtomicBoolean closed = new AtomicBoolean();
 
-    private StreamListener(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local, int backlog,
-            StreamOptions options, AcceptQueue accepted) {
-        this.engine = engine;
-        this.identifiers = identifiers;
-        left = new AtomicInteger(identifiers.size());
-        this.local = local;
-        this.backlog = backlog;
+    /**
+     * Begins to listen, and uses a binding up.
+     *
+     * @param binding address and port
+     * @param backlog most connections that wait to be accepted; below 1 means 50
+     * @param options sizes of the connections to come
+     * @param accepted gets the connections
+     * @throws IOException as {@link Binding#listen}
+     */
+    public StreamListener(Binding binding, int backlog, StreamOptions options, AcceptQueue<Connection> accepted)
+            throws IOException {
         this.options = options;
-        this.accepted = accepted;
-        inOrder = new InOrder(engine.setupPool()::execute);
+        transport = binding.transport();
+        listener = binding.listen(backlog, new Latest(), accepted);
     }
 
-    /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
-    static StreamListener start(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local,
-            int backlog, StreamOptions options, AcceptQueue accepted) throws IOException {
-        int size = backlog < 1 ? DEFAULT_BACKLOG : backlog;
-        StreamListener listener = new StreamListener(engine, identifiers, local, size, options, accepted);
-        boolean listening = false;
-        accepted.join();
-        try {
-            for (ConnectionIdentifier identifier : identifiers) {
-                identifier.handler(listener::onEvent);
-                identifier.listen(Math.min(size, MAX_KERNEL_BACKLOG));
-            }
-            listening = true;
-            return listener;
-        } catch (VerbsException e) {
-            throw NetErrors.bindFailed(local, e);
-        } finally {
-            if (!listening) {
-                accepted.withdraw();
-                listener.close();
-            }
+    /** Makes each connection with the options of its time. */
+    private final class Latest implements VerbsConnection.Maker<StreamTransport> {
+        @Override
+        public void check(byte[] privateData) throws IOException {
+            new StreamMaker(options).check(privateData);
         }
-    }
 
-    /** Poller thread. */
-    private void onEvent(ConnectionIdentifier listening, ConnectionEvent event) {
-        switch (event) {
-            case ConnectionEvent.ConnectRequest request -> {
-                Arrival arrival = new Arrival(engine, request, inOrder, this::onOutcome);
-                arriving.add(arrival);
-                if (waiting.incrementAndGet() <= backlog && !closed.get()) {
-                    engine.setupPool().execute(() -> arrival.accept(options));
-                } else {
-                    LOG.debug("[{}] connection refused: {}", local, closed.get() ? "closed" : "backlog is full");
-                    engine.setupPool().execute(arrival::refuse);
-                }
-            }
-            case ConnectionEvent.DeviceRemoved removed -> {
-                String device = listening.device() == null ? "" : " " + listening.device().info().name();
-                engine.setupPool().execute(listening::close);
-                boolean last = left.decrementAndGet() == 0;
-                LOG.warn("[{}] RDMA device{} was removed; the listener {}", local, device,
-                        last ? "ends" : "goes on without it");
-                if (last && stop()) {
-                    accepted.leave("RDMA device" + device + " was removed");
-                }
-            }
-            default -> LOG.debug("[{}] {}", local, event);
-        }
-    }
-
-    /** Set-up pool: a request became a connection, or null. */
-    private void onOutcome(Arrival arrival, StreamTransport transport) {
-        arriving.remove(arrival);
-        if (transport == null) {
-            waiting.decrementAndGet();
-        } else {
-            accepted.add(transport, waiting::decrementAndGet);
+        @Override
+        public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
+                throws IOException {
+            return new StreamMaker(options).make(engine, identifier, events, side);
         }
     }
 
     @Override
     public String transport() {
-        return engine.name();
+        return transport;
     }
 
     @Override
     public InetSocketAddress localAddress() {
-        return local;
+        return listener.localAddress();
     }
 
     @Override
@@ -138,14 +64,6 @@ final class StreamListener implements Listener {
 
     @Override
     public void close() {
-        if (stop()) {
-            identifiers.forEach(engine::release);
-            arriving.forEach(arrival -> engine.setupPool().execute(arrival::discard));
-        }
-    }
-
-    /** Stops accepting; true for the first caller, who then gives the port back. */
-    private boolean stop() {
-        return closed.compareAndSet(false, true);
+        listener.close();
     }
 }

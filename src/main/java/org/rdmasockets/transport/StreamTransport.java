@@ -20,6 +20,7 @@ import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePairAttributes;
@@ -34,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is torn down
  * when it is closed.
  */
-public final class StreamTransport implements Connection {
+public final class StreamTransport implements Connection, VerbsConnection {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
@@ -85,24 +86,15 @@ public final class StreamTransport implements Connection {
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
     }
 
-    /**
-     * Set-up pool: makes what a connection needs, with receives posted, ready to connect or accept.
-     *
-     * @throws IOException if the device refuses; the identifier stays the caller's then
-     */
+    /** Set-up pool: see {@link StreamMaker}. */
     static StreamTransport prepare(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             StreamOptions options, Side side) throws IOException {
         return new StreamTransport(engine, identifier, events, options, side);
     }
 
-    /**
-     * Set-up pool: the connection is up.
-     *
-     * @param peer what the peer told
-     * @param accepted whether this is the end that accepted
-     * @throws IOException if the connection is of no use; the caller aborts it
-     */
-    void start(ConnectData peer, boolean accepted) throws IOException {
+    @Override
+    public void start(byte[] privateData, boolean accepted) throws IOException {
+        ConnectData peer = ConnectData.decode(privateData);
         if (device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
             resources.queuePair().modify(new QueuePairAttributes().set(
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
@@ -129,14 +121,12 @@ public final class StreamTransport implements Connection {
                 device.info().name());
     }
 
-    /** Reads and atomics at once that connection parameters name: iWARP's handshake needs one, the stream none. */
-    int readsAtOnce() {
-        return device.supports(Capability.RECEIVER_NOT_READY_RETRY) ? 0 : 1;
-    }
-
-    /** What the peer must know of this end. */
-    ConnectData connectData() {
-        return stream.localData();
+    /** No reads and atomics at once, but one for iWARP, whose handshake needs it. */
+    @Override
+    public ConnectionParameters parameters() {
+        int reads = device.supports(Capability.RECEIVER_NOT_READY_RETRY) ? 0 : 1;
+        return new ConnectionParameters(stream.localData().encode(), reads, reads, Engine.RETRY_COUNT,
+                Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
     /** The protocol side of the inbox: every method is called with the protocol lock held. */
@@ -206,8 +196,8 @@ public final class StreamTransport implements Connection {
         }
     }
 
-    /** Poller thread: an event of the connection manager. */
-    void onConnectionEvent(ConnectionEvent event) {
+    @Override
+    public void onConnectionEvent(ConnectionEvent event) {
         if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
             engine.setupPool().execute(() -> lose(event));
         }
@@ -233,24 +223,25 @@ public final class StreamTransport implements Connection {
         }
     }
 
-    /** Any thread: this connection cannot go on. */
-    void fail(StreamFailure failure) {
+    @Override
+    public void fail(boolean reset, String reason) {
+        StreamFailure failure = reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason);
         engine.setupPool().execute(() -> inbox.drainThenOffer(failure));
     }
 
-    /** How much memory this connection has registered, in bytes. */
-    long registeredBytes() {
+    @Override
+    public long registeredBytes() {
         StreamDirect more = direct;
         return resources.bytes() + rings.bytes() + (more == null ? 0 : more.bytes());
     }
 
-    /** Tells whether this connection goes over a device. */
-    boolean uses(Device other) {
+    @Override
+    public boolean uses(Device other) {
         return device == other;
     }
 
-    /** Tells whether this connection has a queue pair. */
-    boolean uses(Device other, int queuePairNumber) {
+    @Override
+    public boolean uses(Device other, int queuePairNumber) {
         return device == other && resources.queuePair().number() == queuePairNumber;
     }
 
@@ -450,8 +441,8 @@ public final class StreamTransport implements Connection {
         return kept;
     }
 
-    /** Poller thread, now and then: looks for deadlines that have passed, and hands the work on. */
-    void tick(long now) {
+    @Override
+    public void tick(long now) {
         long listening = listenUntil;
         if (listening != 0 && now - listening >= 0) {
             listenUntil = 0;
@@ -527,8 +518,8 @@ public final class StreamTransport implements Connection {
         }
     }
 
-    /** Any thread: ends the connection without a word to the peer. */
-    void abort() {
+    @Override
+    public void abort() {
         if (end.enter(Ending.Stage.CLOSING)) {
             closed = true;
             lingerDeadline = System.nanoTime();
@@ -561,8 +552,8 @@ public final class StreamTransport implements Connection {
                 || device.supports(Capability.COMPLETION_IS_DELIVERY));
     }
 
-    /** Any thread: tells whether nothing written is on its way any more. */
-    boolean isDelivered() {
+    @Override
+    public boolean isDelivered() {
         if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
             return true;
         }

@@ -23,13 +23,13 @@ public final class TcpListener implements Listener {
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ServerSocket server;
-    private final AcceptQueue accepted;
+    private final AcceptQueue<Connection> accepted;
     /** Has come to zero when nobody uses the socket any more. */
     private final CountDownLatch left = new CountDownLatch(1);
     /** Room in the queue for this listener. */
     private final Semaphore room = new Semaphore(1);
 
-    private TcpListener(ServerSocket server, AcceptQueue accepted) {
+    private TcpListener(ServerSocket server, AcceptQueue<Connection> accepted) {
         this.server = server;
         this.accepted = accepted;
     }
@@ -44,8 +44,8 @@ public final class TcpListener implements Listener {
      * @return the listener
      * @throws IOException {@code BindException} if the port is taken or the address is not this host's
      */
-    public static TcpListener open(InetSocketAddress local, int backlog, SocketWishes wishes, AcceptQueue accepted)
-            throws IOException {
+    public static TcpListener open(InetSocketAddress local, int backlog, SocketWishes wishes,
+            AcceptQueue<Connection> accepted) throws IOException {
         ServerSocket server = new ServerSocket();
         TcpListener listener = new TcpListener(server, accepted);
         boolean listening = false;

@@ -7,8 +7,9 @@
  * is verbs, with one {@link org.rdmasockets.transport.Engine} for each provider.
  *
  * <p>{@link org.rdmasockets.transport.Binding} takes a local address and turns into either a
- * {@link org.rdmasockets.transport.StreamTransport} (connect) or a listener, which makes further ones (accept). A
- * stream transport joins three things that know nothing of each other: the verbs of one connection ({@code Resources}),
+ * {@link org.rdmasockets.transport.VerbsConnection} (connect) or a listener, which makes further ones (accept): here a
+ * {@link org.rdmasockets.transport.StreamTransport}, and in the package {@code endpoint} messages and memory. A stream
+ * transport joins three things that know nothing of each other: the verbs of one connection ({@code Resources}),
  * the protocol state machine ({@code stream}) and the completions that drive it ({@code completion}). A read enters the
  * inbox, which takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the
  * inbox if there are none.

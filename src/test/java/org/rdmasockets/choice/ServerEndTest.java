@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.transport.AcceptQueue;
+import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Listener;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamOptions;
@@ -45,7 +46,7 @@ class ServerEndTest {
         };
     }
 
-    private static Listener tcp(InetSocketAddress address, AcceptQueue accepted) throws IOException {
+    private static Listener tcp(InetSocketAddress address, AcceptQueue<Connection> accepted) throws IOException {
         return TcpListener.open(address, 5, new SocketWishes(StreamOptions.DEFAULT, Map.of()), accepted);
     }
 

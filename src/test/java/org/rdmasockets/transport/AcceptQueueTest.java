@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** What waits is handed out whoever was interrupted, and nothing else ends a wait early. */
 class AcceptQueueTest {
-    private final AcceptQueue queue = new AcceptQueue();
+    private final AcceptQueue<Connection> queue = new AcceptQueue<>(connection -> connection.close(0));
 
     @Test
     void anInterruptedVirtualThreadGetsWhatIsThere() throws Exception {
