@@ -29,5 +29,7 @@ public enum Capability {
     /** The device copies the data when a request is posted, so that the caller may reuse its memory at once. */
     COPIES_AT_POST,
     /** A post of a large request does the transfer inside the call; requests should stay at or below 64 KiB. */
-    SOFTWARE_TRANSFER
+    SOFTWARE_TRANSFER,
+    /** {@link ProtectionDomain#createSharedReceiveQueue} works. */
+    SHARED_RECEIVE_QUEUES
 }

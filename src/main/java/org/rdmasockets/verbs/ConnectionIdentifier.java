@@ -81,6 +81,22 @@ public interface ConnectionIdentifier extends AutoCloseable {
     QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException;
 
     /**
+     * Makes the queue pair of this connection, which takes its receives from a shared receive queue; else as
+     * {@link #createQueuePair(ProtectionDomain, QueuePairConfig)}. <em>May block</em>.
+     *
+     * @param domain a protection domain of {@link #device()}
+     * @param config sizes and completion queues; those of receives are the shared queue's, so they count for nothing
+     * @param receives where receives are posted
+     * @return the queue pair, which takes no receives itself
+     * @throws VerbsException if the device refuses, or a completion queue has no room for its requests
+     */
+    default QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
+            throws VerbsException {
+        throw new VerbsException("rdma_create_qp", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
+    }
+
+    /**
      * Asks the peer for a connection ({@code rdma_connect}); ends in {@link ConnectionEvent.Established},
      * {@link ConnectionEvent.Rejected}, {@link ConnectionEvent.Unreachable} or {@link ConnectionEvent.Failed}.
      * <em>May block</em>: soft-iWARP connects a kernel socket inside this call, for minutes if the peer is silent, and

@@ -51,6 +51,36 @@ public interface ProtectionDomain extends AutoCloseable {
      */
     QueuePair createQueuePair(QueuePairConfig config) throws VerbsException;
 
+    /**
+     * Makes a shared receive queue ({@code ibv_create_srq}). <em>May block</em>.
+     *
+     * @param maxReceives most receives, at least 1
+     * @param maxElements most scatter elements of a receive, at least 1
+     * @return a new queue
+     * @throws VerbsException if the device lacks {@link Capability#SHARED_RECEIVE_QUEUES} or refuses
+     * @throws IllegalArgumentException if a number is less than 1
+     */
+    default SharedReceiveQueue createSharedReceiveQueue(int maxReceives, int maxElements) throws VerbsException {
+        throw new VerbsException("ibv_create_srq", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
+    }
+
+    /**
+     * Makes a reliable connected queue pair that takes its receives from a shared receive queue; else as
+     * {@link #createQueuePair(QueuePairConfig)}.
+     *
+     * @param config sizes and completion queues; those of receives are the shared queue's, so they count for nothing
+     * @param receives where receives are posted
+     * @return a new queue pair, which takes no receives itself
+     * @throws VerbsException if the device refuses, or a completion queue has no room for its requests; of the receives
+     *         one queue needs room for {@link SharedReceiveQueue#maxReceives()} once, however many queue pairs report
+     *         to it
+     */
+    default QueuePair createQueuePair(QueuePairConfig config, SharedReceiveQueue receives) throws VerbsException {
+        throw new VerbsException("ibv_create_qp", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
+    }
+
     /** Deallocates the domain ({@code ibv_dealloc_pd}) as soon as its last child is closed. <em>May block</em>. */
     @Override
     void close();

@@ -49,7 +49,8 @@ public interface QueuePair extends AutoCloseable {
      * completes.
      *
      * @param request where to put the data
-     * @return {@link #POSTED}, or an error number as for {@link #postSend}
+     * @return {@link #POSTED}, or an error number as for {@link #postSend}; {@code EINVAL} when the receives are those
+     *         of a shared receive queue
      */
     int postReceive(ReceiveRequest request);
 

@@ -20,6 +20,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
@@ -49,6 +50,7 @@ final class End implements AutoCloseable {
     final ReceiveRequest receive = new ReceiveRequest(2);
     private final WorkCompletions batch;
     private final boolean ownQueue;
+    private final boolean ownDomain;
 
     /** An end whose identifier knows its device. */
     End(ConnectionIdentifier identifier, ConnectionEvents events) throws VerbsException {
@@ -57,13 +59,21 @@ final class End implements AutoCloseable {
 
     /** An end that uses a completion queue of the caller, or a new one for null. */
     End(ConnectionIdentifier identifier, ConnectionEvents events, CompletionQueue shared) throws VerbsException {
+        this(identifier, events, shared, null);
+    }
+
+    /** An end that uses a shared receive queue of the caller, and its domain, too; null for receives of its own. */
+    End(ConnectionIdentifier identifier, ConnectionEvents events, CompletionQueue shared, SharedReceiveQueue receives)
+            throws VerbsException {
         this.identifier = identifier;
         this.events = events;
         device = identifier.device();
-        domain = device.allocateProtectionDomain();
+        ownDomain = receives == null;
+        domain = ownDomain ? device.allocateProtectionDomain() : receives.domain();
         ownQueue = shared == null;
         queue = shared != null ? shared : device.createCompletionQueue(SENDS + RECEIVES, null);
-        queuePair = identifier.createQueuePair(domain, config(queue));
+        queuePair = ownDomain ? identifier.createQueuePair(domain, config(queue))
+                : identifier.createQueuePair(domain, config(queue), receives);
         region = domain.allocate(BYTES, remoteAccess());
         memory = region.segment();
         batch = queue.newBatch(8);
@@ -131,7 +141,7 @@ final class End implements AutoCloseable {
                 from.lengthBytes(i), from.hasImmediate(i), from.immediate(i), from.queuePairNumber(i));
     }
 
-    /** Closes in the natural order; a shared completion queue is left to its owner. */
+    /** Closes in the natural order; what is shared is left to its owner. */
     @Override
     public void close() {
         queuePair.close();
@@ -140,6 +150,8 @@ final class End implements AutoCloseable {
         if (ownQueue) {
             queue.close();
         }
-        domain.close();
+        if (ownDomain) {
+            domain.close();
+        }
     }
 }

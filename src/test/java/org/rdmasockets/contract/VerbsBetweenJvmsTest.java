@@ -51,6 +51,20 @@ class VerbsBetweenJvmsTest {
         }
     }
 
+    /** {@link SharedReceiveContract}. */
+    @Nested
+    class SharedReceives extends SharedReceiveContract {
+        @Override
+        VerbsFixture fixture() {
+            return here();
+        }
+
+        @Override
+        Holder<Acceptor> newAcceptor() throws VerbsException {
+            return there();
+        }
+    }
+
     /** {@link FailureContract}. */
     @Nested
     class Failures extends FailureContract {

@@ -54,6 +54,15 @@ public abstract class VerbsContract {
         }
     }
 
+    /** {@link SharedReceiveContract}. */
+    @Nested
+    class SharedReceives extends SharedReceiveContract {
+        @Override
+        VerbsFixture fixture() {
+            return VerbsContract.this.fixture();
+        }
+    }
+
     /** {@link FailureContract}. */
     @Nested
     class Failures extends FailureContract {

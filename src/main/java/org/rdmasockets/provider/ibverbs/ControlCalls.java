@@ -47,6 +47,14 @@ final class ControlCalls {
             ibverbs_h::ibv_modify_qp$descriptor, ibverbs_h::ibv_modify_qp$address);
     static final ControlCall IBV_DESTROY_QP = new ControlCall("ibv_destroy_qp",
             ibverbs_h::ibv_destroy_qp$descriptor, ibverbs_h::ibv_destroy_qp$address);
+    static final ControlCall IBV_CREATE_SRQ = new ControlCall("ibv_create_srq",
+            ibverbs_h::ibv_create_srq$descriptor, ibverbs_h::ibv_create_srq$address);
+    static final ControlCall IBV_MODIFY_SRQ = new ControlCall("ibv_modify_srq",
+            ibverbs_h::ibv_modify_srq$descriptor, ibverbs_h::ibv_modify_srq$address);
+    static final ControlCall IBV_QUERY_SRQ = new ControlCall("ibv_query_srq",
+            ibverbs_h::ibv_query_srq$descriptor, ibverbs_h::ibv_query_srq$address);
+    static final ControlCall IBV_DESTROY_SRQ = new ControlCall("ibv_destroy_srq",
+            ibverbs_h::ibv_destroy_srq$descriptor, ibverbs_h::ibv_destroy_srq$address);
     static final ControlCall IBV_GET_ASYNC_EVENT = new ControlCall("ibv_get_async_event",
             ibverbs_h::ibv_get_async_event$descriptor, ibverbs_h::ibv_get_async_event$address);
     static final ControlCall IBV_ACK_ASYNC_EVENT = new ControlCall("ibv_ack_async_event",

@@ -44,8 +44,11 @@ final class IbverbsDevice implements Device, Pollable {
     private final MemorySegment requestNotification;
     private final MemorySegment postSend;
     private final MemorySegment postReceive;
+    private final MemorySegment postSharedReceive;
     /** Address of each completion queue that exists, to name it in events. */
     private final Map<Long, IbverbsCompletionQueue> queues = new ConcurrentHashMap<>();
+    /** Address of each shared receive queue that exists, to name it in events. */
+    private final Map<Long, IbverbsSharedReceiveQueue> sharedReceives = new ConcurrentHashMap<>();
     /** Inline size that was granted when more was refused: no attribute tells it. A hint, so races do no harm. */
     private volatile int inlineLimit = Integer.MAX_VALUE;
     /** Whether the last scan found it; guarded by the device table. */
@@ -66,6 +69,7 @@ final class IbverbsDevice implements Device, Pollable {
         requestNotification = ibv_context_ops.req_notify_cq(ops);
         postSend = ibv_context_ops.post_send(ops);
         postReceive = ibv_context_ops.post_recv(ops);
+        postSharedReceive = ibv_context_ops.post_srq_recv(ops);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
@@ -106,6 +110,9 @@ final class IbverbsDevice implements Device, Pollable {
         if (vendor != VENDOR_SIW) {
             can.add(Capability.QUERY_STATE);
         }
+        if (ibv_device_attr.max_srq(attr) > 0) {
+            can.add(Capability.SHARED_RECEIVE_QUEUES);
+        }
         if (vendor == VENDOR_SIW || vendor == VENDOR_RXE) {
             can.add(Capability.SOFTWARE_TRANSFER);
         }
@@ -135,6 +142,11 @@ final class IbverbsDevice implements Device, Pollable {
     /** {@code context->ops.post_recv}. */
     MemorySegment postReceive() {
         return postReceive;
+    }
+
+    /** {@code context->ops.post_srq_recv}. */
+    MemorySegment postSharedReceive() {
+        return postSharedReceive;
     }
 
     /** Most inline bytes worth asking for. */
@@ -241,6 +253,16 @@ final class IbverbsDevice implements Device, Pollable {
         queues.remove(queue.address(), queue);
     }
 
+    /** Lets events name a shared receive queue. */
+    void remember(IbverbsSharedReceiveQueue queue) {
+        sharedReceives.put(queue.pointer().address(), queue);
+    }
+
+    /** Forgets a shared receive queue that was destroyed. */
+    void forget(IbverbsSharedReceiveQueue queue) {
+        sharedReceives.remove(queue.pointer().address(), queue);
+    }
+
     @Override
     public void drainEvents(Consumer<? super DeviceEvent> handler) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
@@ -268,14 +290,23 @@ final class IbverbsDevice implements Device, Pollable {
         MemorySegment element = ibv_async_event.element(event);
         int number = ibv_async_event.event_type(event);
         DeviceEvent.Type type = DeviceEvents.type(number);
-        return switch (DeviceEvents.element(number)) {
+        return switch (DeviceEvents.element(type)) {
             case QUEUE_PAIR -> new DeviceEvent(type, ibv_qp.qp_num(ibv_async_event.element.qp(element)), null, 0,
                     number);
             case COMPLETION_QUEUE -> new DeviceEvent(type, 0,
                     queues.get(ibv_async_event.element.cq(element).address()), 0, number);
+            case SHARED_RECEIVE_QUEUE -> sharedReceiveEvent(type, ibv_async_event.element.srq(element), number);
             case PORT -> new DeviceEvent(type, 0, null, ibv_async_event.element.port_num(element), number);
             case NONE -> new DeviceEvent(type, 0, null, 0, number);
         };
+    }
+
+    private DeviceEvent sharedReceiveEvent(DeviceEvent.Type type, MemorySegment pointer, int number) {
+        IbverbsSharedReceiveQueue queue = sharedReceives.get(pointer.address());
+        if (queue != null && type == DeviceEvent.Type.SHARED_RECEIVE_QUEUE_LIMIT) {
+            queue.reached();
+        }
+        return new DeviceEvent(type, 0, null, 0, number, queue);
     }
 
     @Override

@@ -11,6 +11,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A protection domain over {@code ibv_pd}. */
@@ -93,7 +94,21 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     public QueuePair createQueuePair(QueuePairConfig config) throws VerbsException {
-        return QueuePairFactory.create(this, null, config);
+        return QueuePairFactory.create(this, null, QueuePairDemand.of(config));
+    }
+
+    @Override
+    public QueuePair createQueuePair(QueuePairConfig config, SharedReceiveQueue receives) throws VerbsException {
+        return QueuePairFactory.create(this, null, QueuePairDemand.of(config, this, receives));
+    }
+
+    @Override
+    public SharedReceiveQueue createSharedReceiveQueue(int maxReceives, int maxElements) throws VerbsException {
+        if (maxReceives < 1 || maxElements < 1) {
+            throw new IllegalArgumentException("a shared receive queue has at least one receive of one element, not "
+                    + maxReceives + " of " + maxElements);
+        }
+        return new IbverbsSharedReceiveQueue(this, maxReceives, maxElements);
     }
 
     @Override

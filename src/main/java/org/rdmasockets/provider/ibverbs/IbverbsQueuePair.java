@@ -57,7 +57,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         this.maxInlineBytes = maxInlineBytes;
         number = ibv_qp.qp_num(queuePair);
         state = identifier == null ? QueuePairState.RESET : QueuePairState.INIT; // rdma_create_qp does a step more
-        requests = new WorkRequestBlock(config.maxSendElements(), config.maxReceiveElements());
+        requests = new WorkRequestBlock(config.maxSendElements(), hasOwnReceives() ? config.maxReceiveElements() : 0);
     }
 
     @Override
@@ -128,13 +128,17 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         }
     }
 
+    private boolean hasOwnReceives() {
+        return parents.sharedReceives() == null;
+    }
+
     @Override
     public int postReceive(ReceiveRequest request) {
         synchronized (this) {
             if (isClosedLocked()) {
                 return ESHUTDOWN;
             }
-            if (!requests.fits(request)) {
+            if (!hasOwnReceives() || !requests.fits(request)) {
                 return EINVAL;
             }
             requests.fill(request);
@@ -148,7 +152,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             if (isClosedLocked()) {
                 return ESHUTDOWN;
             }
-            if (!requests.fits(request)) {
+            if (!hasOwnReceives() || !requests.fits(request)) {
                 return EINVAL;
             }
             int result = POSTED;

@@ -22,28 +22,28 @@ final class QueuePairFactory {
      *
      * @param domain its protection domain
      * @param identifier the connection it belongs to, entered by the caller, or null
-     * @param config sizes and completion queues
+     * @param demand sizes and completion queues
      * @return a new queue pair
      * @throws VerbsException if the device refuses, or a completion queue has no room
      */
-    static IbverbsQueuePair create(IbverbsProtectionDomain domain, RdmacmIdentifier identifier, QueuePairConfig config)
+    static IbverbsQueuePair create(IbverbsProtectionDomain domain, RdmacmIdentifier identifier, QueuePairDemand demand)
             throws VerbsException {
         ControlCall call = identifier == null ? ControlCalls.IBV_CREATE_QP : ControlCalls.RDMA_CREATE_QP;
         IbverbsDevice device = (IbverbsDevice) domain.device();
-        checkLimits(call, device, config);
+        checkLimits(call, device, demand);
         if (identifier == null && !device.supports(Capability.MANUAL_CONNECT)) {
             throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device, "this device's queue "
                     + "pairs are connected by the connection manager alone (Capability.MANUAL_CONNECT)");
         }
-        QueuePairParents parents = new QueuePairParents(domain, config);
+        QueuePairParents parents = new QueuePairParents(domain, demand);
         boolean created = false;
         try (Arena arena = Arena.ofConfined()) {
             parents.acquire(call);
             MemorySegment attr = ibv_qp_init_attr.allocate(arena);
-            MemorySegment pointer = create(parents, identifier, config, attr);
+            MemorySegment pointer = create(parents, identifier, demand, attr);
             created = true;
             int inlineBytes = ibv_qp_cap.max_inline_data(ibv_qp_init_attr.cap(attr));
-            return new IbverbsQueuePair(parents, identifier, config, pointer, inlineBytes);
+            return new IbverbsQueuePair(parents, identifier, demand.config(), pointer, inlineBytes);
         } finally {
             if (!created) {
                 parents.release(false);
@@ -51,32 +51,29 @@ final class QueuePairFactory {
         }
     }
 
-    private static void checkLimits(ControlCall call, IbverbsDevice device, QueuePairConfig config)
+    private static void checkLimits(ControlCall call, IbverbsDevice device, QueuePairDemand demand)
             throws VerbsException {
         DeviceAttributes limits = device.attributes();
-        if (Math.max(config.maxSends(), config.maxReceives()) > limits.maxWorkRequests()
-                || Math.max(config.maxSendElements(), config.maxReceiveElements()) > limits.maxScatterGather()) {
-            throw new VerbsException(call.name(), Errno.EINVAL.number(), text(config), "this device's queues have at "
-                    + "most " + limits.maxWorkRequests() + " requests of " + limits.maxScatterGather() + " elements");
+        QueuePairConfig config = demand.config();
+        if (Math.max(config.maxSends(), demand.ownReceives()) > limits.maxWorkRequests()
+                || Math.max(config.maxSendElements(), demand.ownReceiveElements()) > limits.maxScatterGather()) {
+            throw new VerbsException(call.name(), Errno.EINVAL.number(), demand.toString(),
+                    "this device's queues have at most " + limits.maxWorkRequests() + " requests of "
+                            + limits.maxScatterGather() + " elements");
         }
     }
 
-    private static String text(QueuePairConfig config) {
-        return "maxSends=" + config.maxSends() + ", maxReceives=" + config.maxReceives() + ", maxSendElements="
-                + config.maxSendElements() + ", maxReceiveElements=" + config.maxReceiveElements()
-                + ", maxInlineBytes=" + config.maxInlineBytes();
-    }
-
     /** No attribute tells how much can be sent inline: asks for half as long as the device finds it too much. */
-    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairConfig config,
+    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment attr) throws VerbsException {
         IbverbsDevice device = (IbverbsDevice) parents.domain().device();
-        int inlineBytes = Math.min(config.maxInlineBytes(), device.inlineLimit());
+        int wanted = demand.config().maxInlineBytes();
+        int inlineBytes = Math.min(wanted, device.inlineLimit());
         while (true) {
-            fill(attr, parents, config, inlineBytes);
+            fill(attr, parents, demand, inlineBytes);
             try {
-                MemorySegment pointer = create(parents, identifier, text(config), attr);
-                if (inlineBytes < config.maxInlineBytes()) {
+                MemorySegment pointer = create(parents, identifier, demand.toString(), attr);
+                if (inlineBytes < wanted) {
                     device.inlineLimit(inlineBytes);
                 }
                 return pointer;
@@ -99,17 +96,21 @@ final class QueuePairFactory {
         return rdma_cm_id.qp(identifier.pointer());
     }
 
-    private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairConfig config, int inlineBytes) {
+    private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairDemand demand, int inlineBytes) {
+        QueuePairConfig config = demand.config();
         attr.fill((byte) 0);
         ibv_qp_init_attr.send_cq(attr, parents.sendQueue().pointer());
         ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue().pointer());
         ibv_qp_init_attr.qp_type(attr, rdma_h.IBV_QPT_RC());
         ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
+        if (parents.sharedReceives() != null) {
+            ibv_qp_init_attr.srq(attr, parents.sharedReceives().pointer());
+        }
         MemorySegment cap = ibv_qp_init_attr.cap(attr);
         ibv_qp_cap.max_send_wr(cap, config.maxSends());
-        ibv_qp_cap.max_recv_wr(cap, config.maxReceives());
+        ibv_qp_cap.max_recv_wr(cap, demand.ownReceives());
         ibv_qp_cap.max_send_sge(cap, config.maxSendElements());
-        ibv_qp_cap.max_recv_sge(cap, config.maxReceiveElements());
+        ibv_qp_cap.max_recv_sge(cap, demand.ownReceiveElements());
         ibv_qp_cap.max_inline_data(cap, inlineBytes);
     }
 }

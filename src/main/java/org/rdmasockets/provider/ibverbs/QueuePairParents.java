@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.ibverbs;
 
 import org.rdmasockets.verbs.Errno;
-import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -12,6 +11,8 @@ final class QueuePairParents {
     private final IbverbsProtectionDomain domain;
     private final IbverbsCompletionQueue sendQueue;
     private final IbverbsCompletionQueue receiveQueue;
+    /** Where its receives come from, or null if they are its own. */
+    private final IbverbsSharedReceiveQueue sharedReceives;
     private final int sends;
     private final int receives;
     /** How many of the steps of {@link #acquire} were taken. */
@@ -21,14 +22,15 @@ final class QueuePairParents {
      * Nothing is held yet.
      *
      * @param domain the protection domain
-     * @param config sizes and completion queues
+     * @param demand sizes and completion queues
      */
-    QueuePairParents(IbverbsProtectionDomain domain, QueuePairConfig config) {
+    QueuePairParents(IbverbsProtectionDomain domain, QueuePairDemand demand) {
         this.domain = domain;
-        this.sendQueue = own(domain, config.sendQueue());
-        this.receiveQueue = own(domain, config.receiveQueue());
-        this.sends = config.maxSends();
-        this.receives = config.maxReceives();
+        this.sendQueue = own(domain, demand.config().sendQueue());
+        this.receiveQueue = own(domain, demand.config().receiveQueue());
+        this.sharedReceives = demand.sharedReceives();
+        this.sends = demand.config().maxSends();
+        this.receives = demand.ownReceives();
     }
 
     private static IbverbsCompletionQueue own(IbverbsProtectionDomain domain, Object queue) {
@@ -46,6 +48,11 @@ final class QueuePairParents {
     /** The queue for completions of receives. */
     IbverbsCompletionQueue receiveQueue() {
         return receiveQueue;
+    }
+
+    /** Where its receives come from, or null if they are its own. */
+    IbverbsSharedReceiveQueue sharedReceives() {
+        return sharedReceives;
     }
 
     /** The protection domain. */
@@ -66,16 +73,24 @@ final class QueuePairParents {
         steps++;
         receiveQueue.retain(call);
         steps++;
-        reserve(call, sendQueue, sends, "maxSends");
+        check(call, sendQueue.tryReserve(sends), sendQueue, "maxSends=" + sends);
         steps++;
-        reserve(call, receiveQueue, receives, "maxReceives");
+        if (sharedReceives == null) {
+            check(call, receiveQueue.tryReserve(receives), receiveQueue, "maxReceives=" + receives);
+            steps++;
+            return;
+        }
+        sharedReceives.retain(call);
+        steps++;
+        check(call, sharedReceives.tryReserve(receiveQueue), receiveQueue,
+                "sharedReceives=" + sharedReceives.maxReceives());
         steps++;
     }
 
-    private static void reserve(ControlCall call, IbverbsCompletionQueue queue, int count, String what)
+    private static void check(ControlCall call, boolean fits, IbverbsCompletionQueue queue, String what)
             throws VerbsException {
-        if (!queue.tryReserve(count)) {
-            throw new VerbsException(call.name(), Errno.ENOSPC.number(), what + "=" + count + ", unreserved="
+        if (!fits) {
+            throw new VerbsException(call.name(), Errno.ENOSPC.number(), what + ", unreserved="
                     + queue.unreservedEntries() + ", entries=" + queue.entries(),
                     "the completion queue has no room for this queue pair's completions: use another one");
         }
@@ -87,7 +102,12 @@ final class QueuePairParents {
      * @param used whether the queue pair existed, so that completions of it may still be in the queues
      */
     void release(boolean used) {
-        if (steps >= 5) {
+        if (steps >= 6) {
+            sharedReceives.giveBack(receiveQueue, used);
+        }
+        if (steps >= 5 && sharedReceives != null) {
+            sharedReceives.release();
+        } else if (steps >= 5) {
             giveBack(receiveQueue, receives, used);
         }
         if (steps >= 4) {

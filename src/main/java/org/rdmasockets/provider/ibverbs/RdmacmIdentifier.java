@@ -22,6 +22,7 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -199,6 +200,16 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
+        return createQueuePair(domain, QueuePairDemand.of(config));
+    }
+
+    @Override
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
+            throws VerbsException {
+        return createQueuePair(domain, QueuePairDemand.of(config, domain, receives));
+    }
+
+    private QueuePair createQueuePair(ProtectionDomain domain, QueuePairDemand demand) throws VerbsException {
         ControlCall call = ControlCalls.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
             throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(), device() == null
@@ -210,7 +221,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         try {
             beginQueuePair(call);
             retainEntered();
-            IbverbsQueuePair made = QueuePairFactory.create(own, this, config);
+            IbverbsQueuePair made = QueuePairFactory.create(own, this, demand);
             created = true;
             endQueuePair(made);
             return made;

@@ -58,7 +58,7 @@ final class Remedies {
 
     private static String outOfMemory(String call) {
         return switch (call) {
-            case "ibv_create_cq", "ibv_create_qp", "rdma_create_qp" ->
+            case "ibv_create_cq", "ibv_create_qp", "rdma_create_qp", "ibv_create_srq" ->
                     "the device or the kernel has no more memory or handles: make queues shorter, or close some";
             case "ibv_alloc_pd" -> "the device has no more protection domains: close some";
             default -> "the kernel or the device is out of memory or of handles";
@@ -76,6 +76,7 @@ final class Remedies {
     private static String invalid(String call) {
         return switch (call) {
             case "ibv_reg_mr" -> "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE";
+            case "ibv_create_srq" -> "the device's shared receive queues have fewer receives, or fewer elements";
             case "ibv_modify_qp" -> "the queue pair's state does not allow this change, or an attribute is missing";
             case "rdma_connect", "rdma_accept", "rdma_reject" -> "the private data may be too long for this transport, "
                     + "or the identifier is not in the right state";

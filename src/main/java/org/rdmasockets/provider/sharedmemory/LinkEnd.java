@@ -44,6 +44,8 @@ final class LinkEnd implements LinkHandler {
     static final int SEND = 6;
     /** A write with immediate data was made: first is its length, value the immediate data. */
     static final int WRITE = 7;
+    /** The sender has messages and the receiver's queue pair shares its receives: value is how many messages. */
+    static final int WANT = 8;
 
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
@@ -422,6 +424,7 @@ final class LinkEnd implements LinkHandler {
                 case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
+                case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }
         } catch (IllegalArgumentException e) {

@@ -44,6 +44,8 @@ final class LinkPeer implements Peer, Partner {
     private volatile long peerDomain;
     /** How many of the other side's receives were used, wrapping around; guarded by the send queue. */
     private int consumed;
+    /** How many were asked for, where they come on request, wrapping around; guarded by the send queue. */
+    private int requested;
     /** The regions that were looked up last; guarded by the send queue. */
     private final LinkMemory[] recent = new LinkMemory[RECENT];
     private int oldest;
@@ -164,7 +166,7 @@ final class LinkPeer implements Peer, Partner {
     }
 
     @Override
-    public int tell(Notice notice) {
+    public int tell(Notice notice, int messages) {
         if (!alive) {
             return Status.RETRY_EXCEEDED;
         }
@@ -172,6 +174,7 @@ final class LinkPeer implements Peer, Partner {
             end.resumeLater(queuePair.sendQueue());
             slot.starve();
             if (slot.peerReceivesPosted() - consumed <= 0) {
+                askForReceives(messages);
                 return Status.NOT_READY;
             }
         }
@@ -185,6 +188,26 @@ final class LinkPeer implements Peer, Partner {
         }
         end.link().writer().notifyPeerMapped();
         return status;
+    }
+
+    /** Lets a peer whose receives are shared post some for the messages that wait here. */
+    private void askForReceives(int messages) {
+        int missing = Math.min(messages, ReceiveQueue.MOST_WANTED) - (requested - consumed);
+        if (missing <= 0 || !slot.isPeerOnRequest()) {
+            return;
+        }
+        RingWriter writer = end.link().writer();
+        writer.lockMapped();
+        try {
+            if (alive && !end.holdsLetters() && writer.begin(0)) {
+                writer.header(LinkEnd.WANT, 0, peerSlot, missing, 0, 0);
+                writer.publish();
+                requested += missing;
+            }
+        } finally {
+            writer.unlock();
+        }
+        writer.notifyPeerMapped();
     }
 
     private int publish(Notice notice) {
@@ -413,6 +436,15 @@ final class LinkPeer implements Peer, Partner {
         alive = false;
         left();
         release();
+    }
+
+    /** Messages wait at the other side for receives of ours, which are shared. */
+    void onWant(int messages) {
+        ReceiveQueue receives = receives();
+        if (receives != null && !receives.want(messages)) {
+            throw new IllegalArgumentException("receives for " + messages + " messages are asked for, which is too many"
+                    + " or has no place");
+        }
     }
 
     /** A write with immediate data was made. */

@@ -32,7 +32,7 @@ final class LocalPeer implements Peer {
     }
 
     @Override
-    public int tell(Notice notice) {
+    public int tell(Notice notice, int messages) {
         return target.receiveQueue().take(notice);
     }
 

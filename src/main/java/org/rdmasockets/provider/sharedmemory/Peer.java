@@ -25,11 +25,12 @@ interface Peer {
      * Tells the other end of a request, which takes its next receive.
      *
      * @param notice what to tell
+     * @param messages how many requests wait to be told, this one included
      * @return {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
      *         {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the
      *         request failed
      */
-    int tell(Notice notice);
+    int tell(Notice notice, int messages);
 
     /**
      * Takes in what the other end told before it refused a request: a failure must not overtake what came first. Any

@@ -7,7 +7,7 @@ import java.lang.invoke.VarHandle;
  * How many requests of a queue are in flight: posted, and their completion, if there will be one, not yet polled. The
  * bound keeps the completion queue, which reserved as many entries, from overrunning.
  */
-final class QueueRoom {
+class QueueRoom {
     private static final VarHandle USED = used();
 
     private final int queuePairNumber;
@@ -34,12 +34,12 @@ final class QueueRoom {
     }
 
     /** The number of the queue pair. */
-    int queuePairNumber() {
+    final int queuePairNumber() {
         return queuePairNumber;
     }
 
     /** Takes room for one request; false if there is none. One thread at a time. */
-    boolean take() {
+    final boolean take() {
         if (used >= capacity) {
             return false;
         }

@@ -1,39 +1,38 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
-import org.rdmasockets.verbs.ScatterGatherList;
 
 /**
  * The posted receives of a queue pair. A message takes the oldest: {@link #begin}, {@link #put} for each part of the
- * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue, and inside it only that of the
- * completion queue.
+ * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue, and inside it only that of a
+ * shared receive queue and then that of the completion queue.
+ *
+ * <p>With a shared receive queue nothing is posted here: a message takes a receive from there. A peer in another
+ * process, which sends only what there is a receive for, asks for one by {@link #want}.
  */
 final class ReceiveQueue {
+    /** Most receives of a shared queue that a peer may want and not have used yet. */
+    static final int MOST_WANTED = 16;
     /** The wait that code 0 of {@code min_rnr_timer} means, the default of the connection manager. */
     private static final long DEFAULT_NOT_READY_NANOS = 655_360_000;
 
     private final SharedMemoryQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
-    private final int maxElements;
-    private final int maxReceives;
-    /** Of the posted receives; guarded by this. */
-    private final IdQueue ids = new IdQueue();
-    /** A ring of receives from {@link #head}: the elements of i begin at i * maxElements; guarded by this. */
-    private SharedMemoryRegion[] regions;
-    private long[] offsets;
-    private int[] lengths;
-    /** How many elements each receive has; null, as the three before, until one has any; guarded by this. */
-    private int[] counts;
-    private int head;
-    private int posted;
+    /** Where receives come from if they are not posted here, or null. */
+    private final SharedMemorySharedReceiveQueue shared;
+    /** The domain whose regions the receives name. */
+    private final SharedMemoryProtectionDomain domain;
+    /** Guarded by this. */
+    private final PostedReceives receives;
+    /** How many receives of the shared queue the peer waits for; guarded by this. */
+    private int wanted;
     /** How many receives were ever posted, wrapping around; guarded by this. */
     private int postedEver;
     /** Where a peer in another process sees {@link #postedEver}, or null; guarded by this. */
@@ -55,16 +54,22 @@ final class ReceiveQueue {
      *
      * @param owner the queue pair
      * @param completions where receives complete
-     * @param maxReceives most receives
-     * @param maxElements most elements of one
+     * @param shared where receives come from if they are not posted here, or null
      */
-    ReceiveQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions, int maxReceives,
-            int maxElements) {
+    ReceiveQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions,
+            SharedMemorySharedReceiveQueue shared) {
         this.owner = owner;
         this.completions = completions;
-        this.maxReceives = maxReceives;
-        this.maxElements = maxElements;
-        room = new QueueRoom(owner.number(), maxReceives);
+        this.shared = shared;
+        if (shared == null) {
+            domain = owner.domain();
+            room = new QueueRoom(owner.number(), owner.config().maxReceives());
+            receives = new PostedReceives(owner.config().maxReceives(), owner.config().maxReceiveElements());
+        } else {
+            domain = (SharedMemoryProtectionDomain) shared.domain();
+            room = new SharedRoom(owner.number(), shared.room());
+            receives = new PostedReceives(MOST_WANTED, shared.maxElements());
+        }
     }
 
     /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
@@ -103,7 +108,7 @@ final class ReceiveQueue {
         if (closed) {
             return Errno.ESHUTDOWN.number();
         }
-        if (request.elements().count() > maxElements) {
+        if (shared != null || request.elements().count() > receives.maxElements()) {
             return Errno.EINVAL.number();
         }
         Faults faults = owner.device().fabric().faults();
@@ -113,41 +118,45 @@ final class ReceiveQueue {
         if (flushing) {
             complete(requestId, Status.FLUSHED);
         } else {
-            append(request, requestId);
+            receives.add(request, requestId);
             postedEver++;
         }
         return QueuePair.POSTED;
     }
 
-    private void append(ReceiveRequest request, long requestId) {
-        int index = (head + posted) % maxReceives;
-        ScatterGatherList elements = request.elements();
-        ids.add(requestId);
-        if (counts == null && elements.count() > 0) {
-            makeElements();
+    /**
+     * Gets receives of the shared queue for a peer in another process, now or as soon as there are any.
+     *
+     * @param count how many messages wait
+     * @return false if the peer wants more at once than it may, or these receives are not shared
+     */
+    synchronized boolean want(int count) {
+        if (shared == null || count < 1 || count > MOST_WANTED - wanted - receives.size()) {
+            return false;
         }
-        if (counts != null) {
-            counts[index] = elements.count();
-        }
-        for (int i = 0; i < elements.count(); i++) {
-            int at = index * maxElements + i;
-            regions[at] = elements.region(i) instanceof SharedMemoryRegion own ? own : null;
-            offsets[at] = regions[at] == null ? 0 : elements.address(i) - regions[at].address();
-            lengths[at] = elements.lengthBytes(i);
-        }
-        posted++;
+        wanted += count;
+        claim();
+        return true;
     }
 
-    /** Most queues never have receives with memory: their data comes with immediate data, elsewhere. */
-    private void makeElements() {
-        counts = new int[maxReceives];
-        regions = new SharedMemoryRegion[maxReceives * maxElements];
-        offsets = new long[maxReceives * maxElements];
-        lengths = new int[maxReceives * maxElements];
+    /** Gets receives for a peer that waits for them, if there are any now. */
+    synchronized void claim() {
+        if (flushing || closed) {
+            return;
+        }
+        int before = postedEver;
+        while (wanted > 0 && shared.give(owner, receives)) {
+            wanted--;
+            postedEver++;
+        }
+        if (postedEver != before) {
+            publishPosted();
+        }
     }
 
-    private int elementsOfOldest() {
-        return counts == null ? 0 : counts[head];
+    /** Whether there is a receive for a message that has come. */
+    private boolean hasReceive() {
+        return receives.size() > 0 || shared != null && slot == null && shared.give(owner, receives);
     }
 
     private void publishPosted() {
@@ -159,6 +168,9 @@ final class ReceiveQueue {
     /** Shows a peer in another process how many receives there are, from now on. */
     synchronized void attach(LinkSlot newSlot) {
         slot = newSlot;
+        if (shared != null) {
+            slot.giveOnRequest();
+        }
         publishPosted();
     }
 
@@ -203,11 +215,11 @@ final class ReceiveQueue {
         if (flushing || closed) {
             return Status.RETRY_EXCEEDED;
         }
-        if (posted == 0 || hidesReceives()) {
+        if (!hasReceive() || hidesReceives()) {
             starving = true;
             return Status.NOT_READY;
         }
-        if (length > capacity()) {
+        if (length > receives.capacity()) {
             drop(Status.LOCAL_LENGTH);
             return Status.REMOTE_INVALID_REQUEST;
         }
@@ -219,14 +231,6 @@ final class ReceiveQueue {
     private boolean hidesReceives() {
         Faults faults = owner.device().fabric().faults();
         return faults != null && faults.hidesReceives(owner.number());
-    }
-
-    private long capacity() {
-        long capacity = 0;
-        for (int i = 0; i < elementsOfOldest(); i++) {
-            capacity += lengths[head * maxElements + i];
-        }
-        return capacity;
     }
 
     /**
@@ -246,10 +250,10 @@ final class ReceiveQueue {
     private boolean fill(Notice notice, MemorySegment source, long offset, long length) {
         long skip = filled;
         long done = 0;
-        for (int i = head * maxElements; i < head * maxElements + elementsOfOldest() && done < length; i++) {
-            long here = Math.min(lengths[i] - skip, length - done);
+        for (int i = 0; i < receives.elements() && done < length; i++) {
+            long here = Math.min(receives.length(i) - skip, length - done);
             if (here <= 0) {
-                skip -= lengths[i];
+                skip -= receives.length(i);
                 continue;
             }
             if (!copy(i, skip, notice, source, offset + done, here)) {
@@ -267,16 +271,16 @@ final class ReceiveQueue {
     }
 
     private boolean copy(int element, long skip, Notice notice, MemorySegment source, long offset, long length) {
-        SharedMemoryRegion region = regions[element];
-        if (region == null || region.domain() != owner.domain() || !region.access().contains(AccessFlag.LOCAL_WRITE)
+        SharedMemoryRegion region = receives.region(element);
+        if (region == null || region.domain() != domain || !region.access().contains(AccessFlag.LOCAL_WRITE)
                 || !region.tryEnter()) {
             return false;
         }
         try {
             if (notice != null) {
-                notice.copyPayload(offset, region.segment(), offsets[element] + skip, length);
+                notice.copyPayload(offset, region.segment(), receives.offset(element) + skip, length);
             } else {
-                MemorySegment.copy(source, offset, region.segment(), offsets[element] + skip, length);
+                MemorySegment.copy(source, offset, region.segment(), receives.offset(element) + skip, length);
             }
             return true;
         } finally {
@@ -309,30 +313,38 @@ final class ReceiveQueue {
     }
 
     private long remove() {
-        if (counts != null) {
-            Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
-        }
-        head = head + 1 == maxReceives ? 0 : head + 1;
-        posted--;
         filling = false;
-        return ids.remove();
+        return receives.remove();
     }
 
-    /** Completes all receives as flushed, and those to come. */
+    /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
     synchronized void flush() {
         if (!closed && !flushing) {
             flushing = true;
-            while (posted > 0) {
+            while (shared == null ? receives.size() > 0 : filling) {
                 drop(Status.FLUSHED);
             }
+            giveBack();
         }
     }
 
-    /** Forgets all receives without completing them. */
+    /** Forgets all receives without completing them; shared ones go back. */
     synchronized void close() {
         closed = true;
-        while (posted > 0) {
+        if (shared != null && filling) {
             remove();
+            room.giveBack();
+        }
+        giveBack();
+        while (receives.size() > 0) {
+            remove();
+        }
+    }
+
+    private void giveBack() {
+        wanted = 0;
+        if (shared != null) {
+            shared.takeBack(owner, receives);
         }
     }
 }

@@ -279,7 +279,7 @@ final class SendQueue implements Expiring {
         if (notice.status() != Status.SUCCESS || !notice.concernsPeer()) {
             return true;
         }
-        int told = peer.tell(notice);
+        int told = peer.tell(notice, Math.max(1, waits));
         if (told == Status.NOT_READY && notReadyRetries < RETRY_FOR_EVER && isTooLate()) {
             told = Status.RECEIVER_NOT_READY_RETRY_EXCEEDED;
         }

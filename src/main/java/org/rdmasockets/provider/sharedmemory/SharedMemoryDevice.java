@@ -45,7 +45,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     private static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
     private static final Set<Capability> CAPABILITIES = EnumSet.of(Capability.IMMEDIATE_DATA, Capability.ATOMICS,
             Capability.RESIZE_COMPLETION_QUEUE, Capability.EMPTY_RECEIVE, Capability.QUERY_STATE,
-            Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST);
+            Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST,
+            Capability.SHARED_RECEIVE_QUEUES);
 
     private final SharedMemoryFabric fabric;
     /** Guarded by itself. */
@@ -61,17 +62,24 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         return fabric;
     }
 
-    /** Refuses sizes that this device does not have. */
-    static void checkSizes(QueuePairConfig config) throws VerbsException {
-        check("maxSends", config.maxSends(), MAX_REQUESTS);
-        check("maxReceives", config.maxReceives(), MAX_REQUESTS);
-        check("maxSendElements", config.maxSendElements(), MAX_ELEMENTS);
-        check("maxReceiveElements", config.maxReceiveElements(), MAX_ELEMENTS);
+    /** Refuses sizes that this device does not have; those of receives only if the queue pair has any itself. */
+    static void checkSizes(QueuePairConfig config, boolean withReceives) throws VerbsException {
+        check("rdma_create_qp", "maxSends", config.maxSends(), MAX_REQUESTS);
+        check("rdma_create_qp", "maxSendElements", config.maxSendElements(), MAX_ELEMENTS);
+        if (withReceives) {
+            checkReceives("rdma_create_qp", config.maxReceives(), config.maxReceiveElements());
+        }
     }
 
-    private static void check(String name, int value, int most) throws VerbsException {
+    /** Refuses numbers of receives and of their elements that this device does not have. */
+    static void checkReceives(String call, int receives, int elements) throws VerbsException {
+        check(call, "maxReceives", receives, MAX_REQUESTS);
+        check(call, "maxElements", elements, MAX_ELEMENTS);
+    }
+
+    private static void check(String call, String name, int value, int most) throws VerbsException {
         if (value > most) {
-            throw Refusals.invalid("rdma_create_qp", name + "=" + value, "this device has at most " + most);
+            throw Refusals.invalid(call, name + "=" + value, "this device has at most " + most);
         }
     }
 
@@ -141,8 +149,13 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     /** Reports that the device is gone. */
     void removed() {
+        report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
+    }
+
+    /** Reports something to whoever drains the events. */
+    void report(DeviceEvent event) {
         synchronized (events) {
-            events.add(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
+            events.add(event);
         }
         signal();
     }

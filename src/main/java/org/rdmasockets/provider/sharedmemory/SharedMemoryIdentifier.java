@@ -11,6 +11,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -237,8 +238,21 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     }
 
     @Override
-    public synchronized QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config)
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
+        return makeQueuePair(domain, config, null);
+    }
+
+    @Override
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
             throws VerbsException {
+        if (!(receives instanceof SharedMemorySharedReceiveQueue own)) {
+            throw new IllegalArgumentException("the shared receive queue belongs to another device");
+        }
+        return makeQueuePair(domain, config, own);
+    }
+
+    private synchronized QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
+            SharedMemorySharedReceiveQueue receives) throws VerbsException {
         if (closed) {
             throw Refusals.closed("rdma_create_qp", "connection identifier");
         }
@@ -250,7 +264,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         if (queuePair != null && !queuePair.isClosed()) {
             throw Refusals.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");
         }
-        queuePair = SharedMemoryQueuePair.create(own, config);
+        queuePair = SharedMemoryQueuePair.create(own, config, receives);
         return queuePair;
     }
 

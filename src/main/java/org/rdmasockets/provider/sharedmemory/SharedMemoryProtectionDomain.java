@@ -14,6 +14,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A protection domain: an identity that regions and queue pairs have in common. */
@@ -181,6 +182,19 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     public QueuePair createQueuePair(QueuePairConfig config) throws VerbsException {
         throw new VerbsException("ibv_create_qp", Errno.EOPNOTSUPP.number(), "device=" + device,
                 "this device's queue pairs are connected by its connection manager (Capability.MANUAL_CONNECT)");
+    }
+
+    @Override
+    public SharedReceiveQueue createSharedReceiveQueue(int maxReceives, int maxElements) throws VerbsException {
+        if (maxReceives < 1 || maxElements < 1) {
+            throw new IllegalArgumentException("a shared receive queue has at least one receive of one element, not "
+                    + maxReceives + " of " + maxElements);
+        }
+        if (closed) {
+            throw Refusals.closed("ibv_create_srq", "protection domain");
+        }
+        SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
+        return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
     }
 
     @Override

@@ -26,19 +26,22 @@ final class SharedMemoryQueuePair implements QueuePair {
     private final int maxInlineBytes;
     private final SendQueue sendQueue;
     private final ReceiveQueue receiveQueue;
+    /** Where its receives come from if they are not its own, or null. */
+    private final SharedMemorySharedReceiveQueue sharedReceives;
     /** Written under this monitor. */
     private volatile QueuePairState state = QueuePairState.INIT;
     private volatile boolean closed;
 
-    private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config) {
+    private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config,
+            SharedMemorySharedReceiveQueue sharedReceives) {
         this.device = (SharedMemoryDevice) domain.device();
         this.domain = domain;
         this.config = config;
+        this.sharedReceives = sharedReceives;
         number = device.fabric().nextQueuePairNumber();
         maxInlineBytes = Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
         sendQueue = new SendQueue(this, sendCompletions(), maxInlineBytes);
-        receiveQueue = new ReceiveQueue(this, receiveCompletions(), config.maxReceives(),
-                config.maxReceiveElements());
+        receiveQueue = new ReceiveQueue(this, receiveCompletions(), sharedReceives);
     }
 
     /**
@@ -46,11 +49,12 @@ final class SharedMemoryQueuePair implements QueuePair {
      *
      * @param domain the protection domain
      * @param config sizes and completion queues
+     * @param shared where its receives come from if they are not its own, or null
      * @return a new queue pair
      * @throws VerbsException if something is closed, a size is too large or a completion queue has no room
      */
-    static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config)
-            throws VerbsException {
+    static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
+            SharedMemorySharedReceiveQueue shared) throws VerbsException {
         SharedMemoryCompletionQueue sends = own(domain, config.sendQueue());
         SharedMemoryCompletionQueue receives = own(domain, config.receiveQueue());
         if (domain.isClosed()) {
@@ -59,13 +63,20 @@ final class SharedMemoryQueuePair implements QueuePair {
         if (sends.isClosed() || receives.isClosed()) {
             throw Refusals.closed("rdma_create_qp", "completion queue");
         }
-        SharedMemoryDevice.checkSizes(config);
-        reserve(sends, config.maxSends(), "maxSends");
+        if (shared != null && shared.isClosed()) {
+            throw Refusals.closed("rdma_create_qp", "shared receive queue");
+        }
+        SharedMemoryDevice.checkSizes(config, shared == null);
+        check(sends.tryReserve(config.maxSends()), sends, "maxSends=" + config.maxSends());
         boolean done = false;
         try {
-            reserve(receives, config.maxReceives(), "maxReceives");
+            if (shared == null) {
+                check(receives.tryReserve(config.maxReceives()), receives, "maxReceives=" + config.maxReceives());
+            } else {
+                check(shared.tryReserve(receives), receives, "sharedReceives=" + shared.maxReceives());
+            }
             done = true;
-            return new SharedMemoryQueuePair(domain, config);
+            return new SharedMemoryQueuePair(domain, config, shared);
         } finally {
             if (!done) {
                 sends.unreserve(config.maxSends());
@@ -80,9 +91,9 @@ final class SharedMemoryQueuePair implements QueuePair {
         return own;
     }
 
-    private static void reserve(SharedMemoryCompletionQueue queue, int count, String what) throws VerbsException {
-        if (!queue.tryReserve(count)) {
-            throw Refusals.noRoom(what + "=" + count + ", unreserved=" + queue.unreservedEntries() + ", entries="
+    private static void check(boolean fits, SharedMemoryCompletionQueue queue, String what) throws VerbsException {
+        if (!fits) {
+            throw Refusals.noRoom(what + ", unreserved=" + queue.unreservedEntries() + ", entries="
                     + queue.entries());
         }
     }
@@ -186,6 +197,12 @@ final class SharedMemoryQueuePair implements QueuePair {
         return result;
     }
 
+    /** Goes on where a message found no receive in the shared queue, without any lock. */
+    void receivesArrived() {
+        receiveQueue.claim();
+        feedPeer();
+    }
+
     /** Lets a peer go on that found no receive, without any lock. */
     private void feedPeer() {
         if (receiveQueue.takeStarving()) {
@@ -251,6 +268,9 @@ final class SharedMemoryQueuePair implements QueuePair {
     /** Lets the peer see that nothing is taken any more, without any lock. */
     private void leavePeer() {
         feedPeer();
+        if (sharedReceives != null) {
+            sharedReceives.feed();
+        }
         Peer peer = sendQueue.peer();
         if (peer != null) {
             peer.ownFailed();
@@ -270,6 +290,10 @@ final class SharedMemoryQueuePair implements QueuePair {
         receiveQueue.close();
         leavePeer();
         sendCompletions().retire(config.maxSends());
-        receiveCompletions().retire(config.maxReceives());
+        if (sharedReceives == null) {
+            receiveCompletions().retire(config.maxReceives());
+        } else {
+            sharedReceives.retire(receiveCompletions());
+        }
     }
 }

@@ -35,6 +35,7 @@ public final class LinkSlot implements AutoCloseable {
         own = SegmentLayout.slot(side, index);
         INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
         INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
+        INT.set(memory, own + SegmentLayout.SLOT_ON_REQUEST, 0);
     }
 
     /**
@@ -73,6 +74,20 @@ public final class LinkSlot implements AutoCloseable {
                 && (int) INT.getAndSet(memory, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
             link.ring();
         }
+    }
+
+    /** Lets the peer know that receives are posted here when it asks for them; before it is told of this slot. */
+    public void giveOnRequest() {
+        INT.setRelease(memory, own + SegmentLayout.SLOT_ON_REQUEST, 1);
+    }
+
+    /**
+     * Whether the peer posts receives when it is asked for them, as it says.
+     *
+     * @return false before {@link #connect}
+     */
+    public boolean isPeerOnRequest() {
+        return peers >= 0 && (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
     }
 
     /**

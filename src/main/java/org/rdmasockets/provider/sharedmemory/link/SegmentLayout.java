@@ -18,6 +18,7 @@ import java.lang.invoke.VarHandle;
  * 4,096      control page of direction 1
  * 8,192      slots of side 0, 64 bytes each  +0    count of receives posted; written by the slot's side
  *                                            +4    starving: 1 if the other side wants to be rung at the next one
+ *                                            +8    1 if receives are posted when the other side asks for them
  * + 1 MiB    slots of side 1
  * + 1 MiB    ring of direction 0, 256 KiB
  * + 256 KiB  ring of direction 1, 256 KiB
@@ -36,6 +37,7 @@ final class SegmentLayout {
     static final int SLOT_BYTES = 64;
     static final int SLOT_COUNT = 0;
     static final int SLOT_STARVING = 4;
+    static final int SLOT_ON_REQUEST = 8;
 
     static final int RING_BYTES = 256 << 10;
     static final int ENTRY_ALIGNMENT = 64;

@@ -1,0 +1,194 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SharedReceiveQueue;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Receives for many queue pairs. A queue pair takes one when a message for it is there, and never before: so none waits
+ * at a queue pair that nobody sends to. Who finds none is remembered, and fed by the next post. A peer in another
+ * process has to ask, and is answered when this process polls or waits.
+ *
+ * <p>The monitor is taken inside that of a queue pair's receive queue; inside it only the device's list of events.
+ */
+final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
+    private final SharedMemoryProtectionDomain domain;
+    private final SharedMemoryDevice device;
+    private final QueueRoom room;
+    /** Guarded by this. */
+    private final PostedReceives receives;
+    /** Queue pairs that found no receive, each once; guarded by this. */
+    private final ArrayDeque<SharedMemoryQueuePair> hungry = new ArrayDeque<>();
+    /** Completion queues that receives of this may complete in, and how many queue pairs say so; guarded by itself. */
+    private final Map<SharedMemoryCompletionQueue, Integer> reported = new HashMap<>();
+    /** Guarded by this; 0 for none. */
+    private int limit;
+    private volatile boolean limitReached;
+    private volatile boolean closed;
+
+    /**
+     * An empty queue.
+     *
+     * @param domain the parent
+     * @param maxReceives most receives
+     * @param maxElements most elements of one
+     */
+    SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
+        this.domain = domain;
+        device = (SharedMemoryDevice) domain.device();
+        room = new QueueRoom(0, maxReceives);
+        receives = new PostedReceives(maxReceives, maxElements);
+    }
+
+    /** Whether close was called. */
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** The room of all receives, which a completion gives back. */
+    QueueRoom room() {
+        return room;
+    }
+
+    /**
+     * Takes room in a completion queue for all receives, if no other queue pair has.
+     *
+     * @param completions where the receives of one more queue pair complete
+     * @return false if it has no room
+     */
+    boolean tryReserve(SharedMemoryCompletionQueue completions) {
+        synchronized (reported) {
+            boolean fits = reported.containsKey(completions) || completions.tryReserve(maxReceives());
+            if (fits) {
+                reported.merge(completions, 1, Integer::sum);
+            }
+            return fits;
+        }
+    }
+
+    /** Gives the room back when the last queue pair that reported there has gone. */
+    void retire(SharedMemoryCompletionQueue completions) {
+        synchronized (reported) {
+            if (reported.merge(completions, -1, (uses, change) -> uses == 1 ? null : uses + change) == null) {
+                completions.retire(maxReceives());
+            }
+        }
+    }
+
+    /**
+     * Gives the oldest receive to a queue pair that has a message for it.
+     *
+     * @param taker whose message it is; it is told of the next receive if there is none
+     * @param target where to put the receive
+     * @return false if there is none
+     */
+    synchronized boolean give(SharedMemoryQueuePair taker, PostedReceives target) {
+        if (receives.size() == 0) {
+            if (!closed && !hungry.contains(taker)) {
+                hungry.add(taker);
+            }
+            return false;
+        }
+        target.takeOldestOf(receives);
+        if (receives.size() < limit) {
+            limit = 0;
+            limitReached = true;
+            device.report(new DeviceEvent(DeviceEvent.Type.SHARED_RECEIVE_QUEUE_LIMIT, 0, null, 0, 0, this));
+        }
+        return true;
+    }
+
+    /** Takes back what a queue pair was given and has no message for any more; {@link #feed} has to follow. */
+    synchronized void takeBack(SharedMemoryQueuePair giver, PostedReceives unused) {
+        hungry.remove(giver);
+        while (unused.size() > 0) {
+            receives.takeOldestOf(unused);
+        }
+    }
+
+    /** Lets queue pairs go on that found no receive; no lock is held. */
+    void feed() {
+        List<SharedMemoryQueuePair> fed;
+        synchronized (this) {
+            if (hungry.isEmpty() || receives.size() == 0) {
+                return;
+            }
+            fed = List.copyOf(hungry);
+            hungry.clear();
+        }
+        fed.forEach(SharedMemoryQueuePair::receivesArrived);
+    }
+
+    @Override
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
+    @Override
+    public int maxReceives() {
+        return receives.most();
+    }
+
+    @Override
+    public int maxElements() {
+        return receives.maxElements();
+    }
+
+    @Override
+    public int postReceive(ReceiveRequest request) {
+        synchronized (this) {
+            if (closed) {
+                return Errno.ESHUTDOWN.number();
+            }
+            if (request.elements().count() > receives.maxElements()) {
+                return Errno.EINVAL.number();
+            }
+            if (!room.take()) {
+                return Errno.ENOMEM.number();
+            }
+            receives.add(request, request.workRequestId());
+        }
+        feed();
+        return QueuePair.POSTED;
+    }
+
+    @Override
+    public synchronized void limit(int newLimit) throws VerbsException {
+        if (closed) {
+            throw Refusals.closed("ibv_modify_srq", "shared receive queue");
+        }
+        if (newLimit < 0 || newLimit > maxReceives()) {
+            throw Refusals.invalid("ibv_modify_srq", "limit=" + newLimit,
+                    "the limit is 0 to " + maxReceives() + ", the number of receives");
+        }
+        limit = newLimit;
+        limitReached = false;
+    }
+
+    @Override
+    public synchronized int queryLimit() throws VerbsException {
+        if (closed) {
+            throw Refusals.closed("ibv_query_srq", "shared receive queue");
+        }
+        return limit;
+    }
+
+    @Override
+    public boolean isLimitReached() {
+        return limitReached;
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        hungry.clear();
+    }
+}
