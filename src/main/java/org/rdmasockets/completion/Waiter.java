@@ -18,11 +18,11 @@ final class Waiter {
     /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
     private static final int PROBE_INTERVAL = 64;
     /** A trial lasts for so many times the budget, and a parked wait was short if it was no longer. */
-    private static final int TRIAL_FACTOR = 4;
+    private static final int TRIAL_FACTOR = 8;
     /** So many trials in a row must fail. */
     private static final int TRIALS = 4;
-    /** After trials that failed, at most 2^8 short waits pass without one. */
-    private static final int MAX_REST_SHIFT = 8;
+    /** After trials that failed, at most 2^5 short waits pass without one. */
+    private static final int MAX_REST_SHIFT = 5;
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
