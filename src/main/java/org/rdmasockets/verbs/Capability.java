@@ -31,5 +31,10 @@ public enum Capability {
     /** A post of a large request does the transfer inside the call; requests should stay at or below 64 KiB. */
     SOFTWARE_TRANSFER,
     /** {@link ProtectionDomain#createSharedReceiveQueue} works. */
-    SHARED_RECEIVE_QUEUES
+    SHARED_RECEIVE_QUEUES,
+    /**
+     * {@link ProtectionDomain#createDatagramQueuePair} works. The shared memory device reaches the queue pairs of this
+     * process only.
+     */
+    DATAGRAMS
 }

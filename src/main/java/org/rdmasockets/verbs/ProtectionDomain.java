@@ -81,6 +81,54 @@ public interface ProtectionDomain extends AutoCloseable {
                 "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
     }
 
+    /**
+     * Makes a queue pair for datagrams ({@code ibv_create_qp} with {@code IBV_QPT_UD}). It needs no peer: move it by
+     * {@link QueuePair#modify} to {@link QueuePairState#INIT} with port, partition key index and
+     * {@link QueuePairAttributes.Field#QUEUE_KEY}, to {@link QueuePairState#READY_TO_RECEIVE}, and to
+     * {@link QueuePairState#READY_TO_SEND} with a packet number. Needs {@link Capability#DATAGRAMS}. <em>May
+     * block</em>.
+     *
+     * @param config sizes and completion queues
+     * @return a new queue pair in state {@link QueuePairState#RESET}
+     * @throws VerbsException if the device lacks the capability or refuses, or a completion queue has no room for its
+     *         requests
+     */
+    default QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
+        throw new VerbsException("ibv_create_qp", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no datagrams (Capability.DATAGRAMS)");
+    }
+
+    /**
+     * Makes a handle from what is known of a peer ({@code ibv_create_ah}). <em>May block</em>.
+     *
+     * @param portNumber the port to send by
+     * @param path where the peer is
+     * @return a new handle
+     * @throws VerbsException if the device lacks {@link Capability#DATAGRAMS} or refuses
+     */
+    default AddressHandle createAddressHandle(int portNumber, QueuePairAttributes.Path path) throws VerbsException {
+        throw new VerbsException("ibv_create_ah", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no datagrams (Capability.DATAGRAMS)");
+    }
+
+    /**
+     * Makes a handle for an answer to a datagram that was received ({@code ibv_create_ah_from_wc}). <em>May block</em>.
+     *
+     * @param portNumber the port that it came to
+     * @param batch with the completion of the datagram; a batch of this provider
+     * @param index which completion of the batch
+     * @param received the memory that the datagram was received in, at least the routing header at its beginning
+     * @return a new handle
+     * @throws VerbsException if the device lacks {@link Capability#DATAGRAMS} or refuses, or there is no routing header
+     *         where one is needed
+     * @throws IndexOutOfBoundsException if the memory is shorter than the header
+     */
+    default AddressHandle createAddressHandle(int portNumber, WorkCompletions batch, int index, MemorySegment received)
+            throws VerbsException {
+        throw new VerbsException("ibv_create_ah_from_wc", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no datagrams (Capability.DATAGRAMS)");
+    }
+
     /** Deallocates the domain ({@code ibv_dealloc_pd}) as soon as its last child is closed. <em>May block</em>. */
     @Override
     void close();

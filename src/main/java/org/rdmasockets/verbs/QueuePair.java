@@ -1,8 +1,8 @@
 package org.rdmasockets.verbs;
 
 /**
- * A reliable connected queue pair ({@code struct ibv_qp}). Posts never wait for the transfer; how it ended comes
- * through the completion queues.
+ * A queue pair ({@code struct ibv_qp}), reliable and connected unless {@link #type} says otherwise. Posts never wait
+ * for the transfer; how it ended comes through the completion queues.
  */
 public interface QueuePair extends AutoCloseable {
     /** What a post returns when it was taken. */
@@ -14,6 +14,24 @@ public interface QueuePair extends AutoCloseable {
      * @return {@code qp_num}
      */
     int number();
+
+    /**
+     * What it promises.
+     *
+     * @return the type it was made with
+     */
+    default QueuePairType type() {
+        return QueuePairType.RELIABLE_CONNECTION;
+    }
+
+    /**
+     * How long a datagram can be: what the port carries in one packet. A longer one is refused.
+     *
+     * @return most bytes of a request; 0 if this is no queue pair for datagrams, or its port is not set yet
+     */
+    default int maxDatagramBytes() {
+        return 0;
+    }
 
     /**
      * The sizes this queue pair was made with.
@@ -38,7 +56,8 @@ public interface QueuePair extends AutoCloseable {
      *
      * @param request what to do
      * @return {@link #POSTED}, or an error number ({@link Errno#of}): {@code ENOMEM} when the queue is full,
-     *         {@code EINVAL} when the request has too many elements or too much inline data or the device refuses,
+     *         {@code EINVAL} when the request has too many elements or too much inline data or the device refuses, or
+     *         is a datagram that is too long or has no open destination,
      *         {@code EOPNOTSUPP} when the device lacks the capability it needs, {@code ESHUTDOWN} when this queue pair
      *         is closed
      */

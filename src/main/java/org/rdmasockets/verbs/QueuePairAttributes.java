@@ -47,7 +47,12 @@ public final class QueuePairAttributes {
          * Retries while the peer has no receive, 0 to 6, or {@link QueuePairAttributes#RETRY_FOR_EVER}
          * ({@code IBV_QP_RNR_RETRY}).
          */
-        RECEIVER_NOT_READY_RETRY_COUNT(0, RETRY_FOR_EVER);
+        RECEIVER_NOT_READY_RETRY_COUNT(0, RETRY_FOR_EVER),
+        /**
+         * The key that a datagram must carry to be taken, any 32 bits; one with the highest bit set is for privileged
+         * programs ({@code IBV_QP_QKEY}).
+         */
+        QUEUE_KEY(Integer.MIN_VALUE, Integer.MAX_VALUE);
 
         private final int least;
         private final int most;

@@ -43,6 +43,10 @@ public final class SendRequest {
     private byte[] bytes;
     private int bytesOffset;
     private int bytesLength;
+    /** Where a datagram goes; null if this is none. */
+    private AddressHandle destination;
+    private int destinationNumber;
+    private int destinationKey;
 
     /**
      * A request with room for gather elements.
@@ -72,6 +76,7 @@ public final class SendRequest {
         bytes = null;
         bytesOffset = 0;
         bytesLength = 0;
+        destination = null;
         return this;
     }
 
@@ -206,6 +211,21 @@ public final class SendRequest {
     }
 
     /**
+     * Says where a datagram goes, for a send by a queue pair of {@link QueuePairType#UNRELIABLE_DATAGRAM}.
+     *
+     * @param handle the way to the peer's port
+     * @param queuePairNumber the peer's queue pair, 24 bits
+     * @param queueKey the peer's queue key
+     * @return this
+     */
+    public SendRequest to(AddressHandle handle, int queuePairNumber, int queueKey) {
+        destination = Objects.requireNonNull(handle);
+        destinationNumber = queuePairNumber;
+        destinationKey = queueKey;
+        return this;
+    }
+
+    /**
      * Makes the request complete visibly.
      *
      * @return this
@@ -324,6 +344,33 @@ public final class SendRequest {
      */
     public int remoteKey() {
         return remoteKey;
+    }
+
+    /**
+     * The way that a datagram goes.
+     *
+     * @return the handle, or null if this is no datagram
+     */
+    public AddressHandle destination() {
+        return destination;
+    }
+
+    /**
+     * The queue pair that a datagram goes to.
+     *
+     * @return its number
+     */
+    public int destinationNumber() {
+        return destinationNumber;
+    }
+
+    /**
+     * The key that a datagram carries.
+     *
+     * @return the peer's queue key
+     */
+    public int destinationKey() {
+        return destinationKey;
     }
 
     /**

@@ -72,6 +72,27 @@ public interface WorkCompletions {
     int queuePairNumber(int index);
 
     /**
+     * Who sent a datagram.
+     *
+     * @param index which completion
+     * @return {@code src_qp}, for datagrams that were received
+     */
+    default int sourceQueuePairNumber(int index) {
+        return 0;
+    }
+
+    /**
+     * Tells whether the first {@link AddressHandle#ROUTING_HEADER_BYTES} bytes of a datagram that was received say
+     * where it is from ({@code IBV_WC_GRH}); they stand before the data in any case.
+     *
+     * @param index which completion
+     * @return true if they do
+     */
+    default boolean hasRoutingHeader(int index) {
+        return false;
+    }
+
+    /**
      * The vendor's own error code.
      *
      * @param index which completion

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -16,6 +17,7 @@ import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
@@ -84,6 +86,19 @@ abstract class ContractTest {
     /** Two connected ends, of which the passive one may be in another JVM. */
     Duo connectDuo() throws VerbsException {
         return closing(new Duo(loop, acceptor()));
+    }
+
+    /** The index of the GID that is the fixture's address. */
+    int gidIndex(Device device) throws VerbsException {
+        byte[] address = fixture().address().getAddress();
+        for (int i = 0; i < device.port(1).gidTableLength(); i++) {
+            byte[] gid = device.gid(1, i).bytes();
+            if (Arrays.equals(gid, Gid.LENGTH_BYTES - address.length, Gid.LENGTH_BYTES, address, 0,
+                    address.length)) {
+                return i;
+            }
+        }
+        throw new AssertionError("no GID is " + fixture().address());
     }
 
     /** Goes on only where the device has the capability. */

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -31,19 +30,6 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A queue pair looped to itself, without a connection manager. */
 abstract class ManualConnectContract extends ContractTest {
-    /** The index of the GID that is the fixture's address. */
-    private int gidIndex(Device device) throws VerbsException {
-        byte[] address = fixture().address().getAddress();
-        for (int i = 0; i < device.port(1).gidTableLength(); i++) {
-            byte[] gid = device.gid(1, i).bytes();
-            if (Arrays.equals(gid, Gid.LENGTH_BYTES - address.length, Gid.LENGTH_BYTES, address, 0,
-                    address.length)) {
-                return i;
-            }
-        }
-        throw new AssertionError("no GID is " + fixture().address());
-    }
-
     private static void toInit(QueuePair pair) throws VerbsException {
         pair.modify(new QueuePairAttributes().state(QueuePairState.INIT).set(Field.PORT, 1)
                 .set(Field.PARTITION_KEY_INDEX, 0).access(Set.of(AccessFlag.REMOTE_WRITE)));

@@ -63,6 +63,15 @@ public abstract class VerbsContract {
         }
     }
 
+    /** {@link DatagramContract}. */
+    @Nested
+    class Datagrams extends DatagramContract {
+        @Override
+        VerbsFixture fixture() {
+            return VerbsContract.this.fixture();
+        }
+    }
+
     /** {@link FailureContract}. */
     @Nested
     class Failures extends FailureContract {

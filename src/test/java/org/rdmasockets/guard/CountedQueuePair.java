@@ -4,6 +4,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
@@ -59,6 +60,16 @@ record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) i
     @Override
     public QueuePairState queryState() throws VerbsException {
         return target.queryState();
+    }
+
+    @Override
+    public QueuePairType type() {
+        return target.type();
+    }
+
+    @Override
+    public int maxDatagramBytes() {
+        return target.maxDatagramBytes();
     }
 
     @Override

@@ -55,6 +55,12 @@ final class ControlCalls {
             ibverbs_h::ibv_query_srq$descriptor, ibverbs_h::ibv_query_srq$address);
     static final ControlCall IBV_DESTROY_SRQ = new ControlCall("ibv_destroy_srq",
             ibverbs_h::ibv_destroy_srq$descriptor, ibverbs_h::ibv_destroy_srq$address);
+    static final ControlCall IBV_CREATE_AH = new ControlCall("ibv_create_ah",
+            ibverbs_h::ibv_create_ah$descriptor, ibverbs_h::ibv_create_ah$address);
+    static final ControlCall IBV_CREATE_AH_FROM_WC = new ControlCall("ibv_create_ah_from_wc",
+            ibverbs_h::ibv_create_ah_from_wc$descriptor, ibverbs_h::ibv_create_ah_from_wc$address);
+    static final ControlCall IBV_DESTROY_AH = new ControlCall("ibv_destroy_ah",
+            ibverbs_h::ibv_destroy_ah$descriptor, ibverbs_h::ibv_destroy_ah$address);
     static final ControlCall IBV_GET_ASYNC_EVENT = new ControlCall("ibv_get_async_event",
             ibverbs_h::ibv_get_async_event$descriptor, ibverbs_h::ibv_get_async_event$address);
     static final ControlCall IBV_ACK_ASYNC_EVENT = new ControlCall("ibv_ack_async_event",

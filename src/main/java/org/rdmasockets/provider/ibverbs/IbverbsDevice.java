@@ -102,7 +102,7 @@ final class IbverbsDevice implements Device, Pollable {
         if (info.transport() != TransportType.IWARP) {
             can.addAll(EnumSet.of(Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
                     Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.MANUAL_CONNECT,
-                    Capability.RESIZE_COMPLETION_QUEUE));
+                    Capability.DATAGRAMS, Capability.RESIZE_COMPLETION_QUEUE));
             if (ibv_device_attr.atomic_cap(attr) != rdma_h.IBV_ATOMIC_NONE()) {
                 can.add(Capability.ATOMICS);
             }
@@ -198,7 +198,8 @@ final class IbverbsDevice implements Device, Pollable {
         }
     }
 
-    private void checkPort(String call, int portNumber) throws VerbsException {
+    /** Refuses a port that this device does not have. */
+    void checkPort(String call, int portNumber) throws VerbsException {
         if (portNumber < 1 || portNumber > attributes.ports()) {
             throw new VerbsException(call, Errno.EINVAL.number(), "device=" + info.name() + ", port=" + portNumber,
                     "ports are numbered 1 to " + attributes.ports());

@@ -5,14 +5,17 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain over {@code ibv_pd}. */
 final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDomain {
@@ -109,6 +112,22 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
                     + maxReceives + " of " + maxElements);
         }
         return new IbverbsSharedReceiveQueue(this, maxReceives, maxElements);
+    }
+
+    @Override
+    public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
+        return QueuePairFactory.create(this, null, QueuePairDemand.ofDatagrams(config));
+    }
+
+    @Override
+    public AddressHandle createAddressHandle(int portNumber, QueuePairAttributes.Path path) throws VerbsException {
+        return IbverbsAddressHandle.of(this, portNumber, path);
+    }
+
+    @Override
+    public AddressHandle createAddressHandle(int portNumber, WorkCompletions batch, int index, MemorySegment received)
+            throws VerbsException {
+        return IbverbsAddressHandle.of(this, portNumber, (IbverbsWorkCompletions) batch, index, received);
     }
 
     @Override

@@ -12,6 +12,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
@@ -27,7 +28,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final QueuePairParents parents;
     /** The connection it belongs to, or null. */
     private final RdmacmIdentifier identifier;
-    private final QueuePairConfig config;
+    private final QueuePairDemand demand;
     private final MemorySegment queuePair;
     private final int number;
     private final int maxInlineBytes;
@@ -35,6 +36,8 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final WorkRequestBlock requests;
     /** The port of the last modify that set one: a later path leaves by it. */
     private volatile int port = 1;
+    /** What the port carries in one packet, once it is set and if this is for datagrams. */
+    private volatile int maxDatagramBytes;
     /** What it was last moved to, or seen in. */
     private volatile QueuePairState state;
 
@@ -43,21 +46,21 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
      *
      * @param parents what it holds
      * @param identifier the connection it belongs to, or null
-     * @param config what was asked for
+     * @param demand what was asked for
      * @param queuePair the {@code ibv_qp}
      * @param maxInlineBytes what was granted
      */
-    IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairConfig config,
+    IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment queuePair, int maxInlineBytes) {
         this.device = (IbverbsDevice) parents.domain().device();
         this.parents = parents;
         this.identifier = identifier;
-        this.config = config;
+        this.demand = demand;
         this.queuePair = queuePair;
         this.maxInlineBytes = maxInlineBytes;
         number = ibv_qp.qp_num(queuePair);
         state = identifier == null ? QueuePairState.RESET : QueuePairState.INIT; // rdma_create_qp does a step more
-        requests = new WorkRequestBlock(config.maxSendElements(), hasOwnReceives() ? config.maxReceiveElements() : 0);
+        requests = new WorkRequestBlock(demand.config().maxSendElements(), demand.ownReceiveElements());
     }
 
     @Override
@@ -66,8 +69,18 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     @Override
+    public QueuePairType type() {
+        return demand.type();
+    }
+
+    @Override
+    public int maxDatagramBytes() {
+        return maxDatagramBytes;
+    }
+
+    @Override
     public QueuePairConfig config() {
-        return config;
+        return demand.config();
     }
 
     @Override
@@ -85,12 +98,29 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             if (refusal != POSTED) {
                 return refusal;
             }
-            requests.fill(request);
-            if (!request.isInline()) {
-                return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
-                        requests.badAddress());
-            }
-            return postInline(request.elements());
+            return request.destination() == null ? postSendLocked(request) : postDatagram(request);
+        }
+    }
+
+    private int postSendLocked(SendRequest request) {
+        requests.fill(request);
+        if (!request.isInline()) {
+            return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+                    requests.badAddress());
+        }
+        return postInline(request.elements());
+    }
+
+    /** The library reads the address handle during the post: it is held meanwhile. */
+    private int postDatagram(SendRequest request) {
+        IbverbsAddressHandle destination = (IbverbsAddressHandle) request.destination();
+        if (!destination.tryEnter()) {
+            return EINVAL;
+        }
+        try {
+            return postSendLocked(request);
+        } finally {
+            destination.leave();
         }
     }
 
@@ -104,8 +134,25 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         if (!able || request.bytes() != null) {
             return EOPNOTSUPP;
         }
+        if (request.destination() != null || isDatagram()) {
+            return datagramRefusal(request);
+        }
         boolean tooLong = request.isInline() && request.elements().totalBytes() > maxInlineBytes;
         return tooLong || !requests.fits(request) ? EINVAL : POSTED;
+    }
+
+    private boolean isDatagram() {
+        return demand.type() == QueuePairType.UNRELIABLE_DATAGRAM;
+    }
+
+    /** Why the device must not even see a datagram, or what is none where only datagrams go: it drops it silently. */
+    private int datagramRefusal(SendRequest request) {
+        boolean send = request.opcode() == SendRequest.Opcode.SEND
+                || request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        boolean leads = request.destination() instanceof IbverbsAddressHandle own && own.domain() == parents.domain();
+        long bytes = request.elements().totalBytes();
+        boolean tooLong = bytes > maxDatagramBytes || request.isInline() && bytes > maxInlineBytes;
+        return isDatagram() && send && leads && !tooLong && requests.fits(request) ? POSTED : EINVAL;
     }
 
     /** The processor copies inline data during the post, without asking for a key: the regions are held meanwhile. */
@@ -217,9 +264,11 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
+            int carried = isDatagram() ? device.port(newPort).activeMtuBytes() : 0;
             int mask = ModifyAttributes.fill(attr, attributes, newPort);
             ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", " + attributes, queuePair, attr, mask);
             port = newPort;
+            maxDatagramBytes = carried;
             state = attributes.state() == null ? state : attributes.state();
         } finally {
             leave();

@@ -21,9 +21,11 @@ final class IbverbsWorkCompletions implements WorkCompletions {
     private static final long LENGTH = ibv_wc.byte_len$offset();
     private static final long IMMEDIATE = ibv_wc.imm_data$offset();
     private static final long NUMBER = ibv_wc.qp_num$offset();
+    private static final long SOURCE = ibv_wc.src_qp$offset();
     private static final long FLAGS = ibv_wc.wc_flags$offset();
 
     private static final int WITH_IMMEDIATE = rdma_h.IBV_WC_WITH_IMM();
+    private static final int WITH_ROUTING_HEADER = rdma_h.IBV_WC_GRH();
     private static final int RECEIVE = rdma_h.IBV_WC_RECV();
     private static final int RECEIVE_WRITE = rdma_h.IBV_WC_RECV_RDMA_WITH_IMM();
     /** The opcodes of requests of our own, which are numbered from 0. */
@@ -49,6 +51,12 @@ final class IbverbsWorkCompletions implements WorkCompletions {
     /** Where the array begins; this object has to stay reachable while the address is used. */
     long address() {
         return completions.address();
+    }
+
+    /** A copy of a completion. */
+    MemorySegment copy(int index, Arena arena) {
+        MemorySegment completion = completions.asSlice(Objects.checkIndex(index, capacity) * BYTES, BYTES);
+        return ibv_wc.allocate(arena).copyFrom(completion);
     }
 
     @Override
@@ -100,6 +108,16 @@ final class IbverbsWorkCompletions implements WorkCompletions {
     @Override
     public int queuePairNumber(int index) {
         return number(index, NUMBER);
+    }
+
+    @Override
+    public int sourceQueuePairNumber(int index) {
+        return number(index, SOURCE);
+    }
+
+    @Override
+    public boolean hasRoutingHeader(int index) {
+        return (number(index, FLAGS) & WITH_ROUTING_HEADER) != 0;
     }
 
     @Override

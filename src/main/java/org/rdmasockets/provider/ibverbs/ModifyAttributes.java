@@ -51,7 +51,8 @@ final class ModifyAttributes {
         return mask;
     }
 
-    private static void fill(MemorySegment address, QueuePairAttributes.Path path, int port) {
+    /** Fills in a zeroed {@code ibv_ah_attr}. */
+    static void fill(MemorySegment address, QueuePairAttributes.Path path, int port) {
         ibv_ah_attr.dlid(address, (short) path.destinationLid());
         ibv_ah_attr.sl(address, (byte) path.serviceLevel());
         ibv_ah_attr.port_num(address, (byte) port);
@@ -82,6 +83,7 @@ final class ModifyAttributes {
             case ACKNOWLEDGE_TIMEOUT -> ibv_qp_attr.timeout(attr, (byte) value);
             case RETRY_COUNT -> ibv_qp_attr.retry_cnt(attr, (byte) value);
             case RECEIVER_NOT_READY_RETRY_COUNT -> ibv_qp_attr.rnr_retry(attr, (byte) value);
+            case QUEUE_KEY -> ibv_qp_attr.qkey(attr, value);
         }
         return bit(field);
     }
@@ -100,6 +102,7 @@ final class ModifyAttributes {
             case ACKNOWLEDGE_TIMEOUT -> rdma_h.IBV_QP_TIMEOUT();
             case RETRY_COUNT -> rdma_h.IBV_QP_RETRY_CNT();
             case RECEIVER_NOT_READY_RETRY_COUNT -> rdma_h.IBV_QP_RNR_RETRY();
+            case QUEUE_KEY -> rdma_h.IBV_QP_QKEY();
         };
     }
 

@@ -18,7 +18,7 @@ final class QueryAttributes {
             | rdma_h.IBV_QP_PORT() | rdma_h.IBV_QP_PKEY_INDEX() | rdma_h.IBV_QP_PATH_MTU() | rdma_h.IBV_QP_DEST_QPN()
             | rdma_h.IBV_QP_RQ_PSN() | rdma_h.IBV_QP_SQ_PSN() | rdma_h.IBV_QP_MAX_DEST_RD_ATOMIC()
             | rdma_h.IBV_QP_MAX_QP_RD_ATOMIC() | rdma_h.IBV_QP_MIN_RNR_TIMER() | rdma_h.IBV_QP_TIMEOUT()
-            | rdma_h.IBV_QP_RETRY_CNT() | rdma_h.IBV_QP_RNR_RETRY();
+            | rdma_h.IBV_QP_RETRY_CNT() | rdma_h.IBV_QP_RNR_RETRY() | rdma_h.IBV_QP_QKEY();
 
     private QueryAttributes() {
     }
@@ -67,6 +67,7 @@ final class QueryAttributes {
                 .set(Field.RECEIVER_NOT_READY_TIMER, ibv_qp_attr.min_rnr_timer(attr) & 31)
                 .set(Field.ACKNOWLEDGE_TIMEOUT, ibv_qp_attr.timeout(attr) & 31)
                 .set(Field.RETRY_COUNT, ibv_qp_attr.retry_cnt(attr) & 7)
-                .set(Field.RECEIVER_NOT_READY_RETRY_COUNT, ibv_qp_attr.rnr_retry(attr) & 7);
+                .set(Field.RECEIVER_NOT_READY_RETRY_COUNT, ibv_qp_attr.rnr_retry(attr) & 7)
+                .set(Field.QUEUE_KEY, ibv_qp_attr.qkey(attr));
     }
 }

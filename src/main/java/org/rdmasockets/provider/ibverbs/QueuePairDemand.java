@@ -2,22 +2,29 @@ package org.rdmasockets.provider.ibverbs;
 
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 
 /**
  * Which queue pair is asked for.
  *
+ * @param type what it promises
  * @param config sizes and completion queues
  * @param sharedReceives where its receives come from, or null if they are its own
  */
-record QueuePairDemand(QueuePairConfig config, IbverbsSharedReceiveQueue sharedReceives) {
-    /** A queue pair with receives of its own. */
+record QueuePairDemand(QueuePairType type, QueuePairConfig config, IbverbsSharedReceiveQueue sharedReceives) {
+    /** A connected queue pair with receives of its own. */
     static QueuePairDemand of(QueuePairConfig config) {
-        return new QueuePairDemand(config, null);
+        return new QueuePairDemand(QueuePairType.RELIABLE_CONNECTION, config, null);
+    }
+
+    /** A queue pair for datagrams. */
+    static QueuePairDemand ofDatagrams(QueuePairConfig config) {
+        return new QueuePairDemand(QueuePairType.UNRELIABLE_DATAGRAM, config, null);
     }
 
     /**
-     * A queue pair with shared receives.
+     * A connected queue pair with shared receives.
      *
      * @throws IllegalArgumentException if they belong to another device
      */
@@ -25,7 +32,7 @@ record QueuePairDemand(QueuePairConfig config, IbverbsSharedReceiveQueue sharedR
         if (!(receives instanceof IbverbsSharedReceiveQueue own) || own.domain().device() != domain.device()) {
             throw new IllegalArgumentException("the shared receive queue belongs to another device");
         }
-        return new QueuePairDemand(config, own);
+        return new QueuePairDemand(QueuePairType.RELIABLE_CONNECTION, config, own);
     }
 
     /** How many receives of its own it has. */

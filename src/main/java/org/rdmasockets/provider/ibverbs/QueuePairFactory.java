@@ -10,6 +10,7 @@ import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Makes queue pairs: by {@code rdma_create_qp} for an identifier, else by {@code ibv_create_qp}. */
@@ -18,7 +19,7 @@ final class QueuePairFactory {
     }
 
     /**
-     * Makes a reliable connected queue pair.
+     * Makes a queue pair.
      *
      * @param domain its protection domain
      * @param identifier the connection it belongs to, entered by the caller, or null
@@ -31,9 +32,8 @@ final class QueuePairFactory {
         ControlCall call = identifier == null ? ControlCalls.IBV_CREATE_QP : ControlCalls.RDMA_CREATE_QP;
         IbverbsDevice device = (IbverbsDevice) domain.device();
         checkLimits(call, device, demand);
-        if (identifier == null && !device.supports(Capability.MANUAL_CONNECT)) {
-            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device, "this device's queue "
-                    + "pairs are connected by the connection manager alone (Capability.MANUAL_CONNECT)");
+        if (identifier == null) {
+            checkCapability(call, device, demand);
         }
         QueuePairParents parents = new QueuePairParents(domain, demand);
         boolean created = false;
@@ -43,11 +43,21 @@ final class QueuePairFactory {
             MemorySegment pointer = create(parents, identifier, demand, attr);
             created = true;
             int inlineBytes = ibv_qp_cap.max_inline_data(ibv_qp_init_attr.cap(attr));
-            return new IbverbsQueuePair(parents, identifier, demand.config(), pointer, inlineBytes);
+            return new IbverbsQueuePair(parents, identifier, demand, pointer, inlineBytes);
         } finally {
             if (!created) {
                 parents.release(false);
             }
+        }
+    }
+
+    private static void checkCapability(ControlCall call, IbverbsDevice device, QueuePairDemand demand)
+            throws VerbsException {
+        boolean datagrams = demand.type() == QueuePairType.UNRELIABLE_DATAGRAM;
+        if (!device.supports(datagrams ? Capability.DATAGRAMS : Capability.MANUAL_CONNECT)) {
+            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device, datagrams
+                    ? "this device has no datagrams (Capability.DATAGRAMS)" : "this device's queue pairs are connected "
+                    + "by the connection manager alone (Capability.MANUAL_CONNECT)");
         }
     }
 
@@ -101,7 +111,8 @@ final class QueuePairFactory {
         attr.fill((byte) 0);
         ibv_qp_init_attr.send_cq(attr, parents.sendQueue().pointer());
         ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue().pointer());
-        ibv_qp_init_attr.qp_type(attr, rdma_h.IBV_QPT_RC());
+        ibv_qp_init_attr.qp_type(attr, demand.type() == QueuePairType.UNRELIABLE_DATAGRAM ? rdma_h.IBV_QPT_UD()
+                : rdma_h.IBV_QPT_RC());
         ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
         if (parents.sharedReceives() != null) {
             ibv_qp_init_attr.srq(attr, parents.sharedReceives().pointer());

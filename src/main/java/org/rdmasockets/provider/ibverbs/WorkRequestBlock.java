@@ -42,6 +42,9 @@ final class WorkRequestBlock {
     private static final long ATOMIC_KEY = atomic("rkey");
     private static final long ATOMIC_OPERAND = atomic("compare_add");
     private static final long ATOMIC_SWAP = atomic("swap");
+    private static final long DATAGRAM_HANDLE = datagram("ah");
+    private static final long DATAGRAM_NUMBER = datagram("remote_qpn");
+    private static final long DATAGRAM_KEY = datagram("remote_qkey");
     private static final long RECEIVE_ID = ibv_recv_wr.wr_id$offset();
     private static final long RECEIVE_NEXT = ibv_recv_wr.next$offset();
     private static final long RECEIVE_LIST = ibv_recv_wr.sg_list$offset();
@@ -98,6 +101,11 @@ final class WorkRequestBlock {
                 PathElement.groupElement(field));
     }
 
+    private static long datagram(String field) {
+        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("ud"),
+                PathElement.groupElement(field));
+    }
+
     private long receiveOffset(int index) {
         return SEND_BYTES + sendElements * SGE_BYTES + index * RECEIVE_BYTES;
     }
@@ -131,7 +139,7 @@ final class WorkRequestBlock {
         return request.elements().count() <= receiveElements;
     }
 
-    /** Fills in a send request that fits. */
+    /** Fills in a send request that fits; a destination that it has is entered. */
     void fill(SendRequest request) {
         SendRequest.Opcode opcode = request.opcode();
         block.set(JAVA_LONG, SEND_ID, request.workRequestId());
@@ -144,6 +152,10 @@ final class WorkRequestBlock {
             block.set(JAVA_INT, ATOMIC_KEY, request.remoteKey());
             block.set(JAVA_LONG, ATOMIC_OPERAND, request.compareOrAdd());
             block.set(JAVA_LONG, ATOMIC_SWAP, request.swap());
+        } else if (request.destination() instanceof IbverbsAddressHandle handle) {
+            block.set(JAVA_LONG, DATAGRAM_HANDLE, handle.pointer().address());
+            block.set(JAVA_INT, DATAGRAM_NUMBER, request.destinationNumber());
+            block.set(JAVA_INT, DATAGRAM_KEY, request.destinationKey());
         } else {
             block.set(JAVA_LONG, RDMA_ADDRESS, request.remoteAddress());
             block.set(JAVA_INT, RDMA_KEY, request.remoteKey());

@@ -22,7 +22,7 @@ final class ReceiveQueue {
     /** The wait that code 0 of {@code min_rnr_timer} means, the default of the connection manager. */
     private static final long DEFAULT_NOT_READY_NANOS = 655_360_000;
 
-    private final SharedMemoryQueuePair owner;
+    private final QueueOwner owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
     /** Where receives come from if they are not posted here, or null. */
@@ -56,7 +56,7 @@ final class ReceiveQueue {
      * @param completions where receives complete
      * @param shared where receives come from if they are not posted here, or null
      */
-    ReceiveQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions,
+    ReceiveQueue(QueueOwner owner, SharedMemoryCompletionQueue completions,
             SharedMemorySharedReceiveQueue shared) {
         this.owner = owner;
         this.completions = completions;
@@ -203,6 +203,17 @@ final class ReceiveQueue {
         return Status.SUCCESS;
     }
 
+    /** Takes a datagram with its routing header; one for which there is no receive is lost. */
+    synchronized void take(Datagram datagram) {
+        if (begin(datagram.lengthBytes()) != Status.SUCCESS || !fill(null, datagram.memory(), 0,
+                datagram.lengthBytes())) {
+            return;
+        }
+        if (completions.receivedDatagram(room, remove(), datagram)) {
+            completions.report();
+        }
+    }
+
     /**
      * Begins to fill the oldest receive.
      *
@@ -325,6 +336,15 @@ final class ReceiveQueue {
                 drop(Status.FLUSHED);
             }
             giveBack();
+        }
+    }
+
+    /** Forgets all receives without completing them, and takes new ones: for datagrams only. */
+    synchronized void reset() {
+        flushing = false;
+        while (receives.size() > 0) {
+            remove();
+            room.giveBack();
         }
     }
 

@@ -34,8 +34,8 @@ final class Refusals {
     }
 
     /** A completion queue that cannot take a queue pair's completions. */
-    static VerbsException noRoom(String arguments) {
-        return new VerbsException("rdma_create_qp", Errno.ENOSPC.number(), arguments,
+    static VerbsException noRoom(String call, String arguments) {
+        return new VerbsException(call, Errno.ENOSPC.number(), arguments,
                 "the completion queue has no room for this queue pair's completions: use another one");
     }
 

@@ -183,8 +183,8 @@ final class SendQueue implements Expiring {
         }
         boolean tooLong = request.elements().totalBytes() > (request.isInline() ? maxInlineBytes
                 : SharedMemoryDevice.MAX_MESSAGE_BYTES);
-        boolean misplaced = request.bytes() != null && (request.isInline() || request.elements().count() > 0
-                || changesHere(request));
+        boolean misplaced = request.destination() != null || request.bytes() != null && (request.isInline()
+                || request.elements().count() > 0 || changesHere(request));
         tooLong |= request.bytesLength() > SharedMemoryDevice.MAX_MESSAGE_BYTES;
         boolean unfit = misplaced || tooLong || request.elements().count() > maxElements || peer == null && !flushing;
         return unfit ? Errno.EINVAL.number() : QueuePair.POSTED;

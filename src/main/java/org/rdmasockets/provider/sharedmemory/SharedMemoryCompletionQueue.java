@@ -128,6 +128,14 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return added();
     }
 
+    /** Adds the completion of a receive that a datagram filled; returns what {@link #complete} does. */
+    synchronized boolean receivedDatagram(QueueRoom room, long id, Datagram datagram) {
+        boolean report = add(room, id, CompletionOpcode.RECEIVE, datagram.lengthBytes(), datagram.hasImmediate(),
+                datagram.immediate());
+        completions.setSource((head + count - 1) % rooms.length, datagram.source());
+        return report;
+    }
+
     /** Makes an event for whoever waits for the channel. */
     void report() {
         channel.add(this);

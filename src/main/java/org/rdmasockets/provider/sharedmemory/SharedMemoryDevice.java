@@ -35,18 +35,19 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     private static final int MAX_REQUESTS = 1 << 16;
     private static final int MAX_ELEMENTS = 32;
-    private static final int MTU_BYTES = 4096;
+    /** What is called a packet, and the longest datagram. */
+    static final int MTU_BYTES = 4096;
     private static final DeviceInfo INFO = new DeviceInfo(NAME, 0, TransportType.SHARED_MEMORY);
     private static final DeviceAttributes ATTRIBUTES = new DeviceAttributes("", 1, MAX_REGION_BYTES, 1 << 20,
             MAX_REQUESTS, MAX_ELEMENTS, 1 << 20, MAX_COMPLETIONS, MAX_REGIONS, 1 << 20, 255, 255);
     private static final PortAttributes PORT = new PortAttributes(PortAttributes.State.ACTIVE,
             PortAttributes.LinkLayer.UNSPECIFIED, MTU_BYTES, MTU_BYTES, MAX_MESSAGE_BYTES, 0, 1);
     /** The loopback address 127.0.0.1, mapped into IPv6. */
-    private static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
+    static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
     private static final Set<Capability> CAPABILITIES = EnumSet.of(Capability.IMMEDIATE_DATA, Capability.ATOMICS,
             Capability.RESIZE_COMPLETION_QUEUE, Capability.EMPTY_RECEIVE, Capability.QUERY_STATE,
             Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST,
-            Capability.SHARED_RECEIVE_QUEUES);
+            Capability.SHARED_RECEIVE_QUEUES, Capability.DATAGRAMS);
 
     private final SharedMemoryFabric fabric;
     /** Guarded by itself. */
@@ -63,11 +64,11 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     }
 
     /** Refuses sizes that this device does not have; those of receives only if the queue pair has any itself. */
-    static void checkSizes(QueuePairConfig config, boolean withReceives) throws VerbsException {
-        check("rdma_create_qp", "maxSends", config.maxSends(), MAX_REQUESTS);
-        check("rdma_create_qp", "maxSendElements", config.maxSendElements(), MAX_ELEMENTS);
+    static void checkSizes(String call, QueuePairConfig config, boolean withReceives) throws VerbsException {
+        check(call, "maxSends", config.maxSends(), MAX_REQUESTS);
+        check(call, "maxSendElements", config.maxSendElements(), MAX_ELEMENTS);
         if (withReceives) {
-            checkReceives("rdma_create_qp", config.maxReceives(), config.maxReceiveElements());
+            checkReceives(call, config.maxReceives(), config.maxReceiveElements());
         }
     }
 
@@ -113,7 +114,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         return GID;
     }
 
-    private void checkPort(String call, int portNumber) throws VerbsException {
+    /** Refuses a port that this device does not have. */
+    void checkPort(String call, int portNumber) throws VerbsException {
         if (portNumber != 1) {
             throw Refusals.invalid(call, "device=" + this + ", port=" + portNumber, "the device has one port, 1");
         }

@@ -7,8 +7,9 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** What all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
-    private static final int NUMBER_BITS = (1 << 24) - 1;
+    private static final int NUMBER_BITS = DatagramTable.DATAGRAM_BIT - 1;
 
+    private final DatagramTable datagrams = new DatagramTable();
     private final RegionTable regions = new RegionTable();
     private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
@@ -85,6 +86,11 @@ final class SharedMemoryFabric {
         return regions;
     }
 
+    /** Numbers to queue pairs for datagrams. */
+    DatagramTable datagrams() {
+        return datagrams;
+    }
+
     /** Addresses to listeners. */
     PortTable ports() {
         return ports;
@@ -105,7 +111,7 @@ final class SharedMemoryFabric {
         return deadlines;
     }
 
-    /** A number for a queue pair, of 24 bits; not used again soon. */
+    /** A number for a connected queue pair, of 24 bits, the highest of which is 0; not used again soon. */
     int nextQueuePairNumber() {
         int number = lastNumber.incrementAndGet() & NUMBER_BITS;
         return number != 0 ? number : lastNumber.incrementAndGet() & NUMBER_BITS;

@@ -8,14 +8,18 @@ import java.util.List;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain: an identity that regions and queue pairs have in common. */
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
@@ -195,6 +199,50 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
         return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
+    }
+
+    @Override
+    public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
+        Reservation.make("ibv_create_qp", this, config, null);
+        DatagramTable table = device.fabric().datagrams();
+        int queuePairNumber = table.reserve();
+        if (queuePairNumber == 0) {
+            ((SharedMemoryCompletionQueue) config.sendQueue()).unreserve(config.maxSends());
+            ((SharedMemoryCompletionQueue) config.receiveQueue()).unreserve(config.maxReceives());
+            throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
+                    "there are as many queue pairs for datagrams as there can be: close some");
+        }
+        DatagramQueuePair made = new DatagramQueuePair(this, config, queuePairNumber);
+        table.put(made);
+        return made;
+    }
+
+    @Override
+    public AddressHandle createAddressHandle(int portNumber, QueuePairAttributes.Path path) throws VerbsException {
+        return addressHandle("ibv_create_ah", portNumber, path.destination(), path.sourceGidIndex());
+    }
+
+    @Override
+    public AddressHandle createAddressHandle(int portNumber, WorkCompletions batch, int index, MemorySegment received)
+            throws VerbsException {
+        MemorySegment header = received.asSlice(0, AddressHandle.ROUTING_HEADER_BYTES);
+        if (!batch.hasRoutingHeader(index)) {
+            throw Refusals.invalid("ibv_create_ah_from_wc", "index=" + index, "this completion is not of a datagram");
+        }
+        return addressHandle("ibv_create_ah_from_wc", portNumber, Datagram.source(header), 0);
+    }
+
+    private AddressHandle addressHandle(String call, int portNumber, Gid destination, int sourceIndex)
+            throws VerbsException {
+        if (closed) {
+            throw Refusals.closed(call, "protection domain");
+        }
+        device.checkPort(call, portNumber);
+        if (!destination.equals(SharedMemoryDevice.GID) || sourceIndex != 0) {
+            throw Refusals.invalid(call, "destination=" + destination + ", sourceGidIndex=" + sourceIndex,
+                    "this device reaches this host only, whose GID is " + SharedMemoryDevice.GID + " at index 0");
+        }
+        return new SharedMemoryAddressHandle(this);
     }
 
     @Override

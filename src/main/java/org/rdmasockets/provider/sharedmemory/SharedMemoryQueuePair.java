@@ -18,7 +18,7 @@ import org.rdmasockets.verbs.VerbsException;
  * A queue pair: a send queue, a receive queue and a state. The state is advice for readers without a lock; what is
  * posted to a queue is decided under that queue's lock.
  */
-final class SharedMemoryQueuePair implements QueuePair {
+final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     private final SharedMemoryDevice device;
     private final SharedMemoryProtectionDomain domain;
     private final QueuePairConfig config;
@@ -55,56 +55,17 @@ final class SharedMemoryQueuePair implements QueuePair {
      */
     static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
-        SharedMemoryCompletionQueue sends = own(domain, config.sendQueue());
-        SharedMemoryCompletionQueue receives = own(domain, config.receiveQueue());
-        if (domain.isClosed()) {
-            throw Refusals.closed("rdma_create_qp", "protection domain");
-        }
-        if (sends.isClosed() || receives.isClosed()) {
-            throw Refusals.closed("rdma_create_qp", "completion queue");
-        }
-        if (shared != null && shared.isClosed()) {
-            throw Refusals.closed("rdma_create_qp", "shared receive queue");
-        }
-        SharedMemoryDevice.checkSizes(config, shared == null);
-        check(sends.tryReserve(config.maxSends()), sends, "maxSends=" + config.maxSends());
-        boolean done = false;
-        try {
-            if (shared == null) {
-                check(receives.tryReserve(config.maxReceives()), receives, "maxReceives=" + config.maxReceives());
-            } else {
-                check(shared.tryReserve(receives), receives, "sharedReceives=" + shared.maxReceives());
-            }
-            done = true;
-            return new SharedMemoryQueuePair(domain, config, shared);
-        } finally {
-            if (!done) {
-                sends.unreserve(config.maxSends());
-            }
-        }
+        Reservation.make("rdma_create_qp", domain, config, shared);
+        return new SharedMemoryQueuePair(domain, config, shared);
     }
 
-    private static SharedMemoryCompletionQueue own(SharedMemoryProtectionDomain domain, Object queue) {
-        if (!(queue instanceof SharedMemoryCompletionQueue own) || own.device() != domain.device()) {
-            throw new IllegalArgumentException("the completion queue belongs to another device");
-        }
-        return own;
-    }
-
-    private static void check(boolean fits, SharedMemoryCompletionQueue queue, String what) throws VerbsException {
-        if (!fits) {
-            throw Refusals.noRoom(what + ", unreserved=" + queue.unreservedEntries() + ", entries="
-                    + queue.entries());
-        }
-    }
-
-    /** The device. */
-    SharedMemoryDevice device() {
+    @Override
+    public SharedMemoryDevice device() {
         return device;
     }
 
-    /** The protection domain. */
-    SharedMemoryProtectionDomain domain() {
+    @Override
+    public SharedMemoryProtectionDomain domain() {
         return domain;
     }
 
@@ -197,8 +158,8 @@ final class SharedMemoryQueuePair implements QueuePair {
         return result;
     }
 
-    /** Goes on where a message found no receive in the shared queue, without any lock. */
-    void receivesArrived() {
+    @Override
+    public void receivesArrived() {
         receiveQueue.claim();
         feedPeer();
     }

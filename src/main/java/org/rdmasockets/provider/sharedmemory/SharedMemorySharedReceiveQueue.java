@@ -26,7 +26,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     /** Guarded by this. */
     private final PostedReceives receives;
     /** Queue pairs that found no receive, each once; guarded by this. */
-    private final ArrayDeque<SharedMemoryQueuePair> hungry = new ArrayDeque<>();
+    private final ArrayDeque<QueueOwner> hungry = new ArrayDeque<>();
     /** Completion queues that receives of this may complete in, and how many queue pairs say so; guarded by itself. */
     private final Map<SharedMemoryCompletionQueue, Integer> reported = new HashMap<>();
     /** Guarded by this; 0 for none. */
@@ -90,7 +90,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
      * @param target where to put the receive
      * @return false if there is none
      */
-    synchronized boolean give(SharedMemoryQueuePair taker, PostedReceives target) {
+    synchronized boolean give(QueueOwner taker, PostedReceives target) {
         if (receives.size() == 0) {
             if (!closed && !hungry.contains(taker)) {
                 hungry.add(taker);
@@ -107,7 +107,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     }
 
     /** Takes back what a queue pair was given and has no message for any more; {@link #feed} has to follow. */
-    synchronized void takeBack(SharedMemoryQueuePair giver, PostedReceives unused) {
+    synchronized void takeBack(QueueOwner giver, PostedReceives unused) {
         hungry.remove(giver);
         while (unused.size() > 0) {
             receives.takeOldestOf(unused);
@@ -116,7 +116,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     /** Lets queue pairs go on that found no receive; no lock is held. */
     void feed() {
-        List<SharedMemoryQueuePair> fed;
+        List<QueueOwner> fed;
         synchronized (this) {
             if (hungry.isEmpty() || receives.size() == 0) {
                 return;
@@ -124,7 +124,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
             fed = List.copyOf(hungry);
             hungry.clear();
         }
-        fed.forEach(SharedMemoryQueuePair::receivesArrived);
+        fed.forEach(QueueOwner::receivesArrived);
     }
 
     @Override

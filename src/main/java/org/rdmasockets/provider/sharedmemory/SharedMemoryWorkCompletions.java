@@ -13,6 +13,8 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
     private final int[] lengths;
     private final int[] immediates;
     private final int[] numbers;
+    /** Who sent a datagram, 0 where there is none; null until there is one. */
+    private int[] sources;
     private final byte[] statuses;
     /** Ordinal of the opcode, with {@link #WITH_IMMEDIATE}. */
     private final byte[] opcodes;
@@ -42,6 +44,17 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
         numbers[index] = number;
         statuses[index] = (byte) status;
         opcodes[index] = (byte) opcode.ordinal();
+        if (sources != null) {
+            sources[index] = 0;
+        }
+    }
+
+    /** Adds what only datagrams have. */
+    void setSource(int index, int queuePairNumber) {
+        if (sources == null) {
+            sources = new int[ids.length];
+        }
+        sources[index] = queuePairNumber;
     }
 
     /** Adds what only receives have. */
@@ -61,6 +74,9 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
         numbers[index] = from.numbers[fromIndex];
         statuses[index] = from.statuses[fromIndex];
         opcodes[index] = from.opcodes[fromIndex];
+        if (sources != null || from.sources != null) {
+            setSource(index, from.sourceQueuePairNumber(fromIndex));
+        }
     }
 
     @Override
@@ -101,6 +117,18 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
     @Override
     public int queuePairNumber(int index) {
         return numbers[index];
+    }
+
+    @Override
+    public int sourceQueuePairNumber(int index) {
+        Objects.checkIndex(index, ids.length);
+        return sources == null ? 0 : sources[index];
+    }
+
+    /** Numbers of queue pairs are not 0. */
+    @Override
+    public boolean hasRoutingHeader(int index) {
+        return sourceQueuePairNumber(index) != 0;
     }
 
     /** There is no vendor: 0. */

@@ -875,6 +875,70 @@ public class ibverbs_h extends common_h {
         }
     }
 
+    private static class _ibv_query_gid_table {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            ibverbs_h.C_LONG,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_LONG,
+            ibverbs_h.C_INT,
+            ibverbs_h.C_LONG
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("_ibv_query_gid_table");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries, uint32_t flags, size_t entry_size)
+     * }
+     */
+    public static FunctionDescriptor _ibv_query_gid_table$descriptor() {
+        return _ibv_query_gid_table.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries, uint32_t flags, size_t entry_size)
+     * }
+     */
+    public static MethodHandle _ibv_query_gid_table$handle() {
+        return _ibv_query_gid_table.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries, uint32_t flags, size_t entry_size)
+     * }
+     */
+    public static MemorySegment _ibv_query_gid_table$address() {
+        return _ibv_query_gid_table.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries, uint32_t flags, size_t entry_size)
+     * }
+     */
+    public static long _ibv_query_gid_table(MemorySegment context, MemorySegment entries, long max_entries, int flags, long entry_size) {
+        var mh$ = _ibv_query_gid_table.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("_ibv_query_gid_table", context, entries, max_entries, flags, entry_size);
+            }
+            return (long)mh$.invokeExact(context, entries, max_entries, flags, entry_size);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
     private static class ibv_query_pkey {
         public static final FunctionDescriptor DESC = FunctionDescriptor.of(
             ibverbs_h.C_INT,
@@ -1242,6 +1306,71 @@ public class ibverbs_h extends common_h {
                 traceDowncall("ibv_reg_mr_iova", pd, addr, length, iova, access);
             }
             return (MemorySegment)mh$.invokeExact(pd, addr, length, iova, access);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class ibv_reg_dmabuf_mr {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_LONG,
+            ibverbs_h.C_LONG,
+            ibverbs_h.C_LONG,
+            ibverbs_h.C_INT,
+            ibverbs_h.C_INT
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("ibv_reg_dmabuf_mr");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+     * }
+     */
+    public static FunctionDescriptor ibv_reg_dmabuf_mr$descriptor() {
+        return ibv_reg_dmabuf_mr.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+     * }
+     */
+    public static MethodHandle ibv_reg_dmabuf_mr$handle() {
+        return ibv_reg_dmabuf_mr.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+     * }
+     */
+    public static MemorySegment ibv_reg_dmabuf_mr$address() {
+        return ibv_reg_dmabuf_mr.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+     * }
+     */
+    public static MemorySegment ibv_reg_dmabuf_mr(MemorySegment pd, long offset, long length, long iova, int fd, int access) {
+        var mh$ = ibv_reg_dmabuf_mr.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("ibv_reg_dmabuf_mr", pd, offset, length, iova, fd, access);
+            }
+            return (MemorySegment)mh$.invokeExact(pd, offset, length, iova, fd, access);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {
@@ -2280,6 +2409,69 @@ public class ibverbs_h extends common_h {
                 traceDowncall("ibv_create_ah", pd, attr);
             }
             return (MemorySegment)mh$.invokeExact(pd, attr);
+        } catch (Error | RuntimeException ex) {
+           throw ex;
+        } catch (Throwable ex$) {
+           throw new AssertionError("should not reach here", ex$);
+        }
+    }
+
+    private static class ibv_create_ah_from_wc {
+        public static final FunctionDescriptor DESC = FunctionDescriptor.of(
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_POINTER,
+            ibverbs_h.C_CHAR
+        );
+
+        public static final MemorySegment ADDR = SYMBOL_LOOKUP.findOrThrow("ibv_create_ah_from_wc");
+
+        public static final MethodHandle HANDLE = Linker.nativeLinker().downcallHandle(ADDR, DESC);
+    }
+
+    /**
+     * Function descriptor for:
+     * {@snippet lang=c :
+     * struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port_num)
+     * }
+     */
+    public static FunctionDescriptor ibv_create_ah_from_wc$descriptor() {
+        return ibv_create_ah_from_wc.DESC;
+    }
+
+    /**
+     * Downcall method handle for:
+     * {@snippet lang=c :
+     * struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port_num)
+     * }
+     */
+    public static MethodHandle ibv_create_ah_from_wc$handle() {
+        return ibv_create_ah_from_wc.HANDLE;
+    }
+
+    /**
+     * Address for:
+     * {@snippet lang=c :
+     * struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port_num)
+     * }
+     */
+    public static MemorySegment ibv_create_ah_from_wc$address() {
+        return ibv_create_ah_from_wc.ADDR;
+    }
+
+    /**
+     * {@snippet lang=c :
+     * struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port_num)
+     * }
+     */
+    public static MemorySegment ibv_create_ah_from_wc(MemorySegment pd, MemorySegment wc, MemorySegment grh, byte port_num) {
+        var mh$ = ibv_create_ah_from_wc.HANDLE;
+        try {
+            if (TRACE_DOWNCALLS) {
+                traceDowncall("ibv_create_ah_from_wc", pd, wc, grh, port_num);
+            }
+            return (MemorySegment)mh$.invokeExact(pd, wc, grh, port_num);
         } catch (Error | RuntimeException ex) {
            throw ex;
         } catch (Throwable ex$) {

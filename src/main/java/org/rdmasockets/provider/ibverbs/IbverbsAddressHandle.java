@@ -1,0 +1,113 @@
+package org.rdmasockets.provider.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.ibverbs.generated.ibv_ah_attr;
+import org.rdmasockets.verbs.AddressHandle;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.VerbsException;
+
+/** An address handle over {@code ibv_ah}. */
+final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
+    private final IbverbsProtectionDomain domain;
+    private final MemorySegment handle;
+
+    /** How a native handle is made. */
+    private interface Making {
+        MemorySegment make() throws VerbsException;
+    }
+
+    private IbverbsAddressHandle(IbverbsProtectionDomain domain, ControlCall call, int port, Making making)
+            throws VerbsException {
+        this.domain = domain;
+        IbverbsDevice device = (IbverbsDevice) domain.device();
+        if (!device.supports(Capability.DATAGRAMS)) {
+            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device,
+                    "this device has no datagrams (Capability.DATAGRAMS)");
+        }
+        device.checkPort(call.name(), port);
+        domain.retain(call);
+        boolean made = false;
+        try {
+            handle = making.make();
+            made = true;
+        } finally {
+            if (!made) {
+                domain.release();
+            }
+        }
+    }
+
+    /**
+     * Makes a handle from a path.
+     *
+     * @param domain the parent
+     * @param port the port to send by
+     * @param path where the peer is
+     * @return a new handle
+     * @throws VerbsException if the device refuses
+     */
+    static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, QueuePairAttributes.Path path)
+            throws VerbsException {
+        ControlCall call = ControlCalls.IBV_CREATE_AH;
+        return new IbverbsAddressHandle(domain, call, port, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment attr = ibv_ah_attr.allocate(arena);
+                ModifyAttributes.fill(attr, path, port);
+                return call.pointer("device=" + domain.device() + ", port=" + port + ", " + path, domain.pointer(),
+                        attr);
+            }
+        });
+    }
+
+    /**
+     * Makes a handle for an answer.
+     *
+     * @param domain the parent
+     * @param port the port that the datagram came to
+     * @param batch with its completion
+     * @param index which one
+     * @param received the memory that the datagram was received in
+     * @return a new handle
+     * @throws VerbsException if the device refuses
+     */
+    static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, IbverbsWorkCompletions batch, int index,
+            MemorySegment received) throws VerbsException {
+        ControlCall call = ControlCalls.IBV_CREATE_AH_FROM_WC;
+        MemorySegment header = received.asSlice(0, ROUTING_HEADER_BYTES);
+        return new IbverbsAddressHandle(domain, call, port, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                // A copy: what is received may be anywhere, and the library aligns as C does.
+                MemorySegment copy = arena.allocate(ROUTING_HEADER_BYTES, Long.BYTES).copyFrom(header);
+                MemorySegment completion = batch.copy(index, arena);
+                return call.pointer("device=" + domain.device() + ", port=" + port + ", sourceQp="
+                        + batch.sourceQueuePairNumber(index) + ", routingHeader=" + batch.hasRoutingHeader(index),
+                        domain.pointer(), completion, copy, (byte) port);
+            }
+        });
+    }
+
+    /** The {@code ibv_ah}, for callers that have entered this. */
+    MemorySegment pointer() {
+        return handle;
+    }
+
+    @Override
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
+    @Override
+    String what() {
+        return "address handle";
+    }
+
+    @Override
+    void destroy() {
+        Destruction.check(ControlCalls.IBV_DESTROY_AH, handle);
+        domain.release();
+    }
+}

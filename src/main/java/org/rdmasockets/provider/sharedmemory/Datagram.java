@@ -1,0 +1,85 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.AddressHandle;
+import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * What a datagram is on its way: a routing header and data (InfiniBand specification, 8.3), for one sender and one send
+ * at a time.
+ *
+ * <pre>
+ * 0  version 6, class, flow label   4  payload length   6  next header   7  hop limit   8  source GID   24  destination
+ * </pre>
+ */
+final class Datagram {
+    private static final int LENGTH_OFFSET = 4;
+    private static final int NEXT_OFFSET = 6;
+    private static final int SOURCE_OFFSET = 8;
+    private static final int DESTINATION_OFFSET = SOURCE_OFFSET + Gid.LENGTH_BYTES;
+    private static final byte VERSION_6 = 0x60;
+    private static final byte NEXT_IS_TRANSPORT = 0x1B;
+    private static final int HEADER_BYTES = AddressHandle.ROUTING_HEADER_BYTES;
+
+    private final int source;
+    private final MemorySegment memory = MemorySegment.ofArray(new byte[HEADER_BYTES + SharedMemoryDevice.MTU_BYTES]);
+    private int lengthBytes;
+    private boolean hasImmediate;
+    private int immediate;
+
+    /**
+     * An empty datagram.
+     *
+     * @param source the number of the sender
+     */
+    Datagram(int source) {
+        this.source = source;
+        memory.set(ValueLayout.JAVA_BYTE, 0, VERSION_6);
+        memory.set(ValueLayout.JAVA_BYTE, NEXT_OFFSET, NEXT_IS_TRANSPORT);
+        memory.asSlice(SOURCE_OFFSET).copyFrom(MemorySegment.ofArray(SharedMemoryDevice.GID.bytes()));
+        memory.asSlice(DESTINATION_OFFSET).copyFrom(MemorySegment.ofArray(SharedMemoryDevice.GID.bytes()));
+    }
+
+    /** The GID that a routing header names as its source. */
+    static Gid source(MemorySegment header) {
+        return new Gid(header.asSlice(SOURCE_OFFSET, Gid.LENGTH_BYTES).toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    /** Takes over a request, whose pieces are entered and fit. */
+    void fill(SendRequest request, Gather pieces) {
+        int data = (int) pieces.totalBytes();
+        memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET, (byte) (data >>> 8));
+        memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET + 1, (byte) data);
+        pieces.copyTo(0, memory, HEADER_BYTES, data);
+        lengthBytes = HEADER_BYTES + data;
+        hasImmediate = request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        immediate = request.immediate();
+    }
+
+    /** Header and data. */
+    MemorySegment memory() {
+        return memory;
+    }
+
+    /** Length of header and data. */
+    int lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** Whether it carries immediate data. */
+    boolean hasImmediate() {
+        return hasImmediate;
+    }
+
+    /** The immediate data. */
+    int immediate() {
+        return immediate;
+    }
+
+    /** The number of the sender. */
+    int source() {
+        return source;
+    }
+}

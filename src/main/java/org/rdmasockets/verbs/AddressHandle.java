@@ -1,0 +1,24 @@
+package org.rdmasockets.verbs;
+
+/**
+ * The way to a peer's port, for datagrams ({@code struct ibv_ah}). It has to stay open until the sends that use it have
+ * completed.
+ */
+public interface AddressHandle extends AutoCloseable {
+    /**
+     * How long the routing header is that stands before the data of each datagram that was received, in bytes. Its
+     * content means something only if {@link WorkCompletions#hasRoutingHeader} says so.
+     */
+    int ROUTING_HEADER_BYTES = 40;
+
+    /**
+     * The domain whose queue pairs may use it.
+     *
+     * @return the parent
+     */
+    ProtectionDomain domain();
+
+    /** Destroys the handle ({@code ibv_destroy_ah}). <em>May block</em>. */
+    @Override
+    void close();
+}
