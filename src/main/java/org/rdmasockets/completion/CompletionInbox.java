@@ -65,6 +65,11 @@ public final class CompletionInbox {
     private volatile boolean orphanRunning;
     /** Why nothing more will come; set once, by FAILURE. Not in the queue, so that it is never lost. */
     private volatile Throwable failure;
+    /**
+     * Somebody was between claiming a place in the queue and filling it when the queue was drained last, and what lies
+     * behind that place was left in; who fills it reads this and wakes both. Written under protocolLock.
+     */
+    private volatile boolean gap;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
     /** True once the client knows the failure; guarded by protocolLock. */
@@ -164,7 +169,25 @@ public final class CompletionInbox {
             ORPHAN_RUNNING.getAndSet(this, false);
             VarHandle.fullFence();
         }
-        // relaxedPoll: null also while a producer is between claim and publish; that producer looks at waiters later.
+        if (gap) {
+            gap = false;
+        }
+        applyQueued();
+        if (!queue.isEmpty()) {
+            // Pairs with the fence before the look at the waiters: who fills the gap later sees it.
+            gap = true;
+            VarHandle.fullFence();
+            applyQueued();
+        }
+        if (failure != null && !failureApplied) {
+            failureApplied = true;
+            applied = true;
+            client.apply(new Completion(failure));
+        }
+    }
+
+    /** Applies what is in the queue up to its end, or to the first place that is claimed but not filled yet. */
+    private void applyQueued() {
         for (Completion c = queue.relaxedPoll(); c != null; c = queue.relaxedPoll()) {
             applied = true;
             client.apply(c);
@@ -172,11 +195,6 @@ public final class CompletionInbox {
                 takenBytes += bytesOf(c);
                 shard.recycle(c);
             }
-        }
-        if (failure != null && !failureApplied) {
-            failureApplied = true;
-            applied = true;
-            client.apply(new Completion(failure));
         }
     }
 
@@ -416,7 +434,7 @@ public final class CompletionInbox {
             } else if (arrivedBytes - takenBytes >= backlogBytes) {
                 run(backlogTask);
             }
-        } else if ((kinds & WakeList.BOTH) != 0) {
+        } else if ((kinds & WakeList.BOTH) != 0 || gap) {
             wake(waitingReader);
             wake(waitingWriter);
         } else if ((kinds & WakeList.RECEIVED) != 0) {

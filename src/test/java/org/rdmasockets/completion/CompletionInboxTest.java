@@ -12,6 +12,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.jctools.queues.MessagePassingQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -61,6 +62,43 @@ class CompletionInboxTest {
             Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
             Fixture.send(inbox, 3);
             assertEquals(Wait.READY, reader.result());
+        }
+    }
+
+    /** A send wakes no reader, but may keep a token behind it from being seen while its place is claimed and empty. */
+    @Test
+    void whoFillsAGapWakesTheReaderThatStoppedThere() throws Exception {
+        CountDownLatch claimed = new CountDownLatch(1);
+        CountDownLatch mayFill = new CountDownLatch(1);
+        AtomicInteger parks = new AtomicInteger();
+        Faults slowSend = new Faults() {
+            @Override
+            boolean offer(MessagePassingQueue<Completion> queue, Completion completion) {
+                return completion.token() != null ? super.offer(queue, completion) : queue.fill(() -> {
+                    claimed.countDown();
+                    Fixture.await("a token behind the send", mayFill);
+                    return completion;
+                }, 1) == 1;
+            }
+
+            @Override
+            void beforePark() {
+                parks.incrementAndGet();
+            }
+        };
+        try (Fixture f = new Fixture(CompletionPoller.Settings.defaults().withSpinBudgetNanos(0), slowSend)) {
+            client.readerNeeds = 2;
+            CompletionInbox inbox = f.open(client);
+            Waiting reader = Fixture.startWaiting(false, inbox, Role.READER);
+            Fixture.send(inbox, 1);
+            Fixture.await("the send's place in the queue", claimed);
+            int parksBefore = parks.get();
+            inbox.offerToken("token");
+            Fixture.eventually("the reader looks in vain", () -> parks.get() > parksBefore);
+            mayFill.countDown();
+            assertEquals(Wait.READY, reader.result());
+        } finally {
+            mayFill.countDown();
         }
     }
 

@@ -3,6 +3,7 @@ package org.rdmasockets.completion;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -55,6 +56,17 @@ final class Fixture implements AutoCloseable {
                 fail("not within " + SECONDS_TO_WAIT + " s: " + what);
             }
             LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+        }
+    }
+
+    /** Waits for another thread; fails, naming what does not come. */
+    static void await(String what, CountDownLatch latch) {
+        try {
+            if (!latch.await(SECONDS_TO_WAIT, TimeUnit.SECONDS)) {
+                fail("not within " + SECONDS_TO_WAIT + " s: " + what);
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError("interrupted while waiting for " + what, e);
         }
     }
 
