@@ -36,5 +36,13 @@ public enum Capability {
      * {@link ProtectionDomain#createDatagramQueuePair} works. The shared memory device reaches the queue pairs of this
      * process only.
      */
-    DATAGRAMS
+    DATAGRAMS,
+    /** {@link ProtectionDomain#allocateMemoryWindow} works, and {@link AccessFlag#MEMORY_WINDOW_BIND}. */
+    MEMORY_WINDOWS,
+    /** {@link AccessFlag#ZERO_BASED} works. */
+    ZERO_BASED_MEMORY,
+    /** {@link AccessFlag#ON_DEMAND} works. */
+    ON_DEMAND_PAGING,
+    /** {@link AccessFlag#HUGE_PAGES} means something to the device. */
+    HUGE_PAGES
 }

@@ -12,6 +12,10 @@ public enum CompletionOpcode {
     COMPARE_AND_SWAP,
     /** A fetch-and-add. */
     FETCH_AND_ADD,
+    /** A memory window was bound. */
+    BIND_WINDOW,
+    /** A key of ours was made invalid. */
+    INVALIDATE,
     /** A receive, consumed by the peer's send. */
     RECEIVE,
     /** A receive, consumed by the peer's RDMA write with immediate data. */

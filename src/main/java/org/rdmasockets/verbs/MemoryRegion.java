@@ -15,7 +15,7 @@ public interface MemoryRegion extends AutoCloseable {
     /**
      * Where the memory begins, as a peer must name it.
      *
-     * @return the virtual address of the first byte
+     * @return the virtual address of the first byte, or 0 with {@link AccessFlag#ZERO_BASED}
      */
     long address();
 

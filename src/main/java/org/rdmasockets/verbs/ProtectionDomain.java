@@ -20,7 +20,8 @@ public interface ProtectionDomain extends AutoCloseable {
      * @param memory native memory of at least one byte
      * @param access what may be done to it
      * @return a new region
-     * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when the memlock limit is too small
+     * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when the memlock limit is too small,
+     *         {@link Errno#EOPNOTSUPP} when it lacks the capability for a flag
      * @throws IllegalArgumentException if the memory is empty or on the heap
      */
     MemoryRegion register(MemorySegment memory, Set<AccessFlag> access) throws VerbsException;
@@ -127,6 +128,17 @@ public interface ProtectionDomain extends AutoCloseable {
             throws VerbsException {
         throw new VerbsException("ibv_create_ah_from_wc", Errno.EOPNOTSUPP.number(), "device=" + device(),
                 "this device has no datagrams (Capability.DATAGRAMS)");
+    }
+
+    /**
+     * Allocates a memory window of type 2 ({@code ibv_alloc_mw}). <em>May block</em>.
+     *
+     * @return a window that is not bound
+     * @throws VerbsException if the device lacks {@link Capability#MEMORY_WINDOWS} or has no more
+     */
+    default MemoryWindow allocateMemoryWindow() throws VerbsException {
+        throw new VerbsException("ibv_alloc_mw", Errno.EOPNOTSUPP.number(), "device=" + device(),
+                "this device has no memory windows of type 2 (Capability.MEMORY_WINDOWS)");
     }
 
     /** Deallocates the domain ({@code ibv_dealloc_pd}) as soon as its last child is closed. <em>May block</em>. */

@@ -23,7 +23,11 @@ public final class SendRequest {
         /** Compare and swap 8 bytes of the peer's memory; the old value comes back. */
         COMPARE_AND_SWAP,
         /** Add to 8 bytes of the peer's memory; the old value comes back. */
-        FETCH_AND_ADD
+        FETCH_AND_ADD,
+        /** Give the peer access to a part of a memory region by a window. */
+        BIND_WINDOW,
+        /** Make the key of a window invalid. */
+        INVALIDATE
     }
 
     private Opcode opcode = Opcode.SEND;
@@ -47,6 +51,8 @@ public final class SendRequest {
     private AddressHandle destination;
     private int destinationNumber;
     private int destinationKey;
+    /** What a window is bound to; null if this is no bind. */
+    private WindowBinding binding;
 
     /**
      * A request with room for gather elements.
@@ -77,6 +83,7 @@ public final class SendRequest {
         bytesOffset = 0;
         bytesLength = 0;
         destination = null;
+        binding = null;
         return this;
     }
 
@@ -153,6 +160,32 @@ public final class SendRequest {
         start(Opcode.FETCH_AND_ADD, newWorkRequestId).remote(address, key);
         compareOrAdd = increment;
         return this;
+    }
+
+    /**
+     * Starts the binding of a memory window; needs {@link Capability#MEMORY_WINDOWS}. What is posted behind it sees the
+     * window bound.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param newBinding what is bound to what
+     * @return this
+     */
+    public SendRequest bind(long newWorkRequestId, WindowBinding newBinding) {
+        start(Opcode.BIND_WINDOW, newWorkRequestId);
+        binding = Objects.requireNonNull(newBinding);
+        return this;
+    }
+
+    /**
+     * Starts the invalidation of a key ({@code IBV_WR_LOCAL_INV}), after which the window it belongs to can be bound
+     * again; needs {@link Capability#MEMORY_WINDOWS}.
+     *
+     * @param newWorkRequestId comes back with the completion
+     * @param key {@link MemoryWindow#remoteKey} of a window that is bound
+     * @return this
+     */
+    public SendRequest invalidate(long newWorkRequestId, int key) {
+        return start(Opcode.INVALIDATE, newWorkRequestId).remote(0, key);
     }
 
     private SendRequest remote(long address, int key) {
@@ -338,12 +371,21 @@ public final class SendRequest {
     }
 
     /**
-     * The peer's key.
+     * The peer's key, or that of ours which becomes invalid.
      *
      * @return {@code rkey}
      */
     public int remoteKey() {
         return remoteKey;
+    }
+
+    /**
+     * What a window is bound to.
+     *
+     * @return the binding, or null if this is no bind
+     */
+    public WindowBinding binding() {
+        return binding;
     }
 
     /**

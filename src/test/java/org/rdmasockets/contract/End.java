@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import java.io.Serializable;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
@@ -84,8 +85,11 @@ final class End implements AutoCloseable {
     }
 
     private Set<AccessFlag> remoteAccess() {
-        return device.supports(Capability.ATOMICS) ? Set.of(AccessFlag.values())
-                : Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+        Set<AccessFlag> access = EnumSet.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ);
+        if (device.supports(Capability.ATOMICS)) {
+            access.add(AccessFlag.REMOTE_ATOMIC);
+        }
+        return access;
     }
 
     /** Posts {@link #send}. */

@@ -72,6 +72,24 @@ public abstract class VerbsContract {
         }
     }
 
+    /** {@link AccessContract}. */
+    @Nested
+    class Access extends AccessContract {
+        @Override
+        VerbsFixture fixture() {
+            return VerbsContract.this.fixture();
+        }
+    }
+
+    /** {@link WindowContract}. */
+    @Nested
+    class Windows extends WindowContract {
+        @Override
+        VerbsFixture fixture() {
+            return VerbsContract.this.fixture();
+        }
+    }
+
     /** {@link FailureContract}. */
     @Nested
     class Failures extends FailureContract {

@@ -36,6 +36,11 @@ final class AccessBits {
             case REMOTE_WRITE -> rdma_h.IBV_ACCESS_REMOTE_WRITE();
             case REMOTE_READ -> rdma_h.IBV_ACCESS_REMOTE_READ();
             case REMOTE_ATOMIC -> rdma_h.IBV_ACCESS_REMOTE_ATOMIC();
+            case MEMORY_WINDOW_BIND -> rdma_h.IBV_ACCESS_MW_BIND();
+            case ZERO_BASED -> rdma_h.IBV_ACCESS_ZERO_BASED();
+            case ON_DEMAND -> rdma_h.IBV_ACCESS_ON_DEMAND();
+            case HUGE_PAGES -> rdma_h.IBV_ACCESS_HUGETLB();
+            case RELAXED_ORDERING -> rdma_h.IBV_ACCESS_RELAXED_ORDERING();
         };
     }
 }

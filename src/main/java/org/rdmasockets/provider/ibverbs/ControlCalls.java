@@ -27,6 +27,9 @@ final class ControlCalls {
             ibverbs_h::ibv_dealloc_pd$descriptor, ibverbs_h::ibv_dealloc_pd$address);
     static final ControlCall IBV_REG_MR = new ControlCall("ibv_reg_mr",
             ibverbs_h::ibv_reg_mr$descriptor, ibverbs_h::ibv_reg_mr$address);
+    /** For optional access and addresses of one's own; {@code ibv_reg_mr} of the header calls it for those, too. */
+    static final ControlCall IBV_REG_MR_IOVA2 = new ControlCall("ibv_reg_mr_iova2",
+            ibverbs_h::ibv_reg_mr_iova2$descriptor, ibverbs_h::ibv_reg_mr_iova2$address);
     static final ControlCall IBV_DEREG_MR = new ControlCall("ibv_dereg_mr",
             ibverbs_h::ibv_dereg_mr$descriptor, ibverbs_h::ibv_dereg_mr$address);
     static final ControlCall IBV_CREATE_COMP_CHANNEL = new ControlCall("ibv_create_comp_channel",

@@ -208,6 +208,17 @@ final class IbverbsCalls {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
 
+    /**
+     * Memory that C owns, at an address that C gave.
+     *
+     * @param address where it begins
+     * @param bytes how long it is
+     * @return the memory
+     */
+    static MemorySegment memory(long address, long bytes) {
+        return MemorySegment.ofAddress(address).reinterpret(bytes);
+    }
+
     /** {@code free} of what {@link #allocate} gave. */
     static void free(MemorySegment memory) {
         try {

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
@@ -8,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.ibv_async_event;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context_ops;
@@ -45,6 +47,8 @@ final class IbverbsDevice implements Device, Pollable {
     private final MemorySegment postSend;
     private final MemorySegment postReceive;
     private final MemorySegment postSharedReceive;
+    private final ControlCall allocateWindow;
+    private final ControlCall deallocateWindow;
     /** Address of each completion queue that exists, to name it in events. */
     private final Map<Long, IbverbsCompletionQueue> queues = new ConcurrentHashMap<>();
     /** Address of each shared receive queue that exists, to name it in events. */
@@ -70,6 +74,10 @@ final class IbverbsDevice implements Device, Pollable {
         postSend = ibv_context_ops.post_send(ops);
         postReceive = ibv_context_ops.post_recv(ops);
         postSharedReceive = ibv_context_ops.post_srq_recv(ops);
+        allocateWindow = new ControlCall("ibv_alloc_mw", () -> FunctionDescriptor.of(common_h.C_POINTER,
+                common_h.C_POINTER, common_h.C_INT), () -> ibv_context_ops.alloc_mw(ops));
+        deallocateWindow = new ControlCall("ibv_dealloc_mw", () -> FunctionDescriptor.of(common_h.C_INT,
+                common_h.C_POINTER), () -> ibv_context_ops.dealloc_mw(ops));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
@@ -108,13 +116,30 @@ final class IbverbsDevice implements Device, Pollable {
             }
         }
         if (vendor != VENDOR_SIW) {
-            can.add(Capability.QUERY_STATE);
+            can.addAll(EnumSet.of(Capability.QUERY_STATE, Capability.ZERO_BASED_MEMORY));
         }
+        can.addAll(memoryCapabilities(attr));
         if (ibv_device_attr.max_srq(attr) > 0) {
             can.add(Capability.SHARED_RECEIVE_QUEUES);
         }
         if (vendor == VENDOR_SIW || vendor == VENDOR_RXE) {
             can.add(Capability.SOFTWARE_TRANSFER);
+        }
+        return can;
+    }
+
+    private Set<Capability> memoryCapabilities(MemorySegment attr) {
+        Set<Capability> can = EnumSet.noneOf(Capability.class);
+        int windows = rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2A() | rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2B();
+        if ((ibv_device_attr.device_cap_flags(attr) & windows) != 0 && ibv_device_attr.max_mw(attr) > 0) {
+            can.add(Capability.MEMORY_WINDOWS);
+        }
+        if (ExtendedQuery.onDemandPaging(context)) {
+            can.add(Capability.ON_DEMAND_PAGING);
+        }
+        int vendor = ibv_device_attr.vendor_id(attr);
+        if (vendor != VENDOR_SIW && vendor != VENDOR_RXE) {
+            can.add(Capability.HUGE_PAGES);
         }
         return can;
     }
@@ -147,6 +172,16 @@ final class IbverbsDevice implements Device, Pollable {
     /** {@code context->ops.post_srq_recv}. */
     MemorySegment postSharedReceive() {
         return postSharedReceive;
+    }
+
+    /** {@code ibv_alloc_mw}, which is inline C over {@code context->ops.alloc_mw}. */
+    ControlCall allocateWindow() {
+        return allocateWindow;
+    }
+
+    /** {@code ibv_dealloc_mw}. */
+    ControlCall deallocateWindow() {
+        return deallocateWindow;
     }
 
     /** Most inline bytes worth asking for. */

@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.rdmasockets.provider.ibverbs.generated.ibv_mr;
+import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -19,6 +20,8 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private final Consumer<MemorySegment> afterwards;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
+    /** What requests call the first byte. */
+    private final long address;
     private final MemorySegment region;
     private final int localKey;
     private final int remoteKey;
@@ -38,10 +41,29 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.afterwards = afterwards;
         this.memory = memory;
         this.access = access;
-        region = ControlCalls.IBV_REG_MR.pointer("lengthBytes=" + memory.byteSize() + ", access=" + access,
-                domain.pointer(), memory, memory.byteSize(), AccessBits.of(access));
+        address = access.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
+        region = register("lengthBytes=" + memory.byteSize() + ", access=" + access);
         localKey = ibv_mr.lkey(region);
         remoteKey = ibv_mr.rkey(region);
+    }
+
+    /** Not every library knows optional flags in the older call. A base of 0 is an address, and no flag, to drivers. */
+    private MemorySegment register(String text) throws VerbsException {
+        int bits = AccessBits.of(access) & ~rdma_h.IBV_ACCESS_ZERO_BASED();
+        boolean plain = address == memory.address() && (bits & rdma_h.IBV_ACCESS_OPTIONAL_RANGE()) == 0;
+        return plain ? ControlCalls.IBV_REG_MR.pointer(text, domain.pointer(), memory, memory.byteSize(), bits)
+                : ControlCalls.IBV_REG_MR_IOVA2.pointer(text, domain.pointer(), memory, memory.byteSize(), address,
+                        bits);
+    }
+
+    /** The {@code ibv_mr}, for callers that have entered this. */
+    MemorySegment pointer() {
+        return region;
+    }
+
+    /** The parent. */
+    IbverbsProtectionDomain domain() {
+        return domain;
     }
 
     @Override
@@ -51,7 +73,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     public long address() {
-        return memory.address();
+        return address;
     }
 
     @Override

@@ -9,6 +9,7 @@ import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.MemoryWindow;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
@@ -19,6 +20,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain over {@code ibv_pd}. */
 final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDomain {
+    private static final int PAGE_BYTES = 4096;
     /** Of the whole process: a block that one device no longer touches may serve another. */
     private static final MemoryBlocks BLOCKS = new MemoryBlocks();
 
@@ -82,6 +84,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access, Consumer<MemorySegment> afterwards)
             throws VerbsException {
+        checkAccess(memory, access);
         retain(ControlCalls.IBV_REG_MR);
         boolean registered = false;
         try {
@@ -93,6 +96,25 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
                 release();
             }
         }
+    }
+
+    private void checkAccess(MemorySegment memory, Set<AccessFlag> access) throws VerbsException {
+        String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
+        for (AccessFlag flag : access) {
+            if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
+                throw new VerbsException(ControlCalls.IBV_REG_MR.name(), Errno.EOPNOTSUPP.number(), text,
+                        device + " does not know " + flag + " (Capability." + flag.capability().get() + ")");
+            }
+        }
+        if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
+            throw new VerbsException(ControlCalls.IBV_REG_MR.name(), Errno.EINVAL.number(), text,
+                    "memory whose addresses are offsets has to begin at a page of " + PAGE_BYTES + " bytes");
+        }
+    }
+
+    @Override
+    public MemoryWindow allocateMemoryWindow() throws VerbsException {
+        return new IbverbsMemoryWindow(this);
     }
 
     @Override

@@ -98,6 +98,9 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             if (refusal != POSTED) {
                 return refusal;
             }
+            if (request.binding() != null) {
+                return postBind(request);
+            }
             return request.destination() == null ? postSendLocked(request) : postDatagram(request);
         }
     }
@@ -109,6 +112,32 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
                     requests.badAddress());
         }
         return postInline(request.elements());
+    }
+
+    /** The library reads window and region during the post: they are held meanwhile. */
+    private int postBind(SendRequest request) {
+        if (!(request.binding().window() instanceof IbverbsMemoryWindow window) || window.domain() != parents.domain()
+                || !(request.binding().region() instanceof IbverbsMemoryRegion region)
+                || region.domain() != parents.domain() || !region.tryEnter()) {
+            return EINVAL;
+        }
+        try {
+            synchronized (window) {
+                return window.isClosedLocked() ? EINVAL : postBind(request, window, region);
+            }
+        } finally {
+            region.leave();
+        }
+    }
+
+    private int postBind(SendRequest request, IbverbsMemoryWindow window, IbverbsMemoryRegion region) {
+        requests.fill(request, window, region);
+        int result = IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+                requests.badAddress());
+        if (result == POSTED) {
+            window.bound();
+        }
+        return result;
     }
 
     /** The library reads the address handle during the post: it is held meanwhile. */
@@ -129,6 +158,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         boolean able = switch (request.opcode()) {
             case SEND_WITH_IMMEDIATE, WRITE_WITH_IMMEDIATE -> device.supports(Capability.IMMEDIATE_DATA);
             case COMPARE_AND_SWAP, FETCH_AND_ADD -> device.supports(Capability.ATOMICS);
+            case BIND_WINDOW, INVALIDATE -> device.supports(Capability.MEMORY_WINDOWS);
             case SEND, WRITE, READ -> true;
         };
         if (!able || request.bytes() != null) {

@@ -30,7 +30,8 @@ final class IbverbsWorkCompletions implements WorkCompletions {
     private static final int RECEIVE_WRITE = rdma_h.IBV_WC_RECV_RDMA_WITH_IMM();
     /** The opcodes of requests of our own, which are numbered from 0. */
     private static final CompletionOpcode[] SENT = {CompletionOpcode.SEND, CompletionOpcode.WRITE,
-        CompletionOpcode.READ, CompletionOpcode.COMPARE_AND_SWAP, CompletionOpcode.FETCH_AND_ADD};
+        CompletionOpcode.READ, CompletionOpcode.COMPARE_AND_SWAP, CompletionOpcode.FETCH_AND_ADD,
+        CompletionOpcode.BIND_WINDOW, CompletionOpcode.INVALIDATE};
 
     private final int capacity;
     private final MemorySegment completions;

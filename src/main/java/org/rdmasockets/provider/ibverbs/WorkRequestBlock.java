@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.ibverbs.generated.ibv_mw_bind_info;
 import org.rdmasockets.provider.ibverbs.generated.ibv_recv_wr;
 import org.rdmasockets.provider.ibverbs.generated.ibv_send_wr;
 import org.rdmasockets.provider.ibverbs.generated.ibv_sge;
@@ -12,6 +13,7 @@ import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.WindowBinding;
 
 /**
  * The native form of one send request and of a chain of receives of a queue pair, filled anew for each post. The device
@@ -45,6 +47,14 @@ final class WorkRequestBlock {
     private static final long DATAGRAM_HANDLE = datagram("ah");
     private static final long DATAGRAM_NUMBER = datagram("remote_qpn");
     private static final long DATAGRAM_KEY = datagram("remote_qkey");
+    private static final long INVALIDATED_KEY = ibv_send_wr.invalidate_rkey$offset();
+    private static final long WINDOW = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.mw$offset();
+    private static final long WINDOW_KEY = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.rkey$offset();
+    private static final long BOUND = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.bind_info$offset();
+    private static final long BOUND_REGION = BOUND + ibv_mw_bind_info.mr$offset();
+    private static final long BOUND_ADDRESS = BOUND + ibv_mw_bind_info.addr$offset();
+    private static final long BOUND_LENGTH = BOUND + ibv_mw_bind_info.length$offset();
+    private static final long BOUND_ACCESS = BOUND + ibv_mw_bind_info.mw_access_flags$offset();
     private static final long RECEIVE_ID = ibv_recv_wr.wr_id$offset();
     private static final long RECEIVE_NEXT = ibv_recv_wr.next$offset();
     private static final long RECEIVE_LIST = ibv_recv_wr.sg_list$offset();
@@ -68,6 +78,8 @@ final class WorkRequestBlock {
         OPCODES[SendRequest.Opcode.WRITE_WITH_IMMEDIATE.ordinal()] = rdma_h.IBV_WR_RDMA_WRITE_WITH_IMM();
         OPCODES[SendRequest.Opcode.READ.ordinal()] = rdma_h.IBV_WR_RDMA_READ();
         OPCODES[SendRequest.Opcode.COMPARE_AND_SWAP.ordinal()] = rdma_h.IBV_WR_ATOMIC_CMP_AND_SWP();
+        OPCODES[SendRequest.Opcode.BIND_WINDOW.ordinal()] = rdma_h.IBV_WR_BIND_MW();
+        OPCODES[SendRequest.Opcode.INVALIDATE.ordinal()] = rdma_h.IBV_WR_LOCAL_INV();
         OPCODES[SendRequest.Opcode.FETCH_AND_ADD.ordinal()] = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
     }
 
@@ -160,7 +172,22 @@ final class WorkRequestBlock {
             block.set(JAVA_LONG, RDMA_ADDRESS, request.remoteAddress());
             block.set(JAVA_INT, RDMA_KEY, request.remoteKey());
         }
-        fill(SEND_BYTES, request.elements());
+        if (opcode == SendRequest.Opcode.INVALIDATE) {
+            block.set(JAVA_INT, INVALIDATED_KEY, request.remoteKey());
+        }
+        fill(SEND_BYTES, request.elements(), request.isInline());
+    }
+
+    /** Fills in a bind, whose window and region are entered. */
+    void fill(SendRequest request, IbverbsMemoryWindow window, IbverbsMemoryRegion region) {
+        fill(request);
+        WindowBinding binding = request.binding();
+        block.set(JAVA_LONG, WINDOW, window.pointer().address());
+        block.set(JAVA_INT, WINDOW_KEY, window.nextKey());
+        block.set(JAVA_LONG, BOUND_REGION, region.pointer().address());
+        block.set(JAVA_LONG, BOUND_ADDRESS, region.address() + binding.offsetBytes());
+        block.set(JAVA_LONG, BOUND_LENGTH, binding.lengthBytes());
+        block.set(JAVA_INT, BOUND_ACCESS, AccessBits.of(binding.access()));
     }
 
     private static int flags(SendRequest request) {
@@ -195,14 +222,19 @@ final class WorkRequestBlock {
         block.set(JAVA_LONG, offset + RECEIVE_NEXT, last ? 0 : block.address() + receiveOffset(index + 1));
         block.set(JAVA_INT, offset + RECEIVE_COUNT, request.elements().count());
         if (last) {
-            fill(receiveOffset(CHAIN), request.elements());
+            fill(receiveOffset(CHAIN), request.elements(), false);
         }
     }
 
-    private void fill(long offset, ScatterGatherList elements) {
+    /** Inline data is copied by the processor, which knows nothing of addresses that are offsets. */
+    private void fill(long offset, ScatterGatherList elements, boolean inline) {
         for (int i = 0; i < elements.count(); i++) {
             long element = offset + i * SGE_BYTES;
-            block.set(JAVA_LONG, element + SGE_ADDRESS, elements.address(i));
+            long address = elements.address(i);
+            if (inline) {
+                address += elements.region(i).segment().address() - elements.region(i).address();
+            }
+            block.set(JAVA_LONG, element + SGE_ADDRESS, address);
             block.set(JAVA_INT, element + SGE_LENGTH, elements.lengthBytes(i));
             block.set(JAVA_INT, element + SGE_KEY, elements.key(i));
         }

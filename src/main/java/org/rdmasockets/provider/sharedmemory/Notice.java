@@ -170,6 +170,8 @@ final class Notice {
             case READ -> CompletionOpcode.READ;
             case COMPARE_AND_SWAP -> CompletionOpcode.COMPARE_AND_SWAP;
             case FETCH_AND_ADD -> CompletionOpcode.FETCH_AND_ADD;
+            case BIND_WINDOW -> CompletionOpcode.BIND_WINDOW;
+            case INVALIDATE -> CompletionOpcode.INVALIDATE;
         };
     }
 }

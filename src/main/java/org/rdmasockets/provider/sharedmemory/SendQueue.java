@@ -172,7 +172,7 @@ final class SendQueue implements Expiring {
     private static boolean changesHere(SendRequest request) {
         return switch (request.opcode()) {
             case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
-            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> false;
+            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE, BIND_WINDOW, INVALIDATE -> false;
         };
     }
 
@@ -180,6 +180,9 @@ final class SendQueue implements Expiring {
     private int refusal(SendRequest request) {
         if (closed) {
             return Errno.ESHUTDOWN.number();
+        }
+        if (request.opcode() == SendRequest.Opcode.BIND_WINDOW || request.opcode() == SendRequest.Opcode.INVALIDATE) {
+            return Errno.EOPNOTSUPP.number();
         }
         boolean tooLong = request.elements().totalBytes() > (request.isInline() ? maxInlineBytes
                 : SharedMemoryDevice.MAX_MESSAGE_BYTES);
@@ -203,6 +206,7 @@ final class SendQueue implements Expiring {
             case WRITE, WRITE_WITH_IMMEDIATE -> transfer(request, AccessFlag.REMOTE_WRITE);
             case READ -> transfer(request, AccessFlag.REMOTE_READ);
             case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request);
+            case BIND_WINDOW, INVALIDATE -> throw new AssertionError("refused before");
         };
     }
 

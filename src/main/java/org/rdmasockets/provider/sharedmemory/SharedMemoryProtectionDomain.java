@@ -13,6 +13,7 @@ import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.MemoryWindow;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
@@ -113,6 +114,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         if (closed) {
             throw Refusals.closed("ibv_reg_mr", "protection domain");
         }
+        for (AccessFlag flag : access) {
+            if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
+                throw new VerbsException("ibv_reg_mr", Errno.EOPNOTSUPP.number(), text, flag + " is for devices with "
+                        + "Capability." + flag.capability().get() + ": this one copies by addresses of the process");
+            }
+        }
         boolean changes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (changes && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw Refusals.invalid("ibv_reg_mr", text, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
@@ -199,6 +206,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
         return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
+    }
+
+    @Override
+    public MemoryWindow allocateMemoryWindow() throws VerbsException {
+        throw new VerbsException("ibv_alloc_mw", Errno.EOPNOTSUPP.number(), "device=" + device, "another process maps "
+                + "memory as a whole, and could not be kept to a window of it (Capability.MEMORY_WINDOWS)");
     }
 
     @Override

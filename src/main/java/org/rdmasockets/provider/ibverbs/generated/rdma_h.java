@@ -1085,6 +1085,15 @@ public class rdma_h extends common_h {
     public static int IBV_ATOMIC_GLOB() {
         return IBV_ATOMIC_GLOB;
     }
+    private static final int IBV_ODP_SUPPORT = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_odp_general_caps.IBV_ODP_SUPPORT = 1
+     * }
+     */
+    public static int IBV_ODP_SUPPORT() {
+        return IBV_ODP_SUPPORT;
+    }
     private static final int IBV_MTU_256 = (int)1L;
     /**
      * {@snippet lang=c :
@@ -2209,6 +2218,24 @@ public class rdma_h extends common_h {
      */
     public static int IBV_ACCESS_RELAXED_ORDERING() {
         return IBV_ACCESS_RELAXED_ORDERING;
+    }
+    private static final int IBV_MW_TYPE_1 = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mw_type.IBV_MW_TYPE_1 = 1
+     * }
+     */
+    public static int IBV_MW_TYPE_1() {
+        return IBV_MW_TYPE_1;
+    }
+    private static final int IBV_MW_TYPE_2 = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mw_type.IBV_MW_TYPE_2 = 2
+     * }
+     */
+    public static int IBV_MW_TYPE_2() {
+        return IBV_MW_TYPE_2;
     }
     private static final int IBV_SRQ_MAX_WR = (int)1L;
     /**

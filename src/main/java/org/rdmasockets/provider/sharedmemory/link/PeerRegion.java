@@ -10,7 +10,9 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
 public final class PeerRegion {
-    private static final AccessFlag[] FLAGS = AccessFlag.values();
+    /** What matters to a peer. */
+    private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
+        AccessFlag.REMOTE_ATOMIC};
     /** Every set of flags by its bits: many regions have the same. */
     private static final List<Set<AccessFlag>> SETS = IntStream.range(0, 1 << FLAGS.length).mapToObj(PeerRegion::flags)
             .toList();

@@ -1,0 +1,29 @@
+package org.rdmasockets.verbs;
+
+/**
+ * A memory window of type 2 ({@code struct ibv_mw}): gives the peer of one queue pair access to a part of a memory
+ * region, and takes it away again, by requests in the send queue, without a system call and without touching the
+ * region. Needs {@link Capability#MEMORY_WINDOWS}.
+ *
+ * <p>It is bound by {@link SendRequest#bind} and taken back by {@link SendRequest#invalidate}; only then it can be
+ * bound again. Each binding has another key, so that a peer that keeps an old one reaches nothing.
+ */
+public interface MemoryWindow extends AutoCloseable {
+    /**
+     * The domain that the regions and queue pairs belong to.
+     *
+     * @return the parent
+     */
+    ProtectionDomain domain();
+
+    /**
+     * The key for the peer, once the last bind that was posted has completed.
+     *
+     * @return {@code rkey}; after each post of a bind another one
+     */
+    int remoteKey();
+
+    /** Deallocates the window ({@code ibv_dealloc_mw}), before the region it is bound to. <em>May block</em>. */
+    @Override
+    void close();
+}
