@@ -46,6 +46,8 @@ public enum Errno {
     ENODATA(61),
     /** Protocol error. */
     EPROTO(71),
+    /** Protocol not supported: the kernel does not know the request. */
+    EPROTONOSUPPORT(93),
     /** Operation not supported. */
     EOPNOTSUPP(95),
     /** Address already in use. */
@@ -121,8 +123,8 @@ public enum Errno {
         return switch (this) {
             case OK -> ErrorClass.NONE;
             case EAGAIN, ENOMEM, EBUSY, ENFILE, EMFILE, ENOSPC, ENOBUFS, EADDRINUSE, EINTR -> ErrorClass.LOCAL_RESOURCE;
-            case EPERM, ENOENT, EBADF, EACCES, EFAULT, EINVAL, ERANGE, ENOSYS, EOPNOTSUPP, EADDRNOTAVAIL, EISCONN,
-                    ENOTCONN, ESHUTDOWN, EALREADY -> ErrorClass.LOCAL_PROGRAMMING;
+            case EPERM, ENOENT, EBADF, EACCES, EFAULT, EINVAL, ERANGE, ENOSYS, EPROTONOSUPPORT, EOPNOTSUPP,
+                    EADDRNOTAVAIL, EISCONN, ENOTCONN, ESHUTDOWN, EALREADY -> ErrorClass.LOCAL_PROGRAMMING;
             case ECONNREFUSED, EPROTO -> ErrorClass.REMOTE;
             case EPIPE, ENETDOWN, ENETUNREACH, ECONNABORTED, ECONNRESET, EHOSTDOWN, EHOSTUNREACH ->
                     ErrorClass.TRANSPORT;

@@ -8,7 +8,7 @@ public interface MemoryRegion extends AutoCloseable {
     /**
      * The memory, which stays reachable as long as this region is open.
      *
-     * @return the segment that was registered
+     * @return the segment that was registered; {@link MemorySegment#NULL} for a {@link DmaBuffer}
      */
     MemorySegment segment();
 

@@ -42,6 +42,21 @@ public interface ProtectionDomain extends AutoCloseable {
     MemoryRegion allocate(long bytes, Set<AccessFlag> access) throws VerbsException;
 
     /**
+     * Registers memory of another device ({@code ibv_reg_dmabuf_mr}), which the processor need not reach: the region
+     * has no segment ({@link MemorySegment#NULL}), and cannot be sent inline. <em>May block</em>.
+     *
+     * @param buffer which memory
+     * @param access what may be done to it
+     * @return a new region
+     * @throws VerbsException {@link Errno#EOPNOTSUPP} if the device cannot reach such memory; else if it refuses, for
+     *         example because the descriptor is of something else
+     */
+    default MemoryRegion registerDmaBuffer(DmaBuffer buffer, Set<AccessFlag> access) throws VerbsException {
+        throw new VerbsException("ibv_reg_dmabuf_mr", Errno.EOPNOTSUPP.number(), "device=" + device() + ", " + buffer,
+                "this device cannot reach the memory of another one (DMA-BUF)");
+    }
+
+    /**
      * Makes a reliable connected queue pair ({@code ibv_create_qp}) that is connected by hand, with
      * {@link QueuePair#modify}. For one that the connection manager connects see
      * {@link ConnectionIdentifier#createQueuePair}. <em>May block</em>.

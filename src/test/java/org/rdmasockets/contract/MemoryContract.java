@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
@@ -91,6 +92,16 @@ abstract class MemoryContract extends ContractTest {
     void remoteWritingNeedsLocalWriting() throws VerbsException {
         ProtectionDomain domain = domain();
         refused(Errno.EINVAL, "LOCAL_WRITE", () -> domain.register(memory(4096), Set.of(AccessFlag.REMOTE_WRITE)));
+    }
+
+    @Test
+    void memoryOfAnotherDeviceIsRefusedWithAReason() throws VerbsException {
+        ProtectionDomain domain = domain();
+        // Standard input is no DMA-BUF, so that a device that could take one refuses this as well.
+        VerbsException e = assertThrows(VerbsException.class,
+                () -> domain.registerDmaBuffer(new DmaBuffer(0, 0, 4096, 0), WRITABLE));
+        assertEquals("ibv_reg_dmabuf_mr", e.call());
+        assertTrue(e.getMessage().contains("; ") && e.getMessage().contains("DMA-BUF"), e::getMessage);
     }
 
     @Test

@@ -21,6 +21,9 @@ final class ControlCalls {
             ibverbs_h::ibv_query_port$descriptor, ibverbs_h::ibv_query_port$address);
     static final ControlCall IBV_QUERY_GID = new ControlCall("ibv_query_gid",
             ibverbs_h::ibv_query_gid$descriptor, ibverbs_h::ibv_query_gid$address);
+    /** {@code ibv_query_gid_table} is inline C that calls it. */
+    static final ControlCall IBV_QUERY_GID_TABLE = new ControlCall("ibv_query_gid_table",
+            ibverbs_h::_ibv_query_gid_table$descriptor, ibverbs_h::_ibv_query_gid_table$address);
     static final ControlCall IBV_ALLOC_PD = new ControlCall("ibv_alloc_pd",
             ibverbs_h::ibv_alloc_pd$descriptor, ibverbs_h::ibv_alloc_pd$address);
     static final ControlCall IBV_DEALLOC_PD = new ControlCall("ibv_dealloc_pd",
@@ -30,6 +33,8 @@ final class ControlCalls {
     /** For optional access and addresses of one's own; {@code ibv_reg_mr} of the header calls it for those, too. */
     static final ControlCall IBV_REG_MR_IOVA2 = new ControlCall("ibv_reg_mr_iova2",
             ibverbs_h::ibv_reg_mr_iova2$descriptor, ibverbs_h::ibv_reg_mr_iova2$address);
+    static final ControlCall IBV_REG_DMABUF_MR = new ControlCall("ibv_reg_dmabuf_mr",
+            ibverbs_h::ibv_reg_dmabuf_mr$descriptor, ibverbs_h::ibv_reg_dmabuf_mr$address);
     static final ControlCall IBV_DEREG_MR = new ControlCall("ibv_dereg_mr",
             ibverbs_h::ibv_dereg_mr$descriptor, ibverbs_h::ibv_dereg_mr$address);
     static final ControlCall IBV_CREATE_COMP_CHANNEL = new ControlCall("ibv_create_comp_channel",

@@ -8,6 +8,7 @@ import java.util.function.Consumer;
 import org.rdmasockets.provider.ibverbs.generated.ibv_mr;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -22,6 +23,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private final Set<AccessFlag> access;
     /** What requests call the first byte. */
     private final long address;
+    private final long lengthBytes;
     private final MemorySegment region;
     private final int localKey;
     private final int remoteKey;
@@ -41,10 +43,39 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.afterwards = afterwards;
         this.memory = memory;
         this.access = access;
+        lengthBytes = memory.byteSize();
         address = access.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
         region = register("lengthBytes=" + memory.byteSize() + ", access=" + access);
         localKey = ibv_mr.lkey(region);
         remoteKey = ibv_mr.rkey(region);
+    }
+
+    /**
+     * Registers memory of another device; the caller has retained the domain.
+     *
+     * @param domain the parent
+     * @param buffer which memory
+     * @param access what may be done to it
+     * @throws VerbsException if the device refuses
+     */
+    IbverbsMemoryRegion(IbverbsProtectionDomain domain, DmaBuffer buffer, Set<AccessFlag> access)
+            throws VerbsException {
+        this.domain = domain;
+        this.afterwards = nothing -> { };
+        this.memory = MemorySegment.NULL;
+        this.access = access;
+        lengthBytes = buffer.lengthBytes();
+        address = buffer.address();
+        region = ControlCalls.IBV_REG_DMABUF_MR.pointer("device=" + domain.device() + ", " + buffer + ", access="
+                + access, domain.pointer(), buffer.offsetBytes(), lengthBytes, address, buffer.descriptor(),
+                AccessBits.of(access));
+        localKey = ibv_mr.lkey(region);
+        remoteKey = ibv_mr.rkey(region);
+    }
+
+    /** Whether the processor can read it by its segment. */
+    boolean isInProcess() {
+        return memory.address() != 0;
     }
 
     /** Not every library knows optional flags in the older call. A base of 0 is an address, and no flag, to drivers. */
@@ -78,7 +109,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     public long lengthBytes() {
-        return memory.byteSize();
+        return lengthBytes;
     }
 
     @Override

@@ -7,6 +7,7 @@ import java.util.function.Consumer;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.MemoryWindow;
@@ -89,6 +90,26 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
         boolean registered = false;
         try {
             MemoryRegion region = new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
+            registered = true;
+            return region;
+        } finally {
+            if (!registered) {
+                release();
+            }
+        }
+    }
+
+    @Override
+    public MemoryRegion registerDmaBuffer(DmaBuffer buffer, Set<AccessFlag> access) throws VerbsException {
+        String text = "device=" + device + ", " + buffer + ", access=" + access;
+        if (access.stream().anyMatch(flag -> flag.capability().isPresent())) {
+            throw new VerbsException(ControlCalls.IBV_REG_DMABUF_MR.name(), Errno.EINVAL.number(), text,
+                    "memory of a DMA-BUF takes the access flags for the local device and peers, and RELAXED_ORDERING");
+        }
+        retain(ControlCalls.IBV_REG_DMABUF_MR);
+        boolean registered = false;
+        try {
+            MemoryRegion region = new IbverbsMemoryRegion(this, buffer, Set.copyOf(access));
             registered = true;
             return region;
         } finally {

@@ -190,7 +190,8 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         int held = 0;
         try {
             while (held < elements.count()) {
-                if (!(elements.region(held) instanceof IbverbsMemoryRegion region) || !region.tryEnter()) {
+                if (!(elements.region(held) instanceof IbverbsMemoryRegion region) || !region.isInProcess()
+                        || !region.tryEnter()) {
                     return EINVAL;
                 }
                 held++;

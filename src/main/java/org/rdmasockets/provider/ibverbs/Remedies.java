@@ -46,6 +46,10 @@ final class Remedies {
             case ENFILE -> "this system has too many open files: raise the sysctl fs.file-max";
             case EFAULT -> "the memory is not mapped, or not writable by this process";
             case EINVAL -> invalid(call);
+            case EOPNOTSUPP, EPROTONOSUPPORT -> call.equals("ibv_reg_dmabuf_mr")
+                    ? "this device, its driver or the kernel cannot reach the memory of another device (DMA-BUF)"
+                    : "this device does not know that";
+            case EBADF -> "the file descriptor is closed, or of something else";
             default -> "";
         };
     }
@@ -75,7 +79,11 @@ final class Remedies {
 
     private static String invalid(String call) {
         return switch (call) {
-            case "ibv_reg_mr" -> "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE";
+            case "ibv_reg_dmabuf_mr" -> "the descriptor is of no DMA-BUF, the part is not inside it, or REMOTE_WRITE "
+                    + "and REMOTE_ATOMIC are without LOCAL_WRITE";
+            case "ibv_create_ah_from_wc" -> "what was received has no routing header that leads back to a GID of the "
+                    + "port";
+            case "ibv_reg_mr", "ibv_reg_mr_iova2" -> "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE";
             case "ibv_create_srq" -> "the device's shared receive queues have fewer receives, or fewer elements";
             case "ibv_modify_qp" -> "the queue pair's state does not allow this change, or an attribute is missing";
             case "rdma_connect", "rdma_accept", "rdma_reject" -> "the private data may be too long for this transport, "

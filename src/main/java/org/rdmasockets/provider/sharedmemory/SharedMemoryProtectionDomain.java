@@ -10,6 +10,7 @@ import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -206,6 +207,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
         return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
+    }
+
+    @Override
+    public MemoryRegion registerDmaBuffer(DmaBuffer buffer, Set<AccessFlag> access) throws VerbsException {
+        throw new VerbsException("ibv_reg_dmabuf_mr", Errno.EOPNOTSUPP.number(), "device=" + device + ", " + buffer,
+                "a DMA-BUF need not have an address in any process, and this device copies by addresses");
     }
 
     @Override
