@@ -1,5 +1,7 @@
 package org.rdmasockets.verbs;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
@@ -48,6 +50,25 @@ public interface Device extends EventSource, AutoCloseable {
      * @throws VerbsException if there is no such port or entry
      */
     Gid gid(int portNumber, int index) throws VerbsException;
+
+    /**
+     * Reads the entries of a port's GID table that are in use ({@code ibv_query_gid_table}). {@link GidChoice} knows
+     * which to take.
+     *
+     * @param portNumber 1 to {@link DeviceAttributes#ports()}
+     * @return the entries in the order of their indexes
+     * @throws VerbsException if there is no such port
+     */
+    default List<GidEntry> gidTable(int portNumber) throws VerbsException {
+        List<GidEntry> entries = new ArrayList<>();
+        for (int i = 0; i < port(portNumber).gidTableLength(); i++) {
+            Gid gid = gid(portNumber, i);
+            if (!gid.isZero()) {
+                entries.add(new GidEntry(portNumber, i, gid, GidEntry.Type.UNKNOWN, 0));
+            }
+        }
+        return entries;
+    }
 
     /**
      * Allocates a protection domain ({@code ibv_alloc_pd}). Keys are checked against it: memory registered in one

@@ -9,6 +9,15 @@ package org.rdmasockets.verbs;
  */
 public record DeviceInfo(String name, long guid, TransportType transport) {
     /**
+     * Who made the device, by the numbers of the IEEE.
+     *
+     * @return the first 24 bits of the GUID, 0 when the kernel gives none
+     */
+    public int oui() {
+        return (int) (guid >>> 40);
+    }
+
+    /**
      * The GUID as tools print it.
      *
      * @return four groups of four hexadecimal digits with colons between

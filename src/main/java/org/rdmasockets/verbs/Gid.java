@@ -13,6 +13,9 @@ public record Gid(byte[] bytes) {
     /** Number of bytes of a GID. */
     public static final int LENGTH_BYTES = 16;
 
+    /** What stands before an IPv4 address. */
+    private static final byte[] IPV4_PREFIX = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1};
+
     /**
      * A GID of 16 bytes.
      *
@@ -43,6 +46,24 @@ public record Gid(byte[] bytes) {
      */
     public boolean isZero() {
         return Arrays.equals(bytes, new byte[LENGTH_BYTES]);
+    }
+
+    /**
+     * Tells whether this is an IPv4 address, mapped into IPv6.
+     *
+     * @return true for {@code ::ffff:a.b.c.d}
+     */
+    public boolean isIpv4() {
+        return Arrays.equals(bytes, 0, IPV4_PREFIX.length, IPV4_PREFIX, 0, IPV4_PREFIX.length);
+    }
+
+    /**
+     * Tells whether this is valid on its link alone.
+     *
+     * @return true for {@code fe80::/10}, which the first GID of an InfiniBand port is, too
+     */
+    public boolean isLinkLocal() {
+        return bytes[0] == (byte) 0xfe && (bytes[1] & 0xc0) == 0x80;
     }
 
     @Override

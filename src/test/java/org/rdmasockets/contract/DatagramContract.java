@@ -12,6 +12,8 @@ import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.GidChoice;
+import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
@@ -40,8 +42,8 @@ abstract class DatagramContract extends ContractTest {
     }
 
     private Path pathHere() throws VerbsException {
-        int index = gidIndex(device());
-        return new Path(device().gid(1, index), index);
+        GidEntry chosen = GidChoice.of(device());
+        return new Path(chosen.gid(), chosen.index());
     }
 
     @Test

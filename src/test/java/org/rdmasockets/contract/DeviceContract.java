@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.Inet4Address;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,8 @@ import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.GidChoice;
+import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.PortAttributes;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
@@ -59,6 +62,41 @@ abstract class DeviceContract extends ContractTest {
     @Test
     void anUnknownDeviceIsRefusedByName() {
         refused(Errno.ENODEV, "no_such_device", () -> provider().open("no_such_device"));
+        refused(Errno.ENODEV, fixture().device(), () -> provider().open("no_such_device"));
+    }
+
+    @Test
+    void theGuidIsFormattedInGroups() throws VerbsException {
+        DeviceInfo info = device().info();
+        assertEquals("%016x".formatted(info.guid()), info.guidText().replace(":", ""));
+        assertEquals(info.guid() >>> 40, info.oui());
+    }
+
+    @Test
+    void theGidTableHasWhatIsInUse() throws VerbsException {
+        Device device = device();
+        List<GidEntry> table = device.gidTable(1);
+        assertFalse(table.isEmpty(), "entries");
+        int last = -1;
+        for (GidEntry entry : table) {
+            assertEquals(1, entry.portNumber());
+            assertTrue(entry.index() > last, table::toString);
+            last = entry.index();
+            assertEquals(device.gid(1, entry.index()), entry.gid());
+            assertFalse(entry.gid().isZero(), entry::toString);
+        }
+        refused(Errno.EINVAL, "port=0", () -> device.gidTable(0));
+    }
+
+    @Test
+    void theChosenGidIsWhatTheTransportPrefers() throws VerbsException {
+        Device device = device();
+        GidEntry chosen = GidChoice.of(device);
+        assertTrue(device.gidTable(1).contains(chosen), chosen::toString);
+        if (device.info().transport() == TransportType.ROCE) {
+            assertEquals(GidEntry.Type.ROCE_V2, chosen.type());
+            assertTrue(chosen.gid().isIpv4() || !(fixture().address() instanceof Inet4Address), chosen::toString);
+        }
     }
 
     @Test

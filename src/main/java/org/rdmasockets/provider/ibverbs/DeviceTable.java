@@ -93,8 +93,16 @@ final class DeviceTable {
                 return device;
             }
         }
-        throw new VerbsException("rdma_get_devices", Errno.ENODEV.number(), "name=" + name,
-                "there is no such RDMA device, or it cannot be opened; \"rdma link\" lists the devices");
+        throw new VerbsException("rdma_get_devices", Errno.ENODEV.number(), "name=" + name, noSuchDevice(name));
+    }
+
+    private String noSuchDevice(String name) throws VerbsException {
+        List<String> names = list().stream().map(DeviceInfo::name).toList();
+        if (names.contains(name)) {
+            return "the device is there and cannot be opened: its driver library may be missing, or this user may not "
+                    + "read and write /dev/infiniband/uverbs*";
+        }
+        return names.isEmpty() ? "this machine has no RDMA device" : "this machine has " + String.join(", ", names);
     }
 
     /**

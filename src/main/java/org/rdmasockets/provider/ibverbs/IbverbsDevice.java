@@ -5,6 +5,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,6 +28,7 @@ import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.PortAttributes;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.TransportType;
@@ -265,6 +267,14 @@ final class IbverbsDevice implements Device, Pollable {
                     context, (byte) portNumber, index, gid);
             return new Gid(gid.toArray(ValueLayout.JAVA_BYTE));
         }
+    }
+
+    @Override
+    public List<GidEntry> gidTable(int portNumber) throws VerbsException {
+        checkPort("ibv_query_gid_table", portNumber);
+        List<GidEntry> entries = GidTable.read(context, "device=" + info.name()).stream()
+                .filter(entry -> entry.portNumber() == portNumber).toList();
+        return entries.isEmpty() ? Device.super.gidTable(portNumber) : entries;
     }
 
     @Override

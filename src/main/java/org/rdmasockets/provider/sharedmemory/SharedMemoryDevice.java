@@ -2,6 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.util.ArrayDeque;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.Capability;
@@ -12,6 +13,7 @@ import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.PortAttributes;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePairConfig;
@@ -112,6 +114,11 @@ final class SharedMemoryDevice extends ReadySource implements Device {
             throw Refusals.invalid("ibv_query_gid", "device=" + this + ", index=" + index, "there is one entry, 0");
         }
         return GID;
+    }
+
+    @Override
+    public List<GidEntry> gidTable(int portNumber) throws VerbsException {
+        return List.of(new GidEntry(portNumber, 0, gid(portNumber, 0), GidEntry.Type.UNKNOWN, 0));
     }
 
     /** Refuses a port that this device does not have. */
