@@ -39,6 +39,11 @@ public enum Capability {
     DATAGRAMS,
     /** {@link ProtectionDomain#allocateMemoryWindow} works, and {@link AccessFlag#MEMORY_WINDOW_BIND}. */
     MEMORY_WINDOWS,
+    /**
+     * A window keeps a peer within its part of the region. Without it, as on soft-RoCE, a window has a key, a queue
+     * pair and access flags of its own, and the peer that has the key reaches the whole region.
+     */
+    MEMORY_WINDOW_BOUNDS,
     /** {@link AccessFlag#ZERO_BASED} works. */
     ZERO_BASED_MEMORY,
     /** {@link AccessFlag#ON_DEMAND} works. */

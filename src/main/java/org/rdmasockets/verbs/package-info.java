@@ -5,8 +5,12 @@
  * A program opens a {@link org.rdmasockets.verbs.Device}, allocates a {@link org.rdmasockets.verbs.ProtectionDomain},
  * registers memory as a {@link org.rdmasockets.verbs.MemoryRegion}, makes a
  * {@link org.rdmasockets.verbs.CompletionQueue} and a {@link org.rdmasockets.verbs.QueuePair}, connects it by a
- * {@link org.rdmasockets.verbs.ConnectionIdentifier}, posts requests and polls completions. Names are those of the
- * InfiniBand specification; the C name stands in the first sentence of each description.
+ * {@link org.rdmasockets.verbs.ConnectionIdentifier}, posts requests and polls completions. Queue pairs may take their
+ * receives from one {@link org.rdmasockets.verbs.SharedReceiveQueue}, send datagrams by an
+ * {@link org.rdmasockets.verbs.AddressHandle}, give a peer a part of a region by a
+ * {@link org.rdmasockets.verbs.MemoryWindow}, and be connected by hand ({@link org.rdmasockets.verbs.GidChoice},
+ * {@link org.rdmasockets.verbs.QueuePairAttributes}). Names are those of the InfiniBand specification; the C name
+ * stands in the first sentence of each description.
  *
  * <p>Threads: every method may be called by any thread at any time, also beside or after {@code close()}: a closed
  * object refuses and never touches freed memory. Posts to one queue pair are executed one after another, and so are
@@ -18,7 +22,8 @@
  * protection domain, device.
  *
  * <p>Errors: control calls throw {@link org.rdmasockets.verbs.VerbsException}, which names the C call, the errno, the
- * arguments and a remedy. The data path returns numbers. What a device lacks is a
+ * arguments and a remedy. The data path returns numbers; {@link org.rdmasockets.verbs.WorkCompletionException} and
+ * {@link org.rdmasockets.verbs.ErrorClass} say whose fault a number is and what to do. What a device lacks is a
  * {@link org.rdmasockets.verbs.Capability}, asked before use.
  *
  * <p>This package depends on {@code java.base} alone and knows nothing of who implements it.

@@ -70,8 +70,15 @@ abstract class WindowContract extends ContractTest {
     }
 
     @Test
-    void aWindowGivesAccessToNothingElse() throws VerbsException {
+    void aWindowGivesAccessToNothingBeyondItsRegion() throws VerbsException {
         needs(Capability.MEMORY_WINDOWS);
+        bind(WRITE);
+        assertEquals(WorkCompletionStatus.REMOTE_ACCESS_ERROR, write(4096 - 3, window.remoteKey()));
+    }
+
+    @Test
+    void aWindowGivesAccessToNothingElse() throws VerbsException {
+        needs(Capability.MEMORY_WINDOW_BOUNDS);
         bind(WRITE);
         assertEquals(WorkCompletionStatus.REMOTE_ACCESS_ERROR, write(OFFSET + LENGTH - 3, window.remoteKey()));
         assertEquals(0, region.segment().get(JAVA_INT, OFFSET + LENGTH));

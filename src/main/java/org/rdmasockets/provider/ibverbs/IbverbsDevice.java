@@ -135,6 +135,9 @@ final class IbverbsDevice implements Device, Pollable {
         int windows = rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2A() | rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2B();
         if ((ibv_device_attr.device_cap_flags(attr) & windows) != 0 && ibv_device_attr.max_mw(attr) > 0) {
             can.add(Capability.MEMORY_WINDOWS);
+            if (ibv_device_attr.vendor_id(attr) != VENDOR_RXE) {
+                can.add(Capability.MEMORY_WINDOW_BOUNDS); // rxe looks at the bounds of the region alone
+            }
         }
         if (ExtendedQuery.onDemandPaging(context)) {
             can.add(Capability.ON_DEMAND_PAGING);
