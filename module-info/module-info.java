@@ -6,6 +6,7 @@
  */
 module org.rdmasockets {
     exports org.rdmasockets;
+    exports org.rdmasockets.endpoint;
     exports org.rdmasockets.verbs;
     // The JVM calls the agent from there.
     exports org.rdmasockets.agent to java.instrument;

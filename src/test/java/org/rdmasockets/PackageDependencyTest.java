@@ -35,6 +35,8 @@ class PackageDependencyTest {
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
             entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
             entry(ROOT + ".agent", Set.of(ROOT, "java.lang.instrument")),
+            entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
+                    ROOT + ".verbs", ROOT + ".provider", SLF4J)),
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", SLF4J)),
             entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),

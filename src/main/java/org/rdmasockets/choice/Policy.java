@@ -21,11 +21,11 @@ import org.rdmasockets.transport.Property;
  * @param attemptNanos longest time for one attempt of {@code auto}, in nanoseconds
  * @param mistake what is wrong with the settings, null if nothing is
  */
-record Policy(String transport, List<Rule> rules, boolean fallback, long attemptNanos, String mistake) {
+public record Policy(String transport, List<Rule> rules, boolean fallback, long attemptNanos, String mistake) {
     /** The first transport that leads to the peer. */
     static final String AUTO = "auto";
     /** The transport that is always there. */
-    static final String TCP = "tcp";
+    public static final String TCP = "tcp";
     /** The transport within one host. */
     static final String SHARED_MEMORY = "sharedmemory";
     /** What can be asked for. */
@@ -42,7 +42,7 @@ record Policy(String transport, List<Rule> rules, boolean fallback, long attempt
     private static final int MAX_ATTEMPT_MILLIS = 60_000;
 
     /** What this process was started with. */
-    static final Policy CURRENT = of(System.getProperties());
+    public static final Policy CURRENT = of(System.getProperties());
 
     /**
      * What shall be used, and why.
@@ -50,9 +50,13 @@ record Policy(String transport, List<Rule> rules, boolean fallback, long attempt
      * @param transport one of {@link #TRANSPORTS}
      * @param reason for people
      */
-    record Decision(String transport, String reason) {
-        /** Whether the choice is left to the library. */
-        boolean isAuto() {
+    public record Decision(String transport, String reason) {
+        /**
+         * Whether the choice is left to the library.
+         *
+         * @return true if it is
+         */
+        public boolean isAuto() {
             return transport.equals(AUTO);
         }
     }
@@ -140,7 +144,7 @@ record Policy(String transport, List<Rule> rules, boolean fallback, long attempt
      * @return what shall be used
      * @throws SocketException if there is a mistake in the settings
      */
-    Decision decide(String wish, InetSocketAddress address) throws SocketException {
+    public Decision decide(String wish, InetSocketAddress address) throws SocketException {
         if (wish != null) {
             return new Decision(wish, "the socket's option TRANSPORT says so");
         }

@@ -3,16 +3,10 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.net.SocketException;
-import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -32,8 +26,6 @@ final class DirectPool {
     private static final long MOST_IDLE_BYTES = 1 << 20;
     /** A block this much larger than needed is not used. */
     private static final int MOST_WASTE = 2;
-    /** Longest wait for memory; only a set-up pool whose threads are all stuck needs that long. */
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final SetupPool pool;
     private final Resources resources;
@@ -91,44 +83,7 @@ final class DirectPool {
     }
 
     private MemoryRegion register(int wantedBytes) throws IOException {
-        return registered(pool, () -> make(pages(wantedBytes)), this::giveBack);
-    }
-
-    /**
-     * Waits for memory that is registered on the set-up pool.
-     *
-     * @param pool the set-up pool
-     * @param make registers it
-     * @param unwanted takes it if the caller does not wait for it
-     * @return the memory
-     * @throws IOException as {@link Direct#allocate}
-     */
-    static MemoryRegion registered(SetupPool pool, Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted)
-            throws IOException {
-        CompletableFuture<MemoryRegion> made = pool.submit(make);
-        boolean taken = false;
-        try {
-            if (Patience.await(nanos -> Patience.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
-                throw new SocketTimeoutException("No memory was registered within "
-                        + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
-            }
-            taken = true;
-            return result(made);
-        } finally {
-            if (!taken) {
-                made.thenAccept(unwanted);
-            }
-        }
-    }
-
-    private static MemoryRegion result(CompletableFuture<MemoryRegion> made) throws IOException {
-        if (!made.isCompletedExceptionally()) {
-            return made.resultNow();
-        }
-        switch (made.exceptionNow()) {
-            case VerbsException e -> throw NetErrors.other(e);
-            case Throwable t -> throw new SocketException("registering memory failed", t);
-        }
+        return Registration.await(pool, () -> make(pages(wantedBytes)), this::giveBack);
     }
 
     /** Set-up pool. */

@@ -39,9 +39,15 @@ public final class DirectView implements AutoCloseable {
         return new DirectView(arena, within(arena, ring).asReadOnly(), end);
     }
 
-    /** Memory that lasts longer than an arena, as it is seen until that is closed. */
+    /**
+     * Memory that lasts longer than an arena, as it is seen until that is closed.
+     *
+     * @param arena whose life the view shall have
+     * @param memory native memory
+     * @return the same bytes
+     */
     @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
-    static MemorySegment within(Arena arena, MemorySegment memory) {
+    public static MemorySegment within(Arena arena, MemorySegment memory) {
         return memory.reinterpret(arena, null);
     }
 

@@ -3,9 +3,9 @@ package org.rdmasockets.transport;
 import java.util.concurrent.TimeUnit;
 
 /** How far the end of a connection has come, for those who must be the first to take a step, or wait. Any thread. */
-final class Ending {
+public final class Ending {
     /** What happens to a connection, in this order; some may be left out. */
-    enum Stage {
+    public enum Stage {
         /** It can be used. */
         OPEN,
         /** Somebody has closed it. */
@@ -20,11 +20,16 @@ final class Ending {
     private volatile Stage stage = Stage.OPEN;
 
     /** A connection that is open. */
-    Ending() {
+    public Ending() {
     }
 
-    /** Goes on to a stage; false if that was reached before. */
-    synchronized boolean enter(Stage next) {
+    /**
+     * Goes on to a stage.
+     *
+     * @param next the stage
+     * @return false if that was reached before
+     */
+    public synchronized boolean enter(Stage next) {
         boolean first = !hasReached(next);
         if (first) {
             stage = next;
@@ -33,8 +38,13 @@ final class Ending {
         return first;
     }
 
-    /** Whether a stage was reached, or one behind it. */
-    boolean hasReached(Stage one) {
+    /**
+     * Whether a stage was reached, or one behind it.
+     *
+     * @param one the stage
+     * @return true if it was
+     */
+    public boolean hasReached(Stage one) {
         return stage.compareTo(one) >= 0;
     }
 
@@ -45,7 +55,7 @@ final class Ending {
      * @return true, or null when the time is over
      * @throws InterruptedException if the thread was interrupted
      */
-    synchronized Boolean await(long nanos) throws InterruptedException {
+    public synchronized Boolean await(long nanos) throws InterruptedException {
         long deadline = System.nanoTime() + nanos;
         for (long left = nanos; stage != Stage.ENDED; left = deadline - System.nanoTime()) {
             if (left <= 0) {

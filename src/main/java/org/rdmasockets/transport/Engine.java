@@ -35,7 +35,7 @@ public final class Engine {
     /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
     public static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
-    static final int RECEIVER_NOT_READY_RETRIES = 7;
+    public static final int RECEIVER_NOT_READY_RETRIES = 7;
 
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int TICK_MILLIS = 500;

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
-final class Patience {
+public final class Patience {
     private Patience() {
     }
 
@@ -16,7 +16,7 @@ final class Patience {
      *
      * @param <T> what is waited for
      */
-    interface Wait<T> {
+    public interface Wait<T> {
         /**
          * Waits.
          *
@@ -36,7 +36,7 @@ final class Patience {
      * @return what was waited for, or null at the deadline
      * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
      */
-    static <T> T await(Wait<T> wait, long deadlineNanos) throws InterruptedIOException {
+    public static <T> T await(Wait<T> wait, long deadlineNanos) throws InterruptedIOException {
         boolean interrupted = false;
         try {
             while (true) {
@@ -81,7 +81,7 @@ final class Patience {
      * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
      * @return nanoseconds, 0 when it has passed
      */
-    static long remaining(long deadlineNanos) {
+    public static long remaining(long deadlineNanos) {
         return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());
     }
 }

@@ -46,7 +46,7 @@ final class StreamMaps {
         Entry entry = new Entry(reserve(offset, length));
         DirectMemory made = null;
         try {
-            entry.region = DirectPool.registered(pool, () -> resources.allocateRemote(length), MemoryRegion::close);
+            entry.region = Registration.await(pool, () -> resources.allocateRemote(length), MemoryRegion::close);
             while (!announce(entry)) {
                 direct.awaitRoom(0);
             }

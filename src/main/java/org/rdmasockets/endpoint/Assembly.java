@@ -1,0 +1,77 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.SocketTimeoutException;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.transport.Patience;
+
+/**
+ * Puts messages together. One thread at a time does, for the pieces of a message follow each other; who has to give up
+ * in the middle leaves what there is to the next one. Each piece is copied out of its buffer, which goes back to the
+ * peer as a credit: so a message may be longer than all buffers.
+ */
+final class Assembly {
+    private static final String WHAT = "message";
+
+    private final Link link;
+    private final ReentrantLock turn = new ReentrantLock();
+    /** The piece to copy next, null if it has not come; protected by turn, as the rest. */
+    private ReceiveSide.Fragment piece;
+    /** Where the message goes, null while there is none or it has no bytes. */
+    private LocalRegion region;
+    private long done;
+
+    /** Nothing has come. */
+    Assembly(Link link) {
+        this.link = link;
+    }
+
+    /** Waits for the next message. */
+    Message receive(long deadlineNanos) throws IOException {
+        Boolean mine = Patience.await(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos);
+        if (mine == null) {
+            throw new SocketTimeoutException("no " + WHAT + " has come in time");
+        }
+        try {
+            while (true) {
+                Message whole = addPiece(deadlineNanos);
+                if (whole != null) {
+                    return whole;
+                }
+            }
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    /** The message, if the next piece makes it whole. */
+    private Message addPiece(long deadlineNanos) throws IOException {
+        if (piece == null) {
+            piece = link.take(link.traffic().messageSide().messages(), deadlineNanos, WHAT);
+        }
+        Header header = piece.header();
+        if (region == null && header.lengthBytes() > 0) {
+            region = link.domain().allocateForMessage(header.lengthBytes());
+        }
+        long size = piece.bytes().byteSize();
+        if (size > 0) {
+            MemorySegment.copy(piece.bytes(), 0, region.memory(), done, size);
+        }
+        done += size;
+        ReceiveSide.Fragment copied = piece;
+        piece = null;
+        link.locked(() -> link.traffic().messageSide().giveBack(copied));
+        return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    private Message finish(Header header) {
+        boolean immediate = (header.flags() & Header.IMMEDIATE) != 0;
+        Message whole = new Message(region, done, immediate ? OptionalInt.of(header.word()) : OptionalInt.empty());
+        region = null;
+        done = 0;
+        return whole;
+    }
+}

@@ -1,0 +1,70 @@
+package org.rdmasockets.endpoint;
+
+import org.rdmasockets.verbs.SendRequest;
+
+/** Changes 8 bytes of the peer's memory at once and brings the old value back. */
+final class Atomic extends Operation {
+    private final Task task;
+    private final Pending<Long> pending;
+    private boolean begun;
+
+    /**
+     * What to do.
+     *
+     * @param remote 8 bytes
+     * @param swap whether to compare and swap, or else to fetch and add
+     * @param operand what is expected, or what to add
+     * @param desired what to swap in
+     */
+    record Task(RemoteRegion remote, boolean swap, long operand, long desired) {
+    }
+
+    /**
+     * An atomic that was not begun.
+     *
+     * @param task what to do
+     * @param pending told of the old value
+     */
+    Atomic(Task task, Pending<Long> pending) {
+        super(null);
+        this.task = task;
+        this.pending = pending;
+    }
+
+    @Override
+    boolean hasMore() {
+        return !begun;
+    }
+
+    @Override
+    boolean takesReceive() {
+        return false;
+    }
+
+    @Override
+    void fill(SendRequest request, long workRequestId, SendSlot slot) {
+        begun = true;
+        RemoteRegion remote = task.remote;
+        if (task.swap) {
+            request.compareAndSwap(workRequestId, remote.address(), remote.remoteKey(), task.operand, task.desired);
+        } else {
+            request.fetchAndAdd(workRequestId, remote.address(), remote.remoteKey(), task.operand);
+        }
+        slot.value(request);
+    }
+
+    @Override
+    void succeed(SendSlot slot) {
+        pending.complete(slot.value());
+    }
+
+    @Override
+    void fail(EndpointException reason) {
+        pending.fail(reason);
+    }
+
+    @Override
+    public String toString() {
+        return task.swap ? "a compare-and-swap" : "a fetch-and-add";
+    }
+}

@@ -1,0 +1,112 @@
+package org.rdmasockets.endpoint;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.transport.DirectView;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * Memory of one allocation: where it is registered, who uses it, and how it ends. It ends in this order: the segments
+ * of the application throw, no operation begins, and when the last one in progress has completed, the memory goes back.
+ */
+final class Block {
+    private final Domain domain;
+    private final MemoryRegion region;
+    private final long offset;
+    private final long length;
+    private final Runnable giveBack;
+    private final RangeLocks locks = new RangeLocks();
+    /** Ends what the application sees; made when it looks first; guarded by this. */
+    private Arena arena;
+    /** The whole, as the application sees it; guarded by this. */
+    private MemorySegment seen;
+    /** Changed under this. */
+    private volatile boolean closed;
+
+    /**
+     * Memory in use.
+     *
+     * @param domain whose it is
+     * @param region where it is registered
+     * @param offset its first byte there
+     * @param length how many bytes
+     * @param giveBack takes it when nobody uses it any more; must not block
+     */
+    Block(Domain domain, MemoryRegion region, long offset, long length, Runnable giveBack) {
+        this.domain = domain;
+        this.region = region;
+        this.offset = offset;
+        this.length = length;
+        this.giveBack = giveBack;
+    }
+
+    /** Whose it is. */
+    Domain domain() {
+        return domain;
+    }
+
+    /** Where it is registered. */
+    MemoryRegion region() {
+        return region;
+    }
+
+    /** Its first byte there. */
+    long offset() {
+        return offset;
+    }
+
+    /** How many bytes. */
+    long length() {
+        return length;
+    }
+
+    /** Who uses it. */
+    RangeLocks locks() {
+        return locks;
+    }
+
+    /** What the application sees until the end. */
+    synchronized MemorySegment segment() {
+        ensureOpen();
+        if (seen == null) {
+            arena = Arena.ofShared();
+            seen = DirectView.within(arena, memory());
+        }
+        return seen;
+    }
+
+    /** The bytes, for who knows that this is open. */
+    MemorySegment memory() {
+        return region.segment().asSlice(offset, length);
+    }
+
+    /** Refuses to go on with what has ended. */
+    void ensureOpen() {
+        if (closed) {
+            throw new IllegalStateException("the region is closed");
+        }
+    }
+
+    private void end() {
+        domain.forget(this);
+        giveBack.run();
+    }
+
+    /**
+     * Ends this. Idempotent.
+     *
+     * @throws IllegalStateException if somebody does I/O with the segment: this stays open
+     */
+    void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            if (arena != null) {
+                arena.close();
+            }
+            closed = true;
+        }
+        locks.close(this::end);
+    }
+}

@@ -1,0 +1,85 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.util.Objects;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+
+/** An operation of an endpoint failed. The text says what, why and what to do about it. */
+public final class EndpointException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    /** Why. */
+    private final Reason reason;
+    /** What the device said of the request. */
+    private final WorkCompletionStatus status;
+
+    /** Why an operation failed. */
+    public enum Reason {
+        /** The endpoint was closed, before the operation or during it. */
+        CLOSED,
+        /** The peer has closed its end. */
+        PEER_CLOSED,
+        /** The peer has died, or the way to it is lost. */
+        PEER_GONE,
+        /** The peer has broken the protocol, or speaks another one. */
+        PROTOCOL,
+        /** The device failed a request, {@link EndpointException#status} tells how; or is gone. */
+        DEVICE,
+        /** A lease has ended, or does not allow what was asked. */
+        LEASE,
+        /** The peer said no: it gives no memory, or not so much. */
+        REFUSED,
+        /** What was asked for is more than this device, or this peer, can do. */
+        LIMIT,
+        /** Other members of a group have failed before. */
+        POISONED
+    }
+
+    /**
+     * A failure.
+     *
+     * @param reason why
+     * @param message what, and what to do about it
+     */
+    EndpointException(Reason reason, String message) {
+        this(reason, message, WorkCompletionStatus.SUCCESS);
+    }
+
+    /**
+     * A failure that a device has reported.
+     *
+     * @param reason why
+     * @param message what, and what to do about it
+     * @param status what the device said
+     */
+    EndpointException(Reason reason, String message, WorkCompletionStatus status) {
+        super(message);
+        this.reason = Objects.requireNonNull(reason);
+        this.status = status;
+    }
+
+    /** The same failure, as it looks to another operation that ends by it: with a stack trace of its own. */
+    EndpointException again() {
+        EndpointException other = new EndpointException(reason, getMessage(), status);
+        other.initCause(this);
+        return other;
+    }
+
+    /**
+     * Why it failed.
+     *
+     * @return the reason
+     */
+    public Reason reason() {
+        return reason;
+    }
+
+    /**
+     * What the device said of the request that broke the connection.
+     *
+     * @return the status; {@link WorkCompletionStatus#SUCCESS} if no request of this end failed
+     */
+    public WorkCompletionStatus status() {
+        return status;
+    }
+}

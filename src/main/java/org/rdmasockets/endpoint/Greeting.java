@@ -1,0 +1,82 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+
+/**
+ * What two endpoints tell each other when they connect, in the private data of the connection manager: 32 bytes,
+ * big-endian, perhaps with zeros behind them.
+ *
+ * <pre>
+ *  0                               4       5       6               8
+ * +-------------------------------+-------+-------+---------------+
+ * | "RDEP"                        |version| flags |       0       |
+ * +-------------------------------+-------+-------+---------------+
+ * | data messages at once (8)     | control messages at once (12) |
+ * +-------------------------------+-------------------------------+
+ * | bytes of a buffer (16)        |       0                       |
+ * +-------------------------------+-------------------------------+
+ * | bytes of the longest message (24)                             |
+ * +---------------------------------------------------------------+
+ * </pre>
+ *
+ * @param raw there are no messages, only what the application posts itself: both ends have to agree
+ * @param dataMessages how many data messages this end takes before the application has taken any
+ * @param controlMessages how many control messages this end takes at once
+ * @param bufferBytes longest single message, header included
+ * @param maxMessageBytes longest message that is put together from several
+ */
+record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes) {
+    private static final int MAGIC = 0x52444550;
+    private static final byte VERSION = 1;
+    private static final byte RAW = 1;
+    private static final int BYTES = 32;
+    private static final int LEAST_CONTROL_MESSAGES = 8;
+
+    /** What the peer gets. */
+    byte[] encode() {
+        return ByteBuffer.allocate(BYTES).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0).putShort((short) 0)
+                .putInt(dataMessages).putInt(controlMessages).putInt(bufferBytes).putInt(0).putLong(maxMessageBytes)
+                .array();
+    }
+
+    /**
+     * Reads what a peer says of itself.
+     *
+     * @param data private data
+     * @return the greeting, checked
+     * @throws IOException if the peer is no endpoint, or one with numbers that nobody can work with
+     */
+    static Greeting decode(byte[] data) throws IOException {
+        ByteBuffer buffer = ByteBuffer.wrap(data);
+        try {
+            if (buffer.getInt() != MAGIC) {
+                throw new IOException("the peer is no endpoint: its private data begins otherwise");
+            }
+            int version = buffer.get();
+            if (version != VERSION) {
+                throw new IOException("the peer speaks version " + version + ", this end version " + VERSION);
+            }
+            boolean raw = (buffer.get() & RAW) != 0;
+            buffer.getShort();
+            int dataMessages = buffer.getInt();
+            int controlMessages = buffer.getInt();
+            int bufferBytes = buffer.getInt();
+            buffer.getInt();
+            Greeting greeting = new Greeting(raw, dataMessages, controlMessages, bufferBytes, buffer.getLong());
+            greeting.check();
+            return greeting;
+        } catch (BufferUnderflowException e) {
+            throw new IOException("the peer is no endpoint: it sent " + data.length + " bytes of private data", e);
+        }
+    }
+
+    private void check() throws IOException {
+        boolean workable = dataMessages >= 1 && controlMessages >= LEAST_CONTROL_MESSAGES
+                && bufferBytes > Header.BYTES && maxMessageBytes >= 0;
+        if (!raw && !workable) {
+            throw new IOException("the peer says what cannot be: " + this);
+        }
+    }
+}

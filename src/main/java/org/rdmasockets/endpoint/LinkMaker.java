@@ -1,0 +1,58 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import org.rdmasockets.completion.Side;
+import org.rdmasockets.transport.ConnectionEvents;
+import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.VerbsConnection;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+
+/**
+ * Makes the connections of endpoints.
+ *
+ * @param settings of each
+ * @param shared the domain of all; null for one of its own for each
+ */
+record LinkMaker(Settings settings, Domain shared) implements VerbsConnection.Maker<Link> {
+    @Override
+    public void check(byte[] privateData) throws IOException {
+        check(settings, Greeting.decode(privateData));
+    }
+
+    /** Refuses a peer that works otherwise. */
+    static void check(Settings settings, Greeting peer) throws IOException {
+        if (peer.raw() != settings.raw) {
+            throw new EndpointException(EndpointException.Reason.PROTOCOL, "this end is " + mode(settings.raw)
+                    + ", the peer " + mode(peer.raw()) + ": both have to be the same");
+        }
+    }
+
+    private static String mode(boolean raw) {
+        return raw ? "raw" : "not raw";
+    }
+
+    @Override
+    public Link make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
+            throws IOException {
+        Link.checkPlace(settings, identifier);
+        settings.check(identifier.device());
+        return Link.make(this, engine, new Link.Place(identifier, events, side));
+    }
+
+    /** Set-up pool: the domain of a connection, which releases it. */
+    Domain domain(Engine engine, ConnectionIdentifier identifier) throws IOException {
+        if (shared == null) {
+            return Domain.allocate(engine, identifier.device());
+        }
+        if (shared.device() != identifier.device()) {
+            throw new EndpointException(EndpointException.Reason.LIMIT, "the shared memory is of device "
+                    + shared.device().info().name() + ", but the connection goes over "
+                    + identifier.device().info().name() + ": give it a protection domain of its own");
+        }
+        if (!shared.retain()) {
+            throw new EndpointException(EndpointException.Reason.CLOSED,
+                    "the endpoint that shares its memory is closed");
+        }
+        return shared;
+    }
+}

@@ -1,0 +1,162 @@
+package org.rdmasockets.endpoint;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import org.rdmasockets.verbs.AccessFlag;
+
+/**
+ * Registered memory of this end, or a part of it. The device works on it from the beginning of an operation until its
+ * completion, whatever the caller does meanwhile: a call that was interrupted or has timed out leaves its memory
+ * locked. An operation that would collide with that is refused by a {@link RegionBusyException}; operations that only
+ * read (send, write) may share memory. Nothing keeps the application from touching {@link #segment} meanwhile, which it
+ * should not do: {@link #isReadable} and {@link #isWritable} tell.
+ *
+ * <p>Any thread may call anything.
+ */
+public final class LocalRegion implements AutoCloseable {
+    private final Block block;
+    private final long offset;
+    private final long length;
+    /** Whether this is all of the block, which ends with it. */
+    private final boolean whole;
+
+    private LocalRegion(Block block, long offset, long length, boolean whole) {
+        this.block = block;
+        this.offset = offset;
+        this.length = length;
+        this.whole = whole;
+    }
+
+    /** All of a block. */
+    static LocalRegion of(Block block) {
+        return new LocalRegion(block, 0, block.length(), true);
+    }
+
+    /** Refuses a part that is empty or not inside the whole. */
+    static void checkPart(long offset, long size, long whole) {
+        if (size < 1 || offset < 0 || offset > whole - size) {
+            throw new IndexOutOfBoundsException(size + " bytes from " + offset + " on are not inside " + whole
+                    + " bytes, or none");
+        }
+    }
+
+    /**
+     * The bytes.
+     *
+     * @return native memory, readable and writable by any thread until the region is closed; later accesses throw
+     *         {@link IllegalStateException}
+     * @throws IllegalStateException if the region is closed
+     */
+    public MemorySegment segment() {
+        return block.segment().asSlice(offset, length);
+    }
+
+    /**
+     * How much memory it is.
+     *
+     * @return bytes, at least 1
+     */
+    public long length() {
+        return length;
+    }
+
+    /**
+     * What may be done with it.
+     *
+     * @return the flags of its registration
+     */
+    public Set<AccessFlag> access() {
+        return block.region().access();
+    }
+
+    /**
+     * A part of this, which is locked by itself: operations on other parts do not collide with its own.
+     *
+     * @param from its first byte
+     * @param size how many bytes, at least 1
+     * @return the part; closing it does nothing, it ends with the whole
+     * @throws IndexOutOfBoundsException if it is empty or not inside this
+     */
+    public LocalRegion slice(long from, long size) {
+        checkPart(from, size, length);
+        return new LocalRegion(block, offset + from, size, false);
+    }
+
+    /**
+     * Tells whether the memory may be read: the device does not write to it.
+     *
+     * @return true if no operation in progress does
+     */
+    public boolean isReadable() {
+        return block.locks().isFree(offset, length, false);
+    }
+
+    /**
+     * Tells whether the memory may be written: the device neither reads nor writes it.
+     *
+     * @return true if no operation in progress does
+     */
+    public boolean isWritable() {
+        return block.locks().isFree(offset, length, true);
+    }
+
+    /**
+     * What a peer must know to reach this memory, for applications that tell it by themselves; {@link
+     * RdmaEndpoint#share} does it for all others.
+     *
+     * @return address, length and key, good for peers whose endpoint shares this region's protection domain
+     * @throws IllegalStateException if no peer may do anything with it: allocate it with a remote right
+     */
+    public RemoteRegion remote() {
+        if (!Rights.anyRemote(access())) {
+            throw new IllegalStateException("no peer may reach this region: allocate it with REMOTE_READ, REMOTE_WRITE "
+                    + "or REMOTE_ATOMIC");
+        }
+        block.ensureOpen();
+        return new RemoteRegion(block.region().address() + block.offset() + offset, length,
+                block.region().remoteKey(), access(), null);
+    }
+
+    /** Where it is and what is done with it. */
+    Block block() {
+        return block;
+    }
+
+    /** Where it begins in its registration. */
+    long offset() {
+        return block.offset() + offset;
+    }
+
+    /** The bytes, for who knows that the region is open. */
+    MemorySegment memory() {
+        return block.memory().asSlice(offset, length);
+    }
+
+    /** Locks it for an operation. */
+    RangeLocks.Hold hold(boolean exclusive, String user) {
+        return block.locks().acquire(offset, length, exclusive, user);
+    }
+
+    /** Whether this ends the block. */
+    boolean isWhole() {
+        return whole;
+    }
+
+    /**
+     * Gives the memory back when the operations in progress have completed. Peers cannot reach it from then on. A part
+     * does nothing. Idempotent, never blocks.
+     *
+     * @throws IllegalStateException if somebody does I/O with the segment; the region stays open
+     */
+    @Override
+    public void close() {
+        if (whole) {
+            block.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "LocalRegion[" + length + " bytes, " + access() + "]";
+    }
+}

@@ -1,0 +1,66 @@
+package org.rdmasockets.endpoint;
+
+import java.util.ArrayDeque;
+
+/**
+ * What has arrived and nobody has taken, or who waits for it, both in order. Everything here is protected by the
+ * protocol lock.
+ *
+ * @param <T> what arrives
+ */
+final class Mailbox<T> {
+    private final Seat seat;
+    private final String what;
+    private final ArrayDeque<T> arrived = new ArrayDeque<>(0);
+    private final ArrayDeque<Pending<T>> takers = new ArrayDeque<>(0);
+    /** Why nothing more will come, null while something may. */
+    private EndpointException end;
+
+    /**
+     * An empty mailbox.
+     *
+     * @param seat where takers wait
+     * @param what it is for, for messages
+     */
+    Mailbox(Seat seat, String what) {
+        this.seat = seat;
+        this.what = what;
+    }
+
+    /** Something has arrived. */
+    void add(T one) {
+        for (Pending<T> taker = takers.poll(); taker != null; taker = takers.poll()) {
+            if (!taker.hasEnded()) {
+                taker.complete(one);
+                return;
+            }
+        }
+        arrived.add(one);
+    }
+
+    /** Asks for the next one: what is there can be taken also after the end. */
+    Pending<T> take() {
+        Pending<T> taker = new Pending<>(seat, what);
+        if (!arrived.isEmpty()) {
+            taker.complete(arrived.poll());
+        } else if (end != null) {
+            taker.fail(end);
+        } else {
+            takers.add(taker);
+        }
+        return taker;
+    }
+
+    /** Somebody does not wait any more, unless it has ended. */
+    void withdraw(Pending<T> taker) {
+        takers.remove(taker);
+    }
+
+    /** Nothing more will come. */
+    void end(EndpointException reason) {
+        end = reason;
+        for (Pending<T> taker = takers.poll(); taker != null; taker = takers.poll()) {
+            taker.fail(reason);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package org.rdmasockets.endpoint;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.OptionalInt;
+
+/**
+ * A message that has arrived, in registered memory of this end: what has come can be sent on without a copy. Close it
+ * when it is of no use any more.
+ */
+public final class Message implements AutoCloseable {
+    /** Null if there are no bytes and no memory for them. */
+    private final LocalRegion region;
+    private final long length;
+    private final OptionalInt immediate;
+
+    /**
+     * A message.
+     *
+     * @param region its memory, perhaps more than the message; null if there is none
+     * @param length how many bytes have come
+     * @param immediate what was beside them
+     */
+    Message(LocalRegion region, long length, OptionalInt immediate) {
+        this.region = region;
+        this.length = length;
+        this.immediate = immediate;
+    }
+
+    /**
+     * How long the message is.
+     *
+     * @return bytes, 0 for a message that is nothing but its immediate data
+     */
+    public long length() {
+        return length;
+    }
+
+    /**
+     * What the sender has put beside the bytes.
+     *
+     * @return 32 bits, or empty if it has put nothing
+     */
+    public OptionalInt immediate() {
+        return immediate;
+    }
+
+    /**
+     * The bytes, where they are.
+     *
+     * @return a segment of {@link #length} bytes that throws once this is closed
+     */
+    public MemorySegment segment() {
+        return length == 0 ? MemorySegment.NULL : region.segment().asSlice(0, length);
+    }
+
+    /**
+     * The bytes as a region, to be sent on or written elsewhere.
+     *
+     * @return a part of {@link #length} bytes of this message's memory
+     * @throws IllegalStateException if there are none
+     */
+    public LocalRegion region() {
+        if (length == 0) {
+            throw new IllegalStateException("a message without bytes has no region");
+        }
+        return region.slice(0, length);
+    }
+
+    /**
+     * The bytes on the heap.
+     *
+     * @return a copy
+     */
+    public byte[] toArray() {
+        return segment().toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /** Gives the memory back. Idempotent. */
+    @Override
+    public void close() {
+        if (region != null) {
+            region.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Message[" + length + " bytes" + (immediate.isPresent() ? ", immediate=" + immediate.getAsInt() : "")
+                + "]";
+    }
+}

@@ -1,0 +1,71 @@
+package org.rdmasockets.endpoint;
+
+import java.util.function.Consumer;
+import org.rdmasockets.verbs.SendRequest;
+
+/** A message that is a header and nothing else. It is written when it is posted, with the counts of that time. */
+final class Notice extends Operation {
+    private final Header header;
+    /** When the time that the header names is over, by {@code System.nanoTime}; 0 if it names none. */
+    private final long deadlineNanos;
+    private final Consumer<EndpointException> ended;
+    private boolean sent;
+
+    /** A message whose sender does not care. */
+    Notice(Header header) {
+        this(header, 0, failure -> { });
+    }
+
+    /**
+     * A message.
+     *
+     * @param header what it says, without counts
+     * @param deadlineNanos when the time that it names is over, by {@code System.nanoTime}; 0 if it names none: what is
+     *        left of it when it is posted goes over the wire, so that no two clocks are compared
+     * @param ended told when it was sent, with null, or why it may not arrive
+     */
+    Notice(Header header, long deadlineNanos, Consumer<EndpointException> ended) {
+        super(null);
+        this.header = header;
+        this.deadlineNanos = deadlineNanos;
+        this.ended = ended;
+    }
+
+    @Override
+    boolean isControl() {
+        return !header.kind().isData();
+    }
+
+    @Override
+    boolean hasMore() {
+        return !sent;
+    }
+
+    @Override
+    boolean takesReceive() {
+        return true;
+    }
+
+    @Override
+    void fill(SendRequest request, long workRequestId, SendSlot slot) {
+        sent = true;
+        request.send(workRequestId);
+        slot.header(deadlineNanos == 0 ? header
+                : header.withNanos(Math.max(0, deadlineNanos - System.nanoTime())), request);
+    }
+
+    @Override
+    void succeed(SendSlot slot) {
+        ended.accept(null);
+    }
+
+    @Override
+    void fail(EndpointException reason) {
+        ended.accept(reason);
+    }
+
+    @Override
+    public String toString() {
+        return "a message " + header.kind();
+    }
+}

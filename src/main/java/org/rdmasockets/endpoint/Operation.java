@@ -1,0 +1,88 @@
+package org.rdmasockets.endpoint;
+
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * Something for the send queue, posted as one request or several, one after the other. Its memory is the device's
+ * until all of them have completed, whatever becomes of the operation meanwhile. Protected by the protocol lock.
+ */
+abstract class Operation {
+    /** What it uses; null for nothing, and when that is released. */
+    private RangeLocks.Hold hold;
+    private int outstanding;
+    private boolean failed;
+
+    /**
+     * An operation that was not posted yet.
+     *
+     * @param hold what it uses, null for nothing
+     */
+    Operation(RangeLocks.Hold hold) {
+        this.hold = hold;
+    }
+
+    /** Whether it counts as a control message. */
+    boolean isControl() {
+        return false;
+    }
+
+    /** Whether there is anything left to post. */
+    abstract boolean hasMore();
+
+    /** Whether the next request uses up one of the peer's receives. */
+    abstract boolean takesReceive();
+
+    /**
+     * Makes the next request, which will be posted.
+     *
+     * @param request to be filled
+     * @param workRequestId for it
+     * @param slot memory of its own until it completes
+     */
+    abstract void fill(SendRequest request, long workRequestId, SendSlot slot);
+
+    /**
+     * It has ended well.
+     *
+     * @param slot of its last request
+     */
+    abstract void succeed(SendSlot slot);
+
+    /** It has failed; called once. */
+    abstract void fail(EndpointException reason);
+
+    /** Its next request was posted. */
+    final void posted() {
+        outstanding++;
+    }
+
+    /** One of its requests has completed. */
+    final void completed(SendSlot slot, boolean well) {
+        outstanding--;
+        if (outstanding == 0 && (failed || well && !hasMore())) {
+            release();
+            if (!failed) {
+                succeed(slot);
+            }
+        }
+    }
+
+    /** Its connection has failed; requests that the device has go on to their completion. */
+    final void abandon(EndpointException reason) {
+        if (!failed) {
+            failed = true;
+            fail(reason);
+            if (outstanding == 0) {
+                release();
+            }
+        }
+    }
+
+    /** The device is done with it. */
+    final void release() {
+        if (hold != null) {
+            hold.release();
+            hold = null;
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.rdmasockets.completion.Wait;
+
+/**
+ * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory
+ * that it uses stays locked until it has ended. Any thread may wait, one at a time.
+ *
+ * @param <T> what it gives
+ */
+public final class Pending<T> {
+    private final Seat seat;
+    private final String what;
+    /** Written under the protocol lock, before {@link #done}. */
+    private T result;
+    /** Likewise; null if all went well. */
+    private EndpointException failure;
+    private volatile boolean done;
+    /** Who waits; written by who waits. */
+    private volatile Thread waiter;
+
+    /**
+     * Something that has not ended.
+     *
+     * @param seat where to wait for it
+     * @param what it is, for messages
+     */
+    Pending(Seat seat, String what) {
+        this.seat = seat;
+        this.what = what;
+    }
+
+    /** Protocol lock held: it has ended well; nothing happens if it had ended before. */
+    void complete(T value) {
+        if (!done) {
+            result = value;
+            finish();
+        }
+    }
+
+    /** Protocol lock held: it has failed; likewise. */
+    void fail(EndpointException reason) {
+        if (!done) {
+            failure = reason;
+            finish();
+        }
+    }
+
+    private void finish() {
+        done = true;
+        Thread parked = waiter;
+        if (parked != null && parked != Thread.currentThread()) {
+            LockSupport.unpark(parked);
+        }
+    }
+
+    /** Who waits begins or, with null, ends that. */
+    void waiter(Thread thread) {
+        waiter = thread;
+    }
+
+    /** Who waits, or null. */
+    Thread waiter() {
+        return waiter;
+    }
+
+    /**
+     * Tells whether it has ended, well or not. What has happened on the device meanwhile is taken in first.
+     *
+     * @return true if {@link #await} would not wait
+     */
+    public boolean isDone() {
+        if (!done) {
+            seat.takeIn();
+        }
+        return done;
+    }
+
+    /** Whether it has ended, without looking for news. */
+    boolean hasEnded() {
+        return done;
+    }
+
+    /**
+     * Waits until it has ended.
+     *
+     * @return what it gives
+     * @throws EndpointException if it failed
+     * @throws InterruptedIOException if this virtual thread was interrupted; the status stays set, and it goes on
+     * @throws IOException one of these
+     */
+    public T await() throws IOException {
+        return await(Long.MAX_VALUE);
+    }
+
+    /**
+     * Waits until it has ended, or for a time.
+     *
+     * @param limit longest wait
+     * @return what it gives
+     * @throws EndpointException if it failed
+     * @throws SocketTimeoutException if it has not ended in time; it goes on
+     * @throws InterruptedIOException if this virtual thread was interrupted; the status stays set, and it goes on
+     * @throws IOException one of these
+     */
+    public T await(Duration limit) throws IOException {
+        return await(Deadlines.after(limit));
+    }
+
+    /** Waits until a time by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. */
+    T await(long deadlineNanos) throws IOException {
+        Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
+        return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
+    }
+
+    /** What has come of it, when waiting has ended so. */
+    T outcome(Wait end, Supplier<String> timedOut) throws IOException {
+        if (done) {
+            if (failure != null) {
+                throw failure.again();
+            }
+            return result;
+        }
+        throw switch (end) {
+            case TIMED_OUT -> new SocketTimeoutException(timedOut.get());
+            case INTERRUPTED -> new InterruptedIOException(what + " goes on, but its caller was interrupted");
+            default -> new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
+        };
+    }
+
+    @Override
+    public String toString() {
+        return what + (done ? failure == null ? " (done)" : " (failed)" : " (in progress)");
+    }
+}

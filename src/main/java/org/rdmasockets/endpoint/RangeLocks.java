@@ -1,0 +1,107 @@
+package org.rdmasockets.endpoint;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Which bytes of a block the device works on: it reads some for several operations at once, or writes some for one.
+ * Any thread; operations in flight are few, so that a list will do.
+ */
+final class RangeLocks {
+    /** Operations in progress; guarded by this. */
+    private final List<Hold> holds = new ArrayList<>(2);
+    /** Runs when the last hold is gone; null for nothing; guarded by this. */
+    private Runnable whenIdle;
+    /** No more holds; guarded by this. */
+    private boolean closed;
+
+    /** A range in use by one operation, which releases it once. */
+    final class Hold {
+        private final long from;
+        private final long to;
+        private final boolean exclusive;
+        private final String user;
+
+        private Hold(long from, long to, boolean exclusive, String user) {
+            this.from = from;
+            this.to = to;
+            this.exclusive = exclusive;
+            this.user = user;
+        }
+
+        /** The device is done with it. */
+        void release() {
+            RangeLocks.this.release(this);
+        }
+
+        private boolean conflicts(long otherFrom, long otherTo, boolean otherExclusive) {
+            return from < otherTo && otherFrom < to && (exclusive || otherExclusive);
+        }
+
+        private String describe() {
+            return "bytes " + from + " to " + (to - 1) + " are being " + (exclusive ? "written" : "read") + " by a "
+                    + user;
+        }
+    }
+
+    /**
+     * Takes a range.
+     *
+     * @param from first byte
+     * @param length how many
+     * @param exclusive true if the device will write
+     * @param user what it is for, such as {@code send}
+     * @return the hold
+     * @throws RegionBusyException if another operation is in the way
+     * @throws IllegalStateException if the memory is closed
+     */
+    synchronized Hold acquire(long from, long length, boolean exclusive, String user) {
+        if (closed) {
+            throw new IllegalStateException("the region is closed");
+        }
+        for (Hold hold : holds) {
+            if (hold.conflicts(from, from + length, exclusive)) {
+                throw new RegionBusyException("a " + user + " cannot " + (exclusive ? "write" : "read") + " bytes "
+                        + from + " to " + (from + length - 1) + " of the region: " + hold.describe());
+            }
+        }
+        Hold hold = new Hold(from, from + length, exclusive, user);
+        holds.add(hold);
+        return hold;
+    }
+
+    /** Whether an operation on a range would find nothing in the way. */
+    synchronized boolean isFree(long from, long length, boolean exclusive) {
+        return holds.stream().noneMatch(hold -> hold.conflicts(from, from + length, exclusive));
+    }
+
+    private void release(Hold hold) {
+        Runnable idle = null;
+        synchronized (this) {
+            holds.remove(hold);
+            if (holds.isEmpty()) {
+                idle = whenIdle;
+                whenIdle = null;
+            }
+        }
+        if (idle != null) {
+            idle.run();
+        }
+    }
+
+    /**
+     * Takes no more holds.
+     *
+     * @param task runs when the last hold is gone, now if there is none; must not block
+     */
+    void close(Runnable task) {
+        synchronized (this) {
+            closed = true;
+            if (!holds.isEmpty()) {
+                whenIdle = task;
+                return;
+            }
+        }
+        task.run();
+    }
+}

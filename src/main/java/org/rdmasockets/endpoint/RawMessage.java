@@ -1,0 +1,30 @@
+package org.rdmasockets.endpoint;
+
+import java.lang.foreign.MemorySegment;
+import java.util.OptionalInt;
+
+/**
+ * What a raw receive has got. Close it, or its region, when it is of no use any more.
+ *
+ * @param region the memory that was posted, of the size that was asked for
+ * @param length how many bytes of it the peer has sent; 0 if this tells of a write
+ * @param immediate what was beside the bytes
+ * @param write true if the peer has not sent anything into this memory, but written elsewhere, with immediate data
+ */
+public record RawMessage(LocalRegion region, long length, OptionalInt immediate, boolean write)
+        implements AutoCloseable {
+    /**
+     * The bytes that have come.
+     *
+     * @return a segment of {@link #length} bytes that throws once this is closed
+     */
+    public MemorySegment segment() {
+        return region.segment().asSlice(0, length);
+    }
+
+    /** Gives the memory back. Idempotent. */
+    @Override
+    public void close() {
+        region.close();
+    }
+}

@@ -1,0 +1,544 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.DeviceInfo;
+
+/**
+ * One end of a connection that carries messages and opens memory. Plain blocking calls, from any number of threads at
+ * once; each has a twin whose name begins with {@code start} and which returns a {@link Pending} to await later.
+ *
+ * <ul>
+ * <li>Messages of any size, with or without 32 bits of immediate data: {@link #send(LocalRegion)}, {@link #receive()}.
+ * A sender waits while the receiver has not taken what was sent before.
+ * <li>The peer's memory: {@link #read}, {@link #write(LocalRegion, RemoteRegion)}, {@link #compareAndSwap},
+ * {@link #fetchAndAdd}. The peer's program takes no part, except that a write with immediate data is told to
+ * {@link #receiveImmediate()}.
+ * <li>Leases of that memory: {@link #requestRemote(long, Duration)}, {@link #share}, {@link #handOver}.
+ * <li>On a raw endpoint, sends and receives as the device knows them: {@link #sendRaw(LocalRegion)},
+ * {@link #receiveRaw(long)}.
+ * </ul>
+ *
+ * <p>An operation that the device or the peer refuses ends the connection: that is how reliable connections work. Then,
+ * and when the peer closes or dies, all calls fail with an {@link EndpointException} that says why. An interrupt ends
+ * the wait of a virtual thread, and only of such; the operation goes on, and its memory stays locked until it has
+ * ended. So it is with a wait that has timed out.
+ */
+public final class RdmaEndpoint implements AutoCloseable {
+    private static final Duration LEASE = Duration.ofSeconds(60);
+
+    private final Link link;
+    private final Calls calls;
+    private final Assembly assembly;
+
+    /** An endpoint whose connection is up. */
+    RdmaEndpoint(Link link) {
+        this.link = link;
+        calls = new Calls(link);
+        assembly = new Assembly(link);
+    }
+
+    /**
+     * Begins an endpoint, or a server for many.
+     *
+     * @return what it is to be
+     */
+    public static RdmaEndpointBuilder builder() {
+        return new RdmaEndpointBuilder(new Settings(), null);
+    }
+
+    /**
+     * Begins a further connection, with the settings of this one, that shares its protection domain: regions of one can
+     * be used with the other. It has to go over the same device. {@link RdmaEndpointBuilder#ownProtectionDomain} parts
+     * them.
+     *
+     * @return what it is to be
+     */
+    public RdmaEndpointBuilder another() {
+        return new RdmaEndpointBuilder(link.settings().clone(), link.domain());
+    }
+
+    /**
+     * Allocates registered memory, with the access that the builder was told.
+     *
+     * @param size how many bytes, at least 1
+     * @return zeroed memory
+     * @throws IOException if the device refuses, or this is closed
+     */
+    public LocalRegion allocate(long size) throws IOException {
+        return allocate(size, 1);
+    }
+
+    /**
+     * Allocates registered memory.
+     *
+     * @param size how many bytes, at least 1
+     * @param alignment a power of two
+     * @return zeroed memory
+     * @throws IOException if the device refuses, or this is closed
+     */
+    public LocalRegion allocate(long size, long alignment) throws IOException {
+        return allocate(size, alignment, link.settings().access);
+    }
+
+    /**
+     * Allocates registered memory.
+     *
+     * @param size how many bytes, at least 1
+     * @param alignment a power of two
+     * @param access what may be done with it; {@link AccessFlag#LOCAL_WRITE} is always allowed
+     * @return zeroed memory
+     * @throws IOException if the device refuses, or this is closed
+     */
+    public LocalRegion allocate(long size, long alignment, Set<AccessFlag> access) throws IOException {
+        return link.domain().allocate(size, alignment, Rights.complete(access), link.settings().strategy);
+    }
+
+    /**
+     * Sends a message and waits until the peer's device has it.
+     *
+     * @param message the bytes
+     * @throws IOException {@link EndpointException} if it cannot be sent, {@link SocketTimeoutException} if it takes
+     *         longer than the builder was told
+     * @throws RegionBusyException if the device writes to the memory
+     */
+    public void send(LocalRegion message) throws IOException {
+        calls.finish(startSend(message));
+    }
+
+    /**
+     * Sends a message with immediate data and waits until the peer's device has it.
+     *
+     * @param message the bytes
+     * @param immediate 32 bits beside them
+     * @throws IOException as {@link #send(LocalRegion)}
+     */
+    public void send(LocalRegion message, int immediate) throws IOException {
+        calls.finish(startSend(message, immediate));
+    }
+
+    /**
+     * Sends a message that is nothing but its immediate data.
+     *
+     * @param immediate 32 bits
+     * @throws IOException as {@link #send(LocalRegion)}
+     */
+    public void sendImmediate(int immediate) throws IOException {
+        calls.finish(calls.message(null, OptionalInt.of(immediate)));
+    }
+
+    /**
+     * Begins to send a message.
+     *
+     * @param message the bytes, locked for reading until the end
+     * @return ends when the peer's device has it
+     * @throws EndpointException if the message is longer than the peer takes
+     */
+    public Pending<Void> startSend(LocalRegion message) throws EndpointException {
+        return calls.message(message, OptionalInt.empty());
+    }
+
+    /**
+     * Begins to send a message with immediate data.
+     *
+     * @param message the bytes, locked for reading until the end
+     * @param immediate 32 bits beside them
+     * @return ends when the peer's device has it
+     * @throws EndpointException if the message is longer than the peer takes
+     */
+    public Pending<Void> startSend(LocalRegion message, int immediate) throws EndpointException {
+        return calls.message(message, OptionalInt.of(immediate));
+    }
+
+    /**
+     * Waits for the next message.
+     *
+     * @return the message, to be closed
+     * @throws IOException {@link EndpointException} if none will come
+     */
+    public Message receive() throws IOException {
+        return receiveUntil(Long.MAX_VALUE);
+    }
+
+    /**
+     * Waits for the next message, for a time.
+     *
+     * @param limit longest wait
+     * @return the message, to be closed
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
+     */
+    public Message receive(Duration limit) throws IOException {
+        return receiveUntil(Deadlines.after(limit));
+    }
+
+    private Message receiveUntil(long deadlineNanos) throws IOException {
+        calls.ensureMessages();
+        return assembly.receive(deadlineNanos);
+    }
+
+    /**
+     * Reads the peer's memory and waits until it is here.
+     *
+     * @param into as many bytes as are to be read
+     * @param from where they are
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws RegionBusyException if the device works on the memory
+     */
+    public void read(LocalRegion into, RemoteRegion from) throws IOException {
+        calls.finish(startRead(into, from));
+    }
+
+    /**
+     * Begins to read the peer's memory.
+     *
+     * @param into as many bytes as are to be read, locked for writing until the end
+     * @param from where they are, the same size
+     * @return ends when they are here
+     * @throws EndpointException if the lease does not allow it
+     */
+    public Pending<Void> startRead(LocalRegion into, RemoteRegion from) throws EndpointException {
+        return calls.read(into, from);
+    }
+
+    /**
+     * Writes to the peer's memory and waits until it is there.
+     *
+     * @param from the bytes
+     * @param to where they go, the same size
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws RegionBusyException if the device writes to the memory
+     */
+    public void write(LocalRegion from, RemoteRegion to) throws IOException {
+        calls.finish(startWrite(from, to));
+    }
+
+    /**
+     * Writes to the peer's memory, then tells the peer's {@link #receiveImmediate()}, and waits until that is done.
+     *
+     * @param from the bytes
+     * @param to where they go, the same size
+     * @param immediate 32 bits for the peer's application
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
+     */
+    public void write(LocalRegion from, RemoteRegion to, int immediate) throws IOException {
+        calls.finish(startWrite(from, to, immediate));
+    }
+
+    /**
+     * Begins to write to the peer's memory.
+     *
+     * @param from the bytes, locked for reading until the end
+     * @param to where they go, the same size
+     * @return ends when they are there
+     * @throws EndpointException if the lease does not allow it
+     */
+    public Pending<Void> startWrite(LocalRegion from, RemoteRegion to) throws EndpointException {
+        return calls.write(from, to, OptionalInt.empty());
+    }
+
+    /**
+     * Begins to write to the peer's memory with immediate data.
+     *
+     * @param from the bytes, locked for reading until the end
+     * @param to where they go, the same size
+     * @param immediate 32 bits for the peer's application
+     * @return ends when they are there
+     * @throws EndpointException if the lease does not allow it
+     * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
+     */
+    public Pending<Void> startWrite(LocalRegion from, RemoteRegion to, int immediate) throws EndpointException {
+        return calls.write(from, to, OptionalInt.of(immediate));
+    }
+
+    /**
+     * Waits until the peer has written to this end's memory with immediate data.
+     *
+     * @return the 32 bits
+     * @throws IOException {@link EndpointException} if none will come
+     */
+    public int receiveImmediate() throws IOException {
+        return calls.takeImmediate(Long.MAX_VALUE);
+    }
+
+    /**
+     * Waits, for a time, until the peer has written to this end's memory with immediate data.
+     *
+     * @param limit longest wait
+     * @return the 32 bits
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
+     */
+    public int receiveImmediate(Duration limit) throws IOException {
+        return calls.takeImmediate(Deadlines.after(limit));
+    }
+
+    /**
+     * Compares 8 bytes of the peer's memory with a value and replaces them if they are equal, at once.
+     *
+     * @param remote 8 bytes at an address that is a multiple of 8, in the peer's byte order
+     * @param expected swap only if this is there
+     * @param desired the new value
+     * @return what was there: equal to expected if it was replaced
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws IllegalArgumentException if these are not 8 aligned bytes
+     * @throws UnsupportedOperationException if the device has no atomics
+     */
+    public long compareAndSwap(RemoteRegion remote, long expected, long desired) throws IOException {
+        return calls.finish(calls.atomic(new Atomic.Task(remote, true, expected, desired)));
+    }
+
+    /**
+     * Adds to 8 bytes of the peer's memory, at once.
+     *
+     * @param remote 8 bytes at an address that is a multiple of 8, in the peer's byte order
+     * @param increment what to add
+     * @return what was there
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws IllegalArgumentException if these are not 8 aligned bytes
+     * @throws UnsupportedOperationException if the device has no atomics
+     */
+    public long fetchAndAdd(RemoteRegion remote, long increment) throws IOException {
+        return calls.finish(calls.atomic(new Atomic.Task(remote, false, increment, 0)));
+    }
+
+    /**
+     * Asks the peer for memory, for a minute.
+     *
+     * @param size how many bytes, at least 1
+     * @return a lease of zeroed memory, with all rights that the peer gives
+     * @throws IOException as {@link #requestRemote(long, Duration)}
+     */
+    public RemoteLease requestRemote(long size) throws IOException {
+        return requestRemote(size, LEASE);
+    }
+
+    /**
+     * Asks the peer for memory to read and write, and for atomics if the device has them.
+     *
+     * @param size how many bytes, at least 1
+     * @param time how long it is wanted; the peer may give less
+     * @return a lease of zeroed memory
+     * @throws IOException {@link EndpointException} if the peer refuses, {@link SocketTimeoutException} if it does not
+     *         answer in time
+     */
+    public RemoteLease requestRemote(long size, Duration time) throws IOException {
+        return requestRemote(size, time, Set.of());
+    }
+
+    /**
+     * Asks the peer for memory with certain rights.
+     *
+     * @param size how many bytes, at least 1
+     * @param time how long it is wanted; the peer may give less
+     * @param rights what this end wants to do with it; empty for all that the peer gives
+     * @return a lease of zeroed memory
+     * @throws IOException {@link EndpointException} if the peer refuses, {@link SocketTimeoutException} if it does not
+     *         answer in time
+     */
+    public RemoteLease requestRemote(long size, Duration time, Set<AccessFlag> rights) throws IOException {
+        return calls.request(size, time, rights);
+    }
+
+    /**
+     * Lends memory of this end to the peer's application, which gets it by {@link #receiveShared()}, and waits until
+     * the peer's device knows. The region belongs to the lease from now on: it is closed when that ends.
+     *
+     * @param region all of a region, with a remote right
+     * @param time how long the peer may use it
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws IllegalArgumentException if this is a part of a region, or no peer may reach it
+     */
+    public void share(LocalRegion region, Duration time) throws IOException {
+        calls.finish(calls.share(region, time));
+    }
+
+    /**
+     * Waits until the peer shares memory.
+     *
+     * @return the lease
+     * @throws IOException {@link EndpointException} if none will come
+     */
+    public RemoteLease receiveShared() throws IOException {
+        return calls.takeShared(Long.MAX_VALUE);
+    }
+
+    /**
+     * Waits, for a time, until the peer shares memory.
+     *
+     * @param limit longest wait
+     * @return the lease
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
+     */
+    public RemoteLease receiveShared(Duration limit) throws IOException {
+        return calls.takeShared(Deadlines.after(limit));
+    }
+
+    /**
+     * Gives leased memory back to the peer, whose application gets it by {@link #receiveHandedOver()}, with what was
+     * written to it; and waits until the peer has said that the lease had not expired there.
+     *
+     * @param lease of this connection
+     * @throws IOException {@link EndpointException} if the lease has ended, {@link SocketTimeoutException} if the peer
+     *         does not answer in time
+     */
+    public void handOver(RemoteLease lease) throws IOException {
+        calls.handOver(lease);
+    }
+
+    /**
+     * Waits until the peer hands memory of this end over.
+     *
+     * @return the region, which is the caller's now
+     * @throws IOException {@link EndpointException} if none will come
+     */
+    public LocalRegion receiveHandedOver() throws IOException {
+        return calls.takeHandedOver(Long.MAX_VALUE);
+    }
+
+    /**
+     * Waits, for a time, until the peer hands memory of this end over.
+     *
+     * @param limit longest wait
+     * @return the region, which is the caller's now
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
+     */
+    public LocalRegion receiveHandedOver(Duration limit) throws IOException {
+        return calls.takeHandedOver(Deadlines.after(limit));
+    }
+
+    /**
+     * Sends into the receive that the peer has posted next, and waits until it is there. Raw endpoints only.
+     *
+     * @param message the bytes, in one piece
+     * @throws IOException as {@link #send(LocalRegion)}
+     */
+    public void sendRaw(LocalRegion message) throws IOException {
+        calls.finish(startSendRaw(message, OptionalInt.empty()));
+    }
+
+    /**
+     * Sends with immediate data into the receive that the peer has posted next, and waits until it is there. Raw
+     * endpoints only.
+     *
+     * @param message the bytes, in one piece
+     * @param immediate 32 bits beside them
+     * @throws IOException as {@link #send(LocalRegion)}
+     * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
+     */
+    public void sendRaw(LocalRegion message, int immediate) throws IOException {
+        calls.finish(startSendRaw(message, OptionalInt.of(immediate)));
+    }
+
+    /**
+     * Begins to send into the receive that the peer has posted next. Raw endpoints only. Where devices cannot wait for
+     * a receive (iWARP), it has to be there already.
+     *
+     * @param message the bytes, in one piece, locked for reading until the end
+     * @param immediate 32 bits beside them, or empty
+     * @return ends when they are there
+     * @throws EndpointException if the message is longer than the device sends
+     * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
+     */
+    public Pending<Void> startSendRaw(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        return calls.rawMessage(message, immediate);
+    }
+
+    /**
+     * Posts a receive and waits until the peer has sent into it. Raw endpoints only.
+     *
+     * @param size most bytes that may come
+     * @return what has come
+     * @throws IOException {@link EndpointException} if nothing will come
+     */
+    public RawMessage receiveRaw(long size) throws IOException {
+        return receiveRaw(size, () -> { });
+    }
+
+    /**
+     * Posts a receive, does something, and waits until the peer has sent into it. Raw endpoints only.
+     *
+     * @param size most bytes that may come
+     * @param afterPost what to do as soon as the peer may send, such as telling it so
+     * @return what has come
+     * @throws IOException {@link EndpointException} if nothing will come
+     */
+    public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
+        calls.ensureRaw();
+        Pending<RawMessage> next = startReceiveRaw(link.domain().allocateForMessage(size));
+        afterPost.run();
+        return next.await();
+    }
+
+    /**
+     * Posts a receive. Raw endpoints only.
+     *
+     * @param region where to put what comes, locked for writing until the end
+     * @return ends when the peer has sent into it, or written elsewhere with immediate data
+     * @throws EndpointException if too many are posted already, or this connection is over
+     */
+    public Pending<RawMessage> startReceiveRaw(LocalRegion region) throws EndpointException {
+        return calls.rawReceive(region);
+    }
+
+    /**
+     * Tells whether the device can do something.
+     *
+     * @param capability what is asked
+     * @return true if it can
+     */
+    public boolean supports(Capability capability) {
+        return link.device().supports(capability);
+    }
+
+    /**
+     * The device that the connection goes over.
+     *
+     * @return its name and kind
+     */
+    public DeviceInfo device() {
+        return link.device().info();
+    }
+
+    /**
+     * This end's address.
+     *
+     * @return address and port
+     */
+    public InetSocketAddress localAddress() {
+        return link.localAddress();
+    }
+
+    /**
+     * The peer's address.
+     *
+     * @return address and port
+     */
+    public InetSocketAddress remoteAddress() {
+        return link.remoteAddress();
+    }
+
+    /** The connection. */
+    Link link() {
+        return link;
+    }
+
+    /**
+     * Closes the connection: whoever waits is told so at once, what was sent gets a moment to arrive, and all regions
+     * end, unless another endpoint shares them. Idempotent, does not block.
+     */
+    @Override
+    public void close() {
+        link.close();
+    }
+
+    @Override
+    public String toString() {
+        return "RdmaEndpoint" + link;
+    }
+}

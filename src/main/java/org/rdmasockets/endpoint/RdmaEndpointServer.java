@@ -1,0 +1,64 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import org.rdmasockets.transport.AcceptQueue;
+import org.rdmasockets.transport.VerbsListener;
+
+/** Accepts endpoints. Any number of threads may. */
+public final class RdmaEndpointServer implements AutoCloseable {
+    private final List<VerbsListener<Link>> listeners;
+    private final AcceptQueue<Link> accepted;
+
+    /**
+     * A server that listens.
+     *
+     * @param listeners one for each provider, all on one port
+     * @param accepted where they leave connections
+     */
+    RdmaEndpointServer(List<VerbsListener<Link>> listeners, AcceptQueue<Link> accepted) {
+        this.listeners = List.copyOf(listeners);
+        this.accepted = accepted;
+    }
+
+    /**
+     * What is listened on.
+     *
+     * @return the address as it was asked for, with the port in use
+     */
+    public InetSocketAddress localAddress() {
+        return listeners.getFirst().localAddress();
+    }
+
+    /**
+     * Waits for the next connection.
+     *
+     * @return an endpoint
+     * @throws IOException {@code SocketException} when this is closed, {@code InterruptedIOException} if this virtual
+     *         thread was interrupted (status left set)
+     */
+    public RdmaEndpoint accept() throws IOException {
+        return new RdmaEndpoint(accepted.accept(Long.MAX_VALUE));
+    }
+
+    /**
+     * Waits, for a time, for the next connection.
+     *
+     * @param limit longest wait
+     * @return an endpoint
+     * @throws IOException {@code SocketTimeoutException} if none has come, {@code SocketException} when this is closed,
+     *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set)
+     */
+    public RdmaEndpoint accept(Duration limit) throws IOException {
+        return new RdmaEndpoint(accepted.accept(Deadlines.after(limit)));
+    }
+
+    /** Stops listening: who waits in accept is told so, and connections that nobody took end. Idempotent. */
+    @Override
+    public void close() {
+        listeners.forEach(VerbsListener::close);
+        accepted.close();
+    }
+}

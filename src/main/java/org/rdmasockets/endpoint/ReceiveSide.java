@@ -1,0 +1,218 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.completion.Completion;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.ReceiveRequest;
+
+/**
+ * The receive queue with buffers for messages. Control messages are taken in as they come; data stays in its buffer, or
+ * keeps its credit, until the application has taken it: so a sender waits for a slow receiver, and nothing piles up.
+ * Every byte is the peer's, and hostile until checked. Protected by the protocol lock.
+ */
+final class ReceiveSide implements Receives {
+    private final Traffic traffic;
+    private final QueuePair queuePair;
+    private final MemoryRegion region;
+    private final Greeting own;
+    private final long idBase;
+    private final ReceiveRequest request = new ReceiveRequest(1);
+    private final Mailbox<Fragment> messages;
+    private final Mailbox<Integer> immediates;
+    private final Mailbox<RemoteLease> shared;
+    private final Mailbox<LocalRegion> handedOver;
+    private int dataArrived;
+    private int dataTaken;
+    private int controlTaken;
+    /** What the peer was told last. */
+    private int dataTold;
+    private int controlTold;
+    /** What is missing of the message in progress. */
+    private long missing;
+
+    /**
+     * A piece of a message in its buffer, which is whoever's who took this until it is given back.
+     *
+     * @param index of the buffer
+     * @param header what came with it, checked
+     * @param bytes the payload
+     */
+    record Fragment(int index, Header header, MemorySegment bytes) {
+    }
+
+    /**
+     * A queue without receives.
+     *
+     * @param traffic the connection's
+     * @param queuePair where to post
+     * @param region memory for all buffers
+     * @param own how many they are
+     * @param idBase what identifiers of work requests begin with
+     */
+    ReceiveSide(Traffic traffic, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
+        this.traffic = traffic;
+        this.queuePair = queuePair;
+        this.region = region;
+        this.own = own;
+        this.idBase = idBase;
+        messages = new Mailbox<>(traffic.readers(), "receive");
+        immediates = new Mailbox<>(traffic.readers(), "receiveImmediate");
+        shared = new Mailbox<>(traffic.readers(), "receiveShared");
+        handedOver = new Mailbox<>(traffic.readers(), "receiveHandedOver");
+    }
+
+    /** How many receives there are. */
+    static int count(Greeting own) {
+        return own.dataMessages() + own.controlMessages();
+    }
+
+    /** Posts all receives. */
+    void postAll() throws IOException {
+        for (int i = 0; i < count(own); i++) {
+            int result = tryPost(i);
+            if (result != QueuePair.POSTED) {
+                throw notPosted(result);
+            }
+        }
+    }
+
+    private int tryPost(int index) {
+        return queuePair.postReceive(request.receive(idBase | index)
+                .add(region, (long) index * own.bufferBytes(), own.bufferBytes()));
+    }
+
+    private static EndpointException notPosted(int result) {
+        return new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_recv failed: " + Errno.of(result)
+                + " (" + result + ")");
+    }
+
+    private void post(int index) {
+        int result = tryPost(index);
+        if (result != QueuePair.POSTED) {
+            traffic.fail(notPosted(result));
+        }
+    }
+
+    /** Pieces of messages. */
+    Mailbox<Fragment> messages() {
+        return messages;
+    }
+
+    /** Immediate data of writes. */
+    Mailbox<Integer> immediates() {
+        return immediates;
+    }
+
+    /** What the peer lends. */
+    Mailbox<RemoteLease> shared() {
+        return shared;
+    }
+
+    /** What the peer gives back for the application. */
+    Mailbox<LocalRegion> handedOver() {
+        return handedOver;
+    }
+
+    @Override
+    public void completed(int index, Completion completion) throws Violation {
+        if (completion.opcode() == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE) {
+            countData();
+            post(index);
+            immediates.add(completion.immediate());
+            return;
+        }
+        int length = completion.lengthBytes();
+        if (length < Header.BYTES) {
+            throw new Violation("a message of " + length + " bytes is shorter than its header");
+        }
+        MemorySegment buffer = region.segment().asSlice((long) index * own.bufferBytes(), length);
+        Header header = Header.read(buffer);
+        traffic.sends().acknowledge(header);
+        if (header.kind() == Header.Kind.MESSAGE) {
+            countData();
+            checkMessage(header, length - Header.BYTES);
+            messages.add(new Fragment(index, header, buffer.asSlice(Header.BYTES)));
+            return;
+        }
+        post(index);
+        if (header.kind().isData()) {
+            countData();
+        } else {
+            controlTaken++;
+        }
+        traffic.leases().onNotice(header);
+    }
+
+    private void countData() throws Violation {
+        dataArrived++;
+        if (dataArrived - dataTaken > own.dataMessages()) {
+            throw new Violation("more than " + own.dataMessages() + " messages at once");
+        }
+    }
+
+    /** Pieces follow each other until the message is complete. */
+    private void checkMessage(Header header, int piece) throws Violation {
+        boolean first = (header.flags() & Header.FIRST) != 0;
+        long whole = header.lengthBytes();
+        if (first != (missing == 0) || whole < 0 || whole > own.maxMessageBytes()) {
+            throw new Violation(first ? "a message of " + whole + " bytes begins, " + missing
+                    + " bytes before the end of another; at most " + own.maxMessageBytes() + " are allowed"
+                    : "a piece of no message");
+        }
+        long left = first ? whole : missing;
+        if (piece > left || piece == 0 && left > 0) {
+            throw new Violation("a piece of " + piece + " bytes, where " + left + " are missing");
+        }
+        missing = left - piece;
+    }
+
+    /** The application has taken something that had no buffer. */
+    void taken() {
+        dataTaken++;
+    }
+
+    /** The application has taken what was in a buffer. */
+    void giveBack(Fragment fragment) {
+        dataTaken++;
+        post(fragment.index);
+    }
+
+    @Override
+    public void flushed(int index) {
+        // The buffer is the connection's own and ends with it.
+    }
+
+    @Override
+    public void end(EndpointException reason) {
+        messages.end(reason);
+        immediates.end(reason);
+        shared.end(reason);
+        handedOver.end(reason);
+    }
+
+    @Override
+    public void releaseAll() {
+        // Likewise.
+    }
+
+    @Override
+    public Header stamp(Header header) {
+        controlTold = controlTaken;
+        dataTold = dataTaken;
+        return header.withTaken(controlTaken, dataTaken);
+    }
+
+    @Override
+    public boolean owesCredit() {
+        return 2 * (dataTaken - dataTold) >= own.dataMessages() || owesControlCredit();
+    }
+
+    @Override
+    public boolean owesControlCredit() {
+        return 2 * (controlTaken - controlTold) >= own.controlMessages();
+    }
+}

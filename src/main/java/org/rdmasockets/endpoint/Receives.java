@@ -1,0 +1,37 @@
+package org.rdmasockets.endpoint;
+
+import org.rdmasockets.completion.Completion;
+
+/** The receive queue of a connection, of messages or raw. Protected by the protocol lock. */
+sealed interface Receives permits ReceiveSide, RawReceives {
+    /**
+     * A receive has completed well.
+     *
+     * @param index which one
+     * @param completion what arrived
+     * @throws Violation if no honest peer sends that
+     */
+    void completed(int index, Completion completion) throws Violation;
+
+    /**
+     * A receive has completed without anything in it.
+     *
+     * @param index which one
+     */
+    void flushed(int index);
+
+    /** Nothing more will arrive, for that reason. */
+    void end(EndpointException reason);
+
+    /** The queue pair is gone: the device is done with everything. */
+    void releaseAll();
+
+    /** A header with the counts of this time. */
+    Header stamp(Header header);
+
+    /** Whether the peer should be told soon that data was taken. */
+    boolean owesCredit();
+
+    /** Whether the peer must be told at once that control messages were taken. */
+    boolean owesControlCredit();
+}

@@ -1,0 +1,117 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/**
+ * Memory of the peer that this end may use for a time. It ends when it is closed, or handed over, or when its time is
+ * over: then the peer takes its memory back, and its key opens nothing any more. Times are each end's own, measured
+ * from when it was told, never a clock on the wall; this end counts from before the peer does where it can. Any thread.
+ */
+public final class RemoteLease implements AutoCloseable {
+    private final Link link;
+    private final long number;
+    private final RemoteRegion region;
+    private final long endNanos;
+    /** Changed under this. */
+    private volatile String ended;
+
+    /**
+     * A lease that has begun.
+     *
+     * @param link whose peer lends
+     * @param grant what the peer says of it
+     * @param endNanos when it ends, by {@code System.nanoTime}
+     */
+    RemoteLease(Link link, Header grant, long endNanos) {
+        this.link = link;
+        this.number = grant.number();
+        this.endNanos = endNanos;
+        region = new RemoteRegion(grant.address(), grant.lengthBytes(), grant.word(), Rights.decode(grant.flags()),
+                this);
+    }
+
+    /** How the peer knows it. */
+    long number() {
+        return number;
+    }
+
+    /** Whose peer lends it. */
+    Link link() {
+        return link;
+    }
+
+    /**
+     * The memory. Operations on it, or a part of it, are refused once the lease has ended.
+     *
+     * @return what to read from and write to
+     */
+    public RemoteRegion region() {
+        return region;
+    }
+
+    /**
+     * How long the lease lasts.
+     *
+     * @return time from now on, zero if it has ended
+     */
+    public Duration remaining() {
+        return ended != null ? Duration.ZERO : Duration.ofNanos(Math.max(0, endNanos - System.nanoTime()));
+    }
+
+    /**
+     * Tells whether the lease has ended, in whatever way.
+     *
+     * @return true if operations are refused
+     */
+    public boolean isExpired() {
+        return remaining().isZero();
+    }
+
+    /** Refuses operations on memory that may be another's by now. */
+    void ensureAlive() throws EndpointException {
+        if (isExpired()) {
+            String how = ended;
+            throw new EndpointException(EndpointException.Reason.LEASE, "the lease " + (how == null
+                    ? "has expired: ask for a longer one, or for another" : how));
+        }
+    }
+
+    /** Ends it on this side; false if it had ended before. */
+    synchronized boolean end(String how) {
+        boolean first = ended == null;
+        if (first) {
+            ended = how;
+        }
+        return first;
+    }
+
+    /**
+     * Gives the memory back to the peer, who frees it. Operations in progress should have ended. Idempotent, never
+     * blocks; does nothing on a connection that is over.
+     */
+    @Override
+    public void close() {
+        if (end("was closed")) {
+            link.leases().release(this);
+        }
+    }
+
+    /**
+     * Gives the memory to the peer's application, which gets it by {@link RdmaEndpoint#receiveHandedOver}.
+     *
+     * @throws IOException as {@link RdmaEndpoint#handOver}
+     */
+    void handOver(long deadlineNanos) throws IOException {
+        ensureAlive();
+        if (!end("was handed over")) {
+            ensureAlive();
+        }
+        link.leases().handOver(this).await(deadlineNanos);
+    }
+
+    @Override
+    public String toString() {
+        return "RemoteLease[" + region + ", remaining=" + remaining() + "]";
+    }
+}

@@ -1,0 +1,119 @@
+package org.rdmasockets.endpoint;
+
+import java.util.Objects;
+import java.util.Set;
+import org.rdmasockets.verbs.AccessFlag;
+
+/** Memory of the peer: where it is, how much, the key to it and what may be done with it. Immutable. */
+public final class RemoteRegion {
+    private final long address;
+    private final long length;
+    private final int key;
+    private final Set<AccessFlag> access;
+    /** What lends it, null if nobody manages it. */
+    private final RemoteLease lease;
+
+    /** Memory that a lease lends, or that nobody manages with null. */
+    RemoteRegion(long address, long length, int key, Set<AccessFlag> access, RemoteLease lease) {
+        this.address = address;
+        this.length = length;
+        this.key = key;
+        this.access = Set.copyOf(access);
+        this.lease = lease;
+    }
+
+    /**
+     * Memory that the application has learned of by itself. Nobody watches how long it is there: an operation on memory
+     * that the peer has closed breaks the connection.
+     *
+     * @param address where it is in the peer
+     * @param length how many bytes, at least 1
+     * @param remoteKey {@code rkey} there
+     * @return the region, with which this end tries whatever it is told
+     * @throws IllegalArgumentException if the length is less than 1, or the memory wraps around
+     */
+    public static RemoteRegion of(long address, long length, int remoteKey) {
+        if (length < 1 || Long.compareUnsigned(address + length - 1, address) < 0) {
+            throw new IllegalArgumentException("no memory has " + length + " bytes from 0x"
+                    + Long.toHexString(address) + " on");
+        }
+        return new RemoteRegion(address, length, remoteKey, Rights.REMOTE, null);
+    }
+
+    /**
+     * A part of this.
+     *
+     * @param offset its first byte
+     * @param size how many bytes, at least 1
+     * @return the part, lent as long as this is
+     * @throws IndexOutOfBoundsException if it is empty or not inside this
+     */
+    public RemoteRegion slice(long offset, long size) {
+        LocalRegion.checkPart(offset, size, length);
+        return new RemoteRegion(address + offset, size, key, access, lease);
+    }
+
+    /**
+     * Where it is in the peer.
+     *
+     * @return a virtual address of the peer
+     */
+    public long address() {
+        return address;
+    }
+
+    /**
+     * How much memory it is.
+     *
+     * @return bytes, at least 1
+     */
+    public long length() {
+        return length;
+    }
+
+    /**
+     * The key to it.
+     *
+     * @return {@code rkey}
+     */
+    public int remoteKey() {
+        return key;
+    }
+
+    /**
+     * What the peer allows, as far as is known.
+     *
+     * @return remote rights
+     */
+    public Set<AccessFlag> access() {
+        return access;
+    }
+
+    /** Refuses an operation that would break the connection. */
+    void ensureAllows(AccessFlag right) throws EndpointException {
+        if (lease != null) {
+            lease.ensureAlive();
+        }
+        if (!access.contains(right)) {
+            throw new EndpointException(EndpointException.Reason.LEASE, "the peer does not allow " + right + " on "
+                    + this);
+        }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof RemoteRegion that && address == that.address && length == that.length
+                && key == that.key;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(address, length, key);
+    }
+
+    @Override
+    public String toString() {
+        return "RemoteRegion[0x" + Long.toHexString(address) + ", " + length + " bytes, key=0x"
+                + Integer.toHexString(key) + ", " + access + "]";
+    }
+}

@@ -1,0 +1,123 @@
+package org.rdmasockets.endpoint;
+
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.completion.Role;
+import org.rdmasockets.completion.Wait;
+
+/**
+ * Lets any number of threads wait in the one place that an inbox has for each role. Who sits there waits as the inbox
+ * does it: polls for itself, then parks; and takes in what arrives for all. The others park until what they wait for
+ * has ended, or until the seat is free.
+ */
+final class Seat {
+    private final CompletionInbox inbox;
+    private final Role role;
+    /** Who sits; changed under this. */
+    private volatile Pending<?> sitting;
+    /** Who stands, in order; guarded by this. */
+    private final Set<Pending<?>> standing = new LinkedHashSet<>();
+
+    /**
+     * An empty seat.
+     *
+     * @param inbox where completions arrive
+     * @param role which of its places this is
+     */
+    Seat(CompletionInbox inbox, Role role) {
+        this.inbox = inbox;
+        this.role = role;
+    }
+
+    /** Protocol lock held: whether who sits may rise. */
+    boolean isReady() {
+        Pending<?> one = sitting;
+        return one == null || one.hasEnded();
+    }
+
+    /** Applies what has arrived. */
+    void takeIn() {
+        inbox.enter();
+        inbox.exit();
+    }
+
+    /**
+     * Waits until something has ended.
+     *
+     * @param one what is waited for; by nobody else
+     * @param deadlineNanos when to give up, by {@code System.nanoTime}; {@code Long.MAX_VALUE} for never
+     * @return how the wait ended
+     */
+    Wait await(Pending<?> one, long deadlineNanos) {
+        // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
+        one.waiter(Thread.currentThread());
+        try {
+            Wait end = Wait.READY;
+            while (end == Wait.READY && !one.hasEnded()) {
+                end = sit(one) ? waitSitting(deadlineNanos) : park(one, deadlineNanos);
+            }
+            return one.hasEnded() ? Wait.READY : end;
+        } finally {
+            one.waiter(null);
+            leave(one);
+        }
+    }
+
+    private synchronized boolean sit(Pending<?> one) {
+        if (sitting == null || sitting == one) {
+            sitting = one;
+            standing.remove(one);
+            return true;
+        }
+        standing.add(one);
+        return false;
+    }
+
+    private Wait waitSitting(long deadlineNanos) {
+        return inbox.await(role, deadlineNanos);
+    }
+
+    /** Parks once; an unpark, a spurious one too, leads to another look. */
+    private Wait park(Pending<?> one, long deadlineNanos) {
+        Thread me = Thread.currentThread();
+        if (me.isVirtual() && me.isInterrupted()) {
+            return Wait.INTERRUPTED;
+        }
+        boolean interrupted = Thread.interrupted();
+        try {
+            if (deadlineNanos == Long.MAX_VALUE) {
+                LockSupport.park(this);
+            } else {
+                long left = deadlineNanos - System.nanoTime();
+                if (left <= 0) {
+                    return Wait.TIMED_OUT;
+                }
+                LockSupport.parkNanos(this, left);
+            }
+            return Wait.READY;
+        } finally {
+            if (interrupted) {
+                me.interrupt();
+            }
+        }
+    }
+
+    /** Goes, and if the seat is free then, lets the next one have it. */
+    private void leave(Pending<?> one) {
+        Thread next = null;
+        synchronized (this) {
+            standing.remove(one);
+            if (sitting == one) {
+                sitting = null;
+            }
+            if (sitting == null && !standing.isEmpty()) {
+                next = standing.iterator().next().waiter();
+            }
+        }
+        if (next != null) {
+            LockSupport.unpark(next);
+        }
+    }
+}

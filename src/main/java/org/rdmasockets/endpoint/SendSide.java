@@ -1,0 +1,232 @@
+package org.rdmasockets.endpoint;
+
+import java.util.ArrayDeque;
+import java.util.List;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * The send queue: operations wait here, in order, until the queue has a slot and the peer has room. Three rows do not
+ * wait for each other: control, messages, and what touches the peer's memory. Protected by the protocol lock.
+ *
+ * <p>Why credits never run out on both ends: a control message needs one of the peer's control receives, and brings
+ * the counts of all that this end has taken in. The last of them is kept for saying that half of the peer's own were
+ * taken in, the last but one for saying so of data. Whoever has none left has just said everything it had taken in, so
+ * its peer has some.
+ */
+final class SendSide {
+    /** Requests for leases that the peer has not answered. */
+    private static final int MOST_QUESTIONS = 16;
+    /** Control credits that are kept for saying what was taken in. */
+    private static final int KEPT = 2;
+
+    private final Traffic traffic;
+    private final QueuePair queuePair;
+    private final long idBase;
+    private final SendRequest request = new SendRequest(2);
+    private final SendSlot[] slots;
+    /** Who uses each slot. */
+    private final Operation[] users;
+    /** Slots that nobody uses, the first {@link #freeCount} of them. */
+    private final int[] free;
+    private int freeCount;
+    private final Window control = new Window();
+    private final Window data = new Window();
+    private final ArrayDeque<Operation> controls = new ArrayDeque<>(0);
+    private final ArrayDeque<Operation> questions = new ArrayDeque<>(0);
+    private final ArrayDeque<Operation> messages = new ArrayDeque<>(0);
+    private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
+    private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses);
+    /** Questions that the peer has not answered. */
+    private int unanswered;
+    /** The peer is known, so that something may be sent. */
+    private boolean started;
+    /** There are credits; without, the application sees to receives by itself. */
+    private boolean counting;
+    private EndpointException failure;
+
+    /**
+     * An empty queue.
+     *
+     * @param traffic the connection's
+     * @param queuePair where to post
+     * @param memory of all slots
+     * @param idBase the connection's part of work request identifiers
+     */
+    SendSide(Traffic traffic, QueuePair queuePair, MemoryRegion memory, long idBase) {
+        this.traffic = traffic;
+        this.queuePair = queuePair;
+        this.idBase = idBase;
+        int count = queuePair.config().maxSends();
+        slots = new SendSlot[count];
+        users = new Operation[count];
+        free = new int[count];
+        for (int i = 0; i < count; i++) {
+            slots[i] = new SendSlot(memory, i, traffic::stamp);
+            free[count - 1 - i] = i;
+        }
+        freeCount = count;
+    }
+
+    /** The connection is up. */
+    void start(Greeting peer) {
+        control.open(peer.controlMessages());
+        data.open(peer.dataMessages());
+        counting = !peer.raw();
+        started = true;
+        pump();
+    }
+
+    /** A control message. */
+    void tell(Operation operation) {
+        add(controls, operation);
+    }
+
+    /** A control message that the peer will answer; {@link #answered} has to follow. */
+    void ask(Operation operation) {
+        add(questions, operation);
+    }
+
+    /** The peer has answered a question. */
+    void answered() {
+        unanswered--;
+    }
+
+    /** A message of the application. */
+    void send(Operation operation) {
+        add(messages, operation);
+    }
+
+    /** Something that touches the peer's memory. */
+    void access(Operation operation) {
+        add(accesses, operation);
+    }
+
+    private void add(ArrayDeque<Operation> row, Operation operation) {
+        if (failure != null) {
+            operation.abandon(failure);
+        } else {
+            row.add(operation);
+            pump();
+        }
+    }
+
+    /** Whether something waits for a completion that nobody but a reader might take in. */
+    boolean isOwing() {
+        return freeCount == 0 && (!controls.isEmpty() || traffic.owesCredit());
+    }
+
+    /** Whether any request is with the device. */
+    boolean isBusy() {
+        return freeCount < slots.length;
+    }
+
+    /** The peer has taken so many messages in. */
+    void acknowledge(Header header) throws Violation {
+        control.acknowledge(header.controlTaken());
+        data.acknowledge(header.dataTaken());
+    }
+
+    /** Posts what can be posted. */
+    void pump() {
+        boolean more = started;
+        while (more && failure == null) {
+            more = postCredit() | postNext(controls) | postNext(questions) | postNext(messages) | postNext(accesses);
+        }
+    }
+
+    private boolean postCredit() {
+        boolean urgent = traffic.owesControlCredit();
+        if (freeCount == 0 || !counting || !urgent && !traffic.owesCredit() || control.room() < (urgent ? 1 : KEPT)) {
+            return false;
+        }
+        post(controls, new Notice(Header.of(Header.Kind.CREDIT)));
+        return true;
+    }
+
+    private boolean postNext(ArrayDeque<Operation> row) {
+        Operation next = row.peek();
+        if (next == null || freeCount == 0 || failure != null || !hasRoom(row, next)) {
+            return false;
+        }
+        post(row, next);
+        if (!next.hasMore()) {
+            row.remove(next);
+        }
+        return true;
+    }
+
+    private boolean hasRoom(ArrayDeque<Operation> row, Operation next) {
+        if (row == controls || row == questions) {
+            return control.room() > KEPT && (row == controls || unanswered < MOST_QUESTIONS);
+        }
+        return !counting || !next.takesReceive() || data.room() > 0;
+    }
+
+    private void post(ArrayDeque<Operation> row, Operation operation) {
+        int index = free[freeCount - 1];
+        Window window = operation.isControl() ? control : data;
+        boolean counts = counting && operation.takesReceive();
+        operation.fill(request, idBase | index, slots[index]);
+        int result = queuePair.postSend(request.signalled());
+        if (result != QueuePair.POSTED) {
+            traffic.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
+                    + Errno.of(result) + " (" + result + ")"));
+            return;
+        }
+        freeCount--;
+        users[index] = operation;
+        operation.posted();
+        unanswered += row == questions ? 1 : 0;
+        if (counts) {
+            window.send();
+        }
+    }
+
+    /**
+     * A request has completed.
+     *
+     * @param index of its slot
+     * @param well whether it did what it should
+     */
+    void completed(int index, boolean well) {
+        Operation user = users[index];
+        users[index] = null;
+        free[freeCount++] = index;
+        if (user != null) {
+            user.completed(slots[index], well);
+        }
+    }
+
+    /** What a slot is used for, for messages. */
+    String describe(int index) {
+        return users[index] == null ? "a request" : users[index].toString();
+    }
+
+    /** Nothing more is posted; what the device has goes on to its completion. */
+    void fail(EndpointException reason) {
+        failure = reason;
+        for (ArrayDeque<Operation> row : rows) {
+            for (Operation operation = row.poll(); operation != null; operation = row.poll()) {
+                operation.abandon(reason);
+            }
+        }
+        for (Operation user : users) {
+            if (user != null) {
+                user.abandon(reason);
+            }
+        }
+    }
+
+    /** The queue pair is gone: the device is done with everything. */
+    void releaseAll() {
+        for (int i = 0; i < users.length; i++) {
+            if (users[i] != null) {
+                users[i].release();
+                users[i] = null;
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package org.rdmasockets.endpoint;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.function.UnaryOperator;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.SendRequest;
+
+/** Memory of one request of the send queue: its header on the way out, or the old value that an atomic brings back. */
+final class SendSlot {
+    /** How much it is. */
+    static final int BYTES = 64;
+
+    private final MemoryRegion region;
+    private final long offset;
+    private final MemorySegment memory;
+    private final UnaryOperator<Header> stamp;
+
+    /**
+     * The slot of an index.
+     *
+     * @param region memory of all slots
+     * @param index which one
+     * @param stamp adds the counts of the time to a header
+     */
+    SendSlot(MemoryRegion region, int index, UnaryOperator<Header> stamp) {
+        this.region = region;
+        this.stamp = stamp;
+        offset = (long) index * BYTES;
+        memory = region.segment().asSlice(offset, BYTES);
+    }
+
+    /** Puts a header here and into a request. */
+    void header(Header header, SendRequest request) {
+        stamp.apply(header).write(memory);
+        request.add(region, offset, Header.BYTES);
+    }
+
+    /** Lets a request bring a value here. */
+    void value(SendRequest request) {
+        request.add(region, offset, Long.BYTES);
+    }
+
+    /** The value that a request has brought. */
+    long value() {
+        return memory.get(ValueLayout.JAVA_LONG, 0);
+    }
+}

@@ -1,0 +1,89 @@
+package org.rdmasockets.endpoint;
+
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceAttributes;
+
+/** What a {@link RdmaEndpointBuilder} was told. Changed by the builder only, which gives copies away. */
+final class Settings implements Cloneable {
+    /** Control messages that an endpoint takes at once. */
+    static final int CONTROL_MESSAGES = 16;
+
+    String device;
+    int port;
+    int gidIndex = -1;
+    int sends = 128;
+    int receives = 64;
+    int completions;
+    int elements = 2;
+    int inlineBytes = 64;
+    int dataMessages = 32;
+    int bufferBytes = 8192;
+    long maxMessageBytes = 64 << 20;
+    boolean raw;
+    MemoryStrategy strategy = MemoryStrategy.POOLED;
+    Set<AccessFlag> access = Set.of(AccessFlag.LOCAL_WRITE);
+    long remoteMemoryBytes = 64 << 20;
+    Set<AccessFlag> remoteAccess = Rights.REMOTE;
+    long longestLeaseNanos = TimeUnit.HOURS.toNanos(1);
+    long connectNanos = TimeUnit.SECONDS.toNanos(60);
+    long operationNanos = Long.MAX_VALUE / 4;
+    long answerNanos = TimeUnit.SECONDS.toNanos(5);
+    long acknowledgeNanos = TimeUnit.SECONDS.toNanos(30);
+    long lingerNanos = TimeUnit.SECONDS.toNanos(2);
+    int backlog = 50;
+
+    /** What a peer may do with memory that it asks for, as far as the device can. */
+    Set<AccessFlag> remoteRights(Device on) {
+        Set<AccessFlag> rights = EnumSet.noneOf(AccessFlag.class);
+        rights.addAll(remoteAccess);
+        if (!on.supports(Capability.ATOMICS)) {
+            rights.remove(AccessFlag.REMOTE_ATOMIC);
+        }
+        return rights;
+    }
+
+    /** What this end tells its peer. */
+    Greeting greeting() {
+        return new Greeting(raw, dataMessages, CONTROL_MESSAGES, bufferBytes, maxMessageBytes);
+    }
+
+    /** Receives that are posted at most. */
+    int maxReceives() {
+        return raw ? receives : ReceiveSide.count(greeting());
+    }
+
+    /** Completions that may be there at once. */
+    int maxCompletions() {
+        return Math.max(completions, sends + maxReceives());
+    }
+
+    /** Refuses what a device cannot do. */
+    void check(Device on) throws EndpointException {
+        DeviceAttributes limits = on.attributes();
+        check(on, "the send queue", sends, limits.maxWorkRequests());
+        check(on, "the receive queue", maxReceives(), limits.maxWorkRequests());
+        check(on, "elements of a request", elements, limits.maxScatterGather());
+        check(on, "the completion queue", maxCompletions(), limits.maxCompletionQueueEntries());
+    }
+
+    private static void check(Device on, String what, int wanted, int most) throws EndpointException {
+        if (wanted > most) {
+            throw new EndpointException(EndpointException.Reason.LIMIT, "device " + on.info().name() + " has at most "
+                    + most + " for " + what + ", not " + wanted);
+        }
+    }
+
+    @Override
+    public Settings clone() {
+        try {
+            return (Settings) super.clone();
+        } catch (CloneNotSupportedException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package org.rdmasockets.endpoint;
+
+import java.util.function.Consumer;
+import org.rdmasockets.completion.Completion;
+import org.rdmasockets.completion.CompletionClient;
+import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.completion.Role;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+
+/**
+ * What goes on in one connection: takes in what arrives, knows whether it has failed, and who waits. Everything but the
+ * constructors is protected by the inbox's protocol lock; the fields that are set by attach are so before anything
+ * arrives.
+ */
+final class Traffic implements CompletionClient {
+    /** The client's part of an identifier of a work request: so many bits, of which the highest marks receives. */
+    private static final long CLIENT_MASK = 0xFF_FFFF;
+    /** Marks the identifiers of receives. */
+    static final long RECEIVE_BIT = 0x80_0000;
+
+    private final Consumer<EndpointException> onFailure;
+    private Seat readers;
+    private Seat writers;
+    private SendSide sends;
+    private Receives receives;
+    private Leases leases;
+    private boolean peerLeaves;
+    private EndpointException failure;
+    /** When the device last completed a send, or got one after a pause; 0 while it has none. Read by any thread. */
+    private volatile long busySinceNanos;
+
+    /**
+     * A connection in the making.
+     *
+     * @param onFailure told once that the connection has failed, with the protocol lock held; must not block
+     */
+    Traffic(Consumer<EndpointException> onFailure) {
+        this.onFailure = onFailure;
+    }
+
+    /** Where things arrive. */
+    void attach(CompletionInbox inbox) {
+        readers = new Seat(inbox, Role.READER);
+        writers = new Seat(inbox, Role.WRITER);
+    }
+
+    /** Where things are posted. */
+    void attach(SendSide sendSide, Receives receiveSide, Leases leasesOfBoth) {
+        sends = sendSide;
+        receives = receiveSide;
+        leases = leasesOfBoth;
+    }
+
+    /** Where those wait who receive. */
+    Seat readers() {
+        return readers;
+    }
+
+    /** Where those wait who send, read and write. */
+    Seat writers() {
+        return writers;
+    }
+
+    /** The send queue. */
+    SendSide sends() {
+        return sends;
+    }
+
+    /** The receive queue, which has buffers for messages. */
+    ReceiveSide messageSide() {
+        return (ReceiveSide) receives;
+    }
+
+    /** The receive queue, which the application fills. */
+    RawReceives rawReceives() {
+        return (RawReceives) receives;
+    }
+
+    /** What the ends lend each other. */
+    Leases leases() {
+        return leases;
+    }
+
+    /** A header with the counts of this time. */
+    Header stamp(Header header) {
+        return receives.stamp(header);
+    }
+
+    /** Whether the peer should be told soon that data was taken. */
+    boolean owesCredit() {
+        return receives.owesCredit();
+    }
+
+    /** Whether the peer must be told at once that control messages were taken. */
+    boolean owesControlCredit() {
+        return receives.owesControlCredit();
+    }
+
+    /** Why the connection is over; null while it is not. */
+    EndpointException failure() {
+        return failure;
+    }
+
+    /** Since when the device has not completed any of the sends that it has; 0 if it has none. */
+    long busySinceNanos() {
+        return busySinceNanos;
+    }
+
+    /** After anything that may have posted, or completed. */
+    void noteSends(boolean progress) {
+        if (!sends.isBusy()) {
+            busySinceNanos = 0;
+        } else if (progress || busySinceNanos == 0) {
+            busySinceNanos = Math.max(1, System.nanoTime());
+        }
+    }
+
+    @Override
+    public void apply(Completion completion) {
+        try {
+            if (completion.token() == null) {
+                applyCompletion(completion);
+            } else {
+                applyToken(completion.token());
+            }
+        } catch (Violation e) {
+            fail(new EndpointException(EndpointException.Reason.PROTOCOL,
+                    "the peer has broken the protocol of endpoints: " + e.getMessage()));
+        }
+        sends.pump();
+        noteSends(completion.token() == null);
+    }
+
+    private void applyCompletion(Completion completion) throws Violation {
+        long id = completion.workRequestId() & CLIENT_MASK;
+        int index = (int) (id & ~RECEIVE_BIT);
+        boolean receive = (id & RECEIVE_BIT) != 0;
+        WorkCompletionStatus status = WorkCompletionStatus.of(completion.status());
+        boolean well = status == WorkCompletionStatus.SUCCESS;
+        if (!well && failure == null) {
+            fail(broken(receive ? "a receive" : sends.describe(index), status, completion.status()));
+        }
+        if (!receive) {
+            sends.completed(index, well);
+        } else if (well && failure == null) {
+            receives.completed(index, completion);
+        } else {
+            receives.flushed(index);
+        }
+    }
+
+    private EndpointException broken(String what, WorkCompletionStatus status, int number) {
+        if (status == WorkCompletionStatus.FLUSHED) {
+            return ended();
+        }
+        return new EndpointException(EndpointException.Reason.DEVICE, what + " failed: " + status + " (" + number
+                + "); " + hint(status), status);
+    }
+
+    private static String hint(WorkCompletionStatus status) {
+        return switch (status) {
+            case REMOTE_ACCESS_ERROR -> "the peer's memory is closed or does not allow this, or the peer was killed";
+            case RETRY_EXCEEDED, RESPONSE_TIMEOUT_ERROR -> "the peer's device does not answer";
+            case RECEIVER_NOT_READY_RETRY_EXCEEDED -> "the peer has not posted a receive";
+            case LOCAL_LENGTH_ERROR -> "the peer has sent more than the receive has room for";
+            case LOCAL_PROTECTION_ERROR, LOCAL_ACCESS_ERROR -> "the memory is not registered for this";
+            default -> "the connection is over";
+        };
+    }
+
+    private EndpointException ended() {
+        return peerLeaves ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
+                : new EndpointException(EndpointException.Reason.PEER_GONE,
+                        "the peer is gone without a word, or the way to it is lost");
+    }
+
+    private void applyToken(Object token) {
+        fail(switch (token) {
+            case ConnectionEvent.Disconnected disconnected -> ended();
+            case EndpointException reason -> reason;
+            default -> new EndpointException(EndpointException.Reason.DEVICE, "the device cannot be used any more: "
+                    + token);
+        });
+    }
+
+    /** The peer says that it leaves; nothing follows. */
+    void onBye() {
+        peerLeaves = true;
+        fail(ended());
+    }
+
+    /** This connection is over, by its own fault or another's; the first reason counts. */
+    void fail(EndpointException reason) {
+        if (failure == null) {
+            close(reason);
+            onFailure.accept(reason);
+        }
+    }
+
+    /** This connection is not used any more; what the device has may still arrive. */
+    void close(EndpointException reason) {
+        if (failure == null) {
+            failure = reason;
+            sends.fail(reason);
+            receives.end(reason);
+            leases.end(reason);
+        }
+    }
+
+    /** The queue pair is gone: the device is done with everything. */
+    void releaseAll() {
+        sends.releaseAll();
+        receives.releaseAll();
+    }
+
+    @Override
+    public boolean ready(Role role) {
+        return (role == Role.READER ? readers : writers).isReady();
+    }
+
+    @Override
+    public boolean creditOwed() {
+        return sends.isOwing();
+    }
+}

@@ -1,0 +1,15 @@
+package org.rdmasockets.endpoint;
+
+/** The peer has said what no honest one says; ends its connection alone. */
+final class Violation extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * A violation.
+     *
+     * @param what the peer did
+     */
+    Violation(String what) {
+        super(what, null, false, false);
+    }
+}

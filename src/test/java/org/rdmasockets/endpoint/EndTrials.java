@@ -1,0 +1,236 @@
+package org.rdmasockets.endpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.verbs.SendRequest;
+
+/** How connections end: closed here, closed there, lost, or broken by a hostile peer. */
+abstract class EndTrials extends EndpointTrial {
+    /** Something that waits on an endpoint. */
+    private interface Waiting {
+        Object on(RdmaEndpoint end) throws Exception;
+    }
+
+    private static final List<Waiting> WAITS = List.of(RdmaEndpoint::receive, RdmaEndpoint::receiveImmediate,
+            RdmaEndpoint::receiveShared, RdmaEndpoint::receiveHandedOver, end -> {
+                LocalRegion region = end.allocate(20_000);
+                while (true) {
+                    end.send(region); // until there is no credit left
+                }
+            });
+
+    private List<Call<Object>> allWaiting(RdmaEndpoint end) throws Exception {
+        List<Call<Object>> calls = new ArrayList<>();
+        for (Waiting wait : WAITS) {
+            calls.add(start("wait " + calls.size(), () -> wait.on(end)));
+            calls.add(start("second wait " + calls.size(), () -> wait.on(end)));
+        }
+        for (Call<Object> call : calls) {
+            call.awaitBlocked();
+        }
+        return calls;
+    }
+
+    private static void allFail(List<Call<Object>> calls, EndpointException.Reason... reasons) {
+        for (Call<Object> call : calls) {
+            EndpointException e = call.failure(EndpointException.class);
+            assertTrue(List.of(reasons).contains(e.reason()), () -> e.reason() + ": " + e.getMessage());
+        }
+    }
+
+    @Test
+    void closingWakesEverybodyHere() throws Exception {
+        Pair pair = connect();
+        List<Call<Object>> calls = allWaiting(pair.client());
+        pair.client().close();
+        pair.client().close();
+        allFail(calls, EndpointException.Reason.CLOSED);
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receive());
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().requestRemote(8));
+    }
+
+    /** rdma-io: the peer sees the disconnect. */
+    @Test
+    void closingWakesEverybodyThere() throws Exception {
+        Pair pair = connect();
+        List<Call<Object>> calls = allWaiting(pair.server());
+        pair.client().close();
+        allFail(calls, EndpointException.Reason.PEER_CLOSED);
+        LocalRegion region = pair.server().allocate(8);
+        refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> pair.server().send(region));
+    }
+
+    /** async-rdma: a peer's death is never noticed there. */
+    @Test
+    void aPeerThatLeavesWithoutAWordFailsEverybody() throws Exception {
+        Pair pair = connect();
+        List<Call<Object>> calls = allWaiting(pair.server());
+        pair.client().link().abort();
+        allFail(calls, EndpointException.Reason.PEER_GONE, EndpointException.Reason.DEVICE);
+    }
+
+    /** rdma-io: what was sent before the close arrives. */
+    @Test
+    void whatWasSentBeforeTheCloseArrives() throws Exception {
+        Pair pair = connect();
+        for (int i = 0; i < 10; i++) {
+            pair.client().send(filled(pair.client(), 5000, i));
+        }
+        pair.client().close();
+        for (int i = 0; i < 10; i++) {
+            try (Message message = pair.server().receive(PATIENCE)) {
+                assertArrayEquals(random(5000, i), message.toArray());
+            }
+        }
+        refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> pair.server().receive(PATIENCE));
+    }
+
+    /** rdma-io: dropped with work in flight. */
+    @Test
+    void closingWithWorkInFlightIsHarmless() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            Pair pair = connect();
+            LocalRegion there = open(pair.server(), 100_000);
+            LocalRegion here = pair.client().allocate(100_000);
+            List<Pending<Void>> pending = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                pending.add(pair.client().startWrite(here, there.remote()));
+                pending.add(pair.client().startSend(here.slice(0, 1000)));
+            }
+            (round % 2 == 0 ? pair.client() : pair.server()).close();
+            for (Pending<Void> one : pending) {
+                try {
+                    one.await(PATIENCE);
+                } catch (EndpointException e) {
+                    assertTrue(one.isDone());
+                }
+            }
+            pair.client().close();
+            pair.server().close();
+        }
+    }
+
+    @Test
+    void memoryIsFreeAgainWhenTheConnectionIsOver() throws Exception {
+        Pair first = connect();
+        Pair pair = connectSharing(first);
+        LocalRegion region = first.client().allocate(50_000);
+        Pending<Void> stuck = pair.client().startSend(region);
+        pair.client().close();
+        assertThrows(EndpointException.class, () -> stuck.await(PATIENCE));
+        Await.until("the memory is free", region::isWritable);
+        assertEquals(50_000, region.segment().byteSize());
+    }
+
+    private Pair connectSharing(Pair first) throws Exception {
+        RdmaEndpointServer listening = closing(builder().receiveBuffers(2, 512).listen(anyPort()));
+        RdmaEndpoint client = closing(first.client().another().connect(listening.localAddress()));
+        return new Pair(client, closing(listening.accept(PATIENCE)));
+    }
+
+    /** A message of bytes that no honest peer sends. */
+    private static final class Forged extends Operation {
+        private final LocalRegion bytes;
+        private boolean sent;
+
+        private Forged(LocalRegion bytes) {
+            super(null);
+            this.bytes = bytes;
+        }
+
+        @Override
+        boolean hasMore() {
+            return !sent;
+        }
+
+        @Override
+        boolean takesReceive() {
+            return true;
+        }
+
+        @Override
+        void fill(SendRequest request, long workRequestId, SendSlot slot) {
+            sent = true;
+            request.send(workRequestId).add(bytes.block().region(), bytes.offset(), (int) bytes.length());
+        }
+
+        @Override
+        void succeed(SendSlot slot) {
+        }
+
+        @Override
+        void fail(EndpointException reason) {
+        }
+    }
+
+    private void breaks(String text, int length, Consumer<LocalRegion> forge) throws Exception {
+        Pair neighbour = connect();
+        Pair pair = connect(builder(), builder().maxMessage(10_000));
+        LocalRegion bytes = pair.client().allocate(length);
+        forge.accept(bytes);
+        pair.client().link().locked(() -> pair.client().link().traffic().sends().send(new Forged(bytes)));
+        EndpointException e = assertThrows(EndpointException.class, () -> pair.server().receiveShared(PATIENCE));
+        assertEquals(EndpointException.Reason.PROTOCOL, e.reason(), e::getMessage);
+        assertTrue(e.getMessage().contains(text), () -> "\"" + text + "\" is not in: " + e.getMessage());
+        assertThrows(EndpointException.class, () -> pair.client().receive(PATIENCE));
+        neighbour.client().send(neighbour.client().allocate(7));
+        assertEquals(7, neighbour.server().receive(PATIENCE).length());
+    }
+
+    private static Consumer<LocalRegion> header(Header header) {
+        return region -> header.write(region.segment());
+    }
+
+    private static Header of(Header.Kind kind, int flags, int dataTaken, long answers, long length) {
+        return new Header(kind, flags, 0, dataTaken, 0, 0, answers, 0, length, 0);
+    }
+
+    @Test
+    void messagesThatAreShorterThanAHeaderEndTheConnection() throws Exception {
+        breaks("shorter than its header", 55, region -> region.segment().fill((byte) 1));
+    }
+
+    @Test
+    void unknownKindsEndTheConnection() throws Exception {
+        breaks("no kind 0", 56, region -> { });
+        breaks("no kind -1", 64, region -> region.segment().fill((byte) -1));
+    }
+
+    @Test
+    void countsOfWhatWasNeverSentEndTheConnection() throws Exception {
+        breaks("has taken 3 messages", 56, header(of(Header.Kind.CREDIT, 0, 3, 0, 0)));
+        breaks("has taken", 56, header(of(Header.Kind.CREDIT, 0, -1, 0, 0)));
+    }
+
+    @Test
+    void piecesThatMakeNoMessageEndTheConnection() throws Exception {
+        breaks("a piece of no message", 64, header(of(Header.Kind.MESSAGE, 0, 0, 0, 8)));
+        breaks("at most 10000", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 10_001)));
+        breaks("-1 bytes", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, -1)));
+        breaks("where 7 are missing", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
+        breaks("a piece of 0 bytes", 56, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
+    }
+
+    @Test
+    void answersWithoutAQuestionEndTheConnection() throws Exception {
+        breaks("not asked", 56, header(of(Header.Kind.LEASE_GRANT, 0, 0, 5, 8)));
+        breaks("not asked", 56, header(of(Header.Kind.LEASE_REFUSAL, 0, 0, 5, 8)));
+        breaks("not handed over", 56, header(of(Header.Kind.HANDED_OVER, 0, 0, 5, 0)));
+    }
+
+    @Test
+    void impossibleLeasesEndTheConnection() throws Exception {
+        breaks("asks for 0 bytes", 56, header(of(Header.Kind.LEASE_REQUEST, 0, 0, 1, 0)));
+        breaks("asks for -8 bytes", 56, header(of(Header.Kind.LEASE_REQUEST, 0, 0, 1, -8)));
+        breaks("lends 0 bytes", 56, header(of(Header.Kind.SHARE, 0, 0, 0, 0)));
+    }
+}

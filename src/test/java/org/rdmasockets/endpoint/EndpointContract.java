@@ -1,0 +1,75 @@
+package org.rdmasockets.endpoint;
+
+import org.junit.jupiter.api.Nested;
+
+/**
+ * What endpoints do, whatever device they go over. A test extends this and says in {@link #fixture()} what to run on;
+ * what a device lacks is refused there, and tested as such.
+ */
+abstract class EndpointContract {
+    /** What to run on. */
+    abstract EndpointFixture fixture();
+
+    /** {@link ConnectTrials}. */
+    @Nested
+    class Connecting extends ConnectTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link MessageTrials}. */
+    @Nested
+    class Messages extends MessageTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link RegionTrials}. */
+    @Nested
+    class Regions extends RegionTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link AccessTrials}. */
+    @Nested
+    class Accesses extends AccessTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link LeaseTrials}. */
+    @Nested
+    class LeasesOfMemory extends LeaseTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link RawTrials}. */
+    @Nested
+    class Raw extends RawTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
+    /** {@link EndTrials}. */
+    @Nested
+    class Ends extends EndTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+}

@@ -1,0 +1,236 @@
+package org.rdmasockets.endpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.verbs.AccessFlag;
+
+/** Leases: asked for, shared, handed over, released, expired. */
+abstract class LeaseTrials extends EndpointTrial {
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    /** async-rdma: the lease example. Nobody calls anything on the lending side. */
+    @Test
+    void memoryOfThePeerIsRequestedUsedAndReleased() throws Exception {
+        Pair pair = connect();
+        LocalRegion here = filled(pair.client(), 100_000, 1);
+        LocalRegion back = pair.client().allocate(100_000);
+        try (RemoteLease lease = pair.client().requestRemote(100_000)) {
+            assertEquals(100_000, lease.region().length());
+            assertTrue(lease.remaining().compareTo(Duration.ofSeconds(60)) <= 0);
+            assertTrue(lease.remaining().compareTo(Duration.ofSeconds(20)) > 0);
+            pair.client().read(back, lease.region());
+            assertArrayEquals(new byte[100_000], bytes(back), "it is zeroed");
+            pair.client().write(here, lease.region());
+            pair.client().read(back, lease.region());
+            assertArrayEquals(random(100_000, 1), bytes(back));
+        }
+    }
+
+    /** async-rdma: a lease that was requested expires; its key opens nothing any more. */
+    @Test
+    void aRequestedLeaseExpiresAtBothEnds() throws Exception {
+        Pair pair = connect();
+        RemoteLease lease = pair.client().requestRemote(64, SHORT);
+        LocalRegion here = pair.client().allocate(64);
+        pair.client().write(here, lease.region());
+        Await.until("the lease expires", lease::isExpired);
+        assertEquals(Duration.ZERO, lease.remaining());
+        refused(EndpointException.Reason.LEASE, "expired", () -> pair.client().write(here, lease.region()));
+        refused(EndpointException.Reason.LEASE, "expired", () -> pair.client().read(here, lease.region().slice(0, 64)));
+        keyStopsWorking(pair.client(), here, lease.region());
+    }
+
+    /** async-rdma: a lease that was shared expires; its key opens nothing any more. */
+    @Test
+    void aSharedLeaseExpiresAtBothEnds() throws Exception {
+        Pair pair = connect();
+        LocalRegion region = fill(open(pair.server(), 64), 3);
+        MemorySegment segment = region.segment();
+        pair.server().share(region, SHORT);
+        RemoteLease lease = pair.client().receiveShared(PATIENCE);
+        LocalRegion here = pair.client().allocate(64);
+        Await.until("the lease expires", lease::isExpired);
+        refused(EndpointException.Reason.LEASE, "expired", () -> pair.client().read(here, lease.region()));
+        Await.until("the owner's region ends", () -> !segment.scope().isAlive());
+        keyStopsWorking(pair.client(), here, lease.region());
+    }
+
+    /** Without the holder's check, the peer refuses sooner or later; and that ends the connection. */
+    private static void keyStopsWorking(RdmaEndpoint client, LocalRegion here, RemoteRegion old) throws Exception {
+        RemoteRegion unchecked = RemoteRegion.of(old.address(), old.length(), old.remoteKey());
+        Await.until("the key stops working", () -> {
+            try {
+                client.write(here, unchecked);
+                return false;
+            } catch (EndpointException e) {
+                return true;
+            }
+        });
+    }
+
+    @Test
+    void aReleasedLeaseIsFreedAtThePeer() throws Exception {
+        Pair pair = connect(builder(), builder().remoteMemory(1000));
+        for (int i = 0; i < 20; i++) {
+            RemoteLease[] got = new RemoteLease[1];
+            Await.until("there is room for a lease", () -> {
+                got[0] = tryRequest(pair.client(), 900);
+                return got[0] != null;
+            });
+            RemoteLease lease = got[0];
+            lease.close();
+            lease.close();
+            assertTrue(lease.isExpired());
+            refused(EndpointException.Reason.LEASE, "closed",
+                    () -> pair.client().read(pair.client().allocate(900), lease.region()));
+        }
+    }
+
+    private static RemoteLease tryRequest(RdmaEndpoint client, long bytes) throws Exception {
+        try {
+            return client.requestRemote(bytes, Duration.ofSeconds(60));
+        } catch (EndpointException e) {
+            assertEquals(EndpointException.Reason.REFUSED, e.reason(), e::getMessage);
+            return null;
+        }
+    }
+
+    /** async-rdma: the cap of the peer on access is enforced; here one on memory, too. */
+    @Test
+    void thePeerCapsMemoryAndAccess() throws Exception {
+        Pair pair = connect(builder(), builder().remoteMemory(1000)
+                .maxRemoteAccess(Set.of(AccessFlag.REMOTE_READ)));
+        refused(EndpointException.Reason.REFUSED, "at most 1000", () -> pair.client().requestRemote(1001));
+        refused(EndpointException.Reason.REFUSED, "rights",
+                () -> pair.client().requestRemote(10, SHORT, Set.of(AccessFlag.REMOTE_WRITE)));
+        RemoteLease lease = pair.client().requestRemote(600);
+        assertEquals(Set.of(AccessFlag.REMOTE_READ), lease.region().access());
+        refused(EndpointException.Reason.REFUSED, "at most 400", () -> pair.client().requestRemote(401));
+        LocalRegion here = pair.client().allocate(600);
+        pair.client().read(here, lease.region());
+        refused(EndpointException.Reason.LEASE, "REMOTE_WRITE", () -> pair.client().write(here, lease.region()));
+        RemoteRegion unchecked = RemoteRegion.of(lease.region().address(), 600, lease.region().remoteKey());
+        assertThrows(EndpointException.class, () -> pair.client().write(here, unchecked));
+    }
+
+    @Test
+    void lessAccessCanBeAskedFor() throws Exception {
+        Pair pair = connect();
+        RemoteLease lease = pair.client().requestRemote(64, SHORT, Set.of(AccessFlag.REMOTE_READ));
+        assertEquals(Set.of(AccessFlag.REMOTE_READ), lease.region().access());
+    }
+
+    @Test
+    void aLongLeaseIsCutToWhatThePeerGives() throws Exception {
+        Pair pair = connect(builder(), builder().longestLease(Duration.ofSeconds(50)));
+        RemoteLease lease = pair.client().requestRemote(64, Duration.ofDays(400_000));
+        assertTrue(lease.remaining().compareTo(Duration.ofSeconds(50)) <= 0, () -> "" + lease.remaining());
+        assertFalse(lease.isExpired());
+    }
+
+    @Test
+    void memoryIsSharedAndHandedOver() throws Exception {
+        Pair pair = connect();
+        LocalRegion region = fill(open(pair.server(), 5000), 4);
+        Call<RemoteLease> receive = start("receiveShared", () -> pair.client().receiveShared()).awaitBlocked();
+        pair.server().share(region, Duration.ofSeconds(60));
+        RemoteLease lease = receive.result();
+        LocalRegion here = pair.client().allocate(5000);
+        pair.client().read(here, lease.region());
+        assertArrayEquals(random(5000, 4), bytes(here));
+        pair.client().write(fill(here, 5), lease.region());
+        Call<LocalRegion> back = start("receiveHandedOver", () -> pair.server().receiveHandedOver()).awaitBlocked();
+        pair.client().handOver(lease);
+        assertArrayEquals(random(5000, 5), bytes(back.result()));
+        assertTrue(lease.isExpired());
+        refused(EndpointException.Reason.LEASE, "handed over", () -> pair.client().read(here, lease.region()));
+        refused(EndpointException.Reason.LEASE, "handed over", () -> pair.client().handOver(lease));
+    }
+
+    @Test
+    void memoryThatWasAskedForIsHandedOver() throws Exception {
+        Pair pair = connect();
+        RemoteLease lease = pair.client().requestRemote(700);
+        pair.client().write(filled(pair.client(), 700, 8), lease.region());
+        pair.client().handOver(lease);
+        try (LocalRegion region = pair.server().receiveHandedOver(PATIENCE)) {
+            assertArrayEquals(random(700, 8), bytes(region));
+        }
+        assertThrows(SocketTimeoutException.class, () -> pair.server().receiveHandedOver(Duration.ofMillis(20)));
+    }
+
+    /** async-rdma: handing over what has expired fails. */
+    @Test
+    void anExpiredLeaseIsNotHandedOver() throws Exception {
+        Pair pair = connect();
+        RemoteLease lease = pair.client().requestRemote(64, SHORT);
+        Await.until("the lease expires", lease::isExpired);
+        refused(EndpointException.Reason.LEASE, "expired", () -> pair.client().handOver(lease));
+        pair.client().send(pair.client().allocate(5)); // and the connection lives
+        assertEquals(5, pair.server().receive(PATIENCE).length());
+    }
+
+    @Test
+    void onlyAllOfARegionThatThePeerMayReachIsShared() throws Exception {
+        Pair pair = connect();
+        assertThrows(IllegalArgumentException.class,
+                () -> pair.client().share(pair.client().allocate(8), SHORT));
+        assertThrows(IllegalArgumentException.class,
+                () -> pair.client().share(open(pair.client(), 8).slice(0, 4), SHORT));
+        LocalRegion closed = open(pair.client(), 8);
+        closed.close();
+        assertThrows(IllegalStateException.class, () -> pair.client().share(closed, SHORT));
+    }
+
+    @Test
+    void manyThreadsLeaseAtOnce() throws Exception {
+        Pair pair = connect();
+        List<Call<Void>> calls = new ArrayList<>();
+        for (RdmaEndpoint end : List.of(pair.client(), pair.server())) {
+            for (int thread = 0; thread < 10; thread++) {
+                int seed = thread;
+                calls.add(start("leases", () -> {
+                    LocalRegion here = filled(end, 256, seed);
+                    LocalRegion back = end.allocate(256);
+                    for (int i = 0; i < 10; i++) {
+                        try (RemoteLease lease = end.requestRemote(256, Duration.ofSeconds(60))) {
+                            end.write(here, lease.region());
+                            end.read(back, lease.region());
+                            assertArrayEquals(random(256, seed), bytes(back));
+                        }
+                    }
+                    return null;
+                }));
+            }
+        }
+        for (Call<Void> call : calls) {
+            call.result();
+        }
+    }
+
+    @Test
+    void leasesAreServedWhileMessagesWait() throws Exception {
+        Pair pair = connect(builder(), builder().receiveBuffers(2, 512));
+        LocalRegion region = pair.client().allocate(3000);
+        Pending<Void> waiting = pair.client().startSend(region);
+        pair.client().requestRemote(64).close();
+        assertFalse(waiting.isDone());
+        assertEquals(3000, pair.server().receive(PATIENCE).length());
+        waiting.await(PATIENCE);
+        region.segment().set(ValueLayout.JAVA_BYTE, 0, (byte) 1);
+    }
+}
