@@ -313,16 +313,15 @@ final class Link implements VerbsConnection {
         }
     }
 
-    /** Set-up pool: on iWARP the peer waits for our disconnect; elsewhere the error state is enough. */
+    /** Set-up pool: the peer is told at once, and would else find out when it sends something. */
     private void endQueuePair() {
         try {
-            if (device.supports(Capability.COMPLETION_IS_DELIVERY)) {
-                queuePair.fail();
-            } else {
-                place.identifier.disconnect();
-            }
+            place.identifier.disconnect();
         } catch (VerbsException e) {
-            LOG.debug("{} {}", this, e.getMessage());
+            LOG.debug("{} {}", this, e.getMessage()); // it was over before
+        }
+        if (device.supports(Capability.COMPLETION_IS_DELIVERY)) {
+            failQueuePair();
         }
     }
 
