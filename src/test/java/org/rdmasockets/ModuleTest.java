@@ -29,9 +29,9 @@ class ModuleTest {
     }
 
     @Test
-    void exportsTheSocketsAndVerbsOnly() throws IOException {
+    void exportsTheSocketsTheEndpointsAndVerbsOnly() throws IOException {
         Module module = layer().findModule(MODULE).orElseThrow();
-        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.verbs"),
+        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.verbs"),
                 Set.copyOf(module.getPackages().stream().filter(module::isExported).toList()));
     }
 

@@ -162,6 +162,21 @@ final class Calls {
         return taken(link.take(link.traffic().messageSide().handedOver(), deadlineNanos, "memory"));
     }
 
+    /** Begins to tell the peer, a node of the same group, something. */
+    Pending<Void> signal(long number, int word) {
+        ensureMessages();
+        Pending<Void> pending = new Pending<>(link.traffic().writers(), "signal");
+        Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
+        link.locked(() -> link.traffic().sends().send(new Notice(header, 0, pending)));
+        return pending;
+    }
+
+    /** Waits for what the peer tells as a node of the same group. */
+    Header takeSignal(long deadlineNanos) throws IOException {
+        ensureMessages();
+        return taken(link.take(link.traffic().messageSide().signals(), deadlineNanos, "signal"));
+    }
+
     /** Lets the peer send as much again. */
     private <T> T taken(T one) {
         link.locked(() -> link.traffic().messageSide().taken());

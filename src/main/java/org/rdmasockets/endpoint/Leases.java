@@ -78,6 +78,7 @@ final class Leases {
             case HAND_OVER -> onHandOver(header);
             case HANDED_OVER -> onHandedOver(header);
             case BYE -> traffic().onBye();
+            case SIGNAL -> traffic().messageSide().signals().add(header);
             case CREDIT, MESSAGE -> {
             }
         }
@@ -170,13 +171,7 @@ final class Leases {
 
     /** Lends memory to the peer. */
     Notice share(LocalRegion region, long endNanos, Pending<Void> pending) {
-        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos), endNanos, failure -> {
-            if (failure == null) {
-                pending.complete(null);
-            } else {
-                pending.fail(failure);
-            }
-        });
+        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos), endNanos, pending);
     }
 
     private void onHandOver(Header header) throws Violation {

@@ -11,9 +11,9 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * Makes the connections of endpoints.
  *
  * @param settings of each
- * @param shared the domain of all; null for one of its own for each
+ * @param shared what they have in common; null for one of its own for each
  */
-record LinkMaker(Settings settings, Domain shared) implements VerbsConnection.Maker<Link> {
+record LinkMaker(Settings settings, Sharing shared) implements VerbsConnection.Maker<Link> {
     @Override
     public void check(byte[] privateData) throws IOException {
         check(settings, Greeting.decode(privateData));
@@ -41,18 +41,7 @@ record LinkMaker(Settings settings, Domain shared) implements VerbsConnection.Ma
 
     /** Set-up pool: the domain of a connection, which releases it. */
     Domain domain(Engine engine, ConnectionIdentifier identifier) throws IOException {
-        if (shared == null) {
-            return Domain.allocate(engine, identifier.device());
-        }
-        if (shared.device() != identifier.device()) {
-            throw new EndpointException(EndpointException.Reason.LIMIT, "the shared memory is of device "
-                    + shared.device().info().name() + ", but the connection goes over "
-                    + identifier.device().info().name() + ": give it a protection domain of its own");
-        }
-        if (!shared.retain()) {
-            throw new EndpointException(EndpointException.Reason.CLOSED,
-                    "the endpoint that shares its memory is closed");
-        }
-        return shared;
+        return shared == null ? Domain.allocate(engine, identifier.device())
+                : shared.retain(engine, identifier.device());
     }
 }

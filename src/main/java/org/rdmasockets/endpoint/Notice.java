@@ -31,6 +31,17 @@ final class Notice extends Operation {
         this.ended = ended;
     }
 
+    /** A message whose sender waits until it is there. */
+    Notice(Header header, long deadlineNanos, Pending<Void> pending) {
+        this(header, deadlineNanos, failure -> {
+            if (failure == null) {
+                pending.complete(null);
+            } else {
+                pending.fail(failure);
+            }
+        });
+    }
+
     @Override
     boolean isControl() {
         return !header.kind().isData();

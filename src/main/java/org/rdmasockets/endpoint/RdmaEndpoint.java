@@ -61,7 +61,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return what it is to be
      */
     public RdmaEndpointBuilder another() {
-        return new RdmaEndpointBuilder(link.settings().clone(), link.domain());
+        return new RdmaEndpointBuilder(link.settings().clone(), new Sharing(link.domain()));
     }
 
     /**
@@ -177,7 +177,8 @@ public final class RdmaEndpoint implements AutoCloseable {
         return receiveUntil(Deadlines.after(limit));
     }
 
-    private Message receiveUntil(long deadlineNanos) throws IOException {
+    /** Waits for the next message until a time by {@code System.nanoTime}. */
+    Message receiveUntil(long deadlineNanos) throws IOException {
         calls.ensureMessages();
         return assembly.receive(deadlineNanos);
     }
@@ -526,6 +527,11 @@ public final class RdmaEndpoint implements AutoCloseable {
     /** The connection. */
     Link link() {
         return link;
+    }
+
+    /** What the methods do. */
+    Calls calls() {
+        return calls;
     }
 
     /**

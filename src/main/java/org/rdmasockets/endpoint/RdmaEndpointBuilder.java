@@ -13,10 +13,10 @@ import org.rdmasockets.verbs.AccessFlag;
 public final class RdmaEndpointBuilder {
     private final Settings settings;
     /** Whose memory is shared, null for none. */
-    private Domain shared;
+    private Sharing shared;
 
     /** A builder with settings of its own. */
-    RdmaEndpointBuilder(Settings settings, Domain shared) {
+    RdmaEndpointBuilder(Settings settings, Sharing shared) {
         this.settings = settings;
         this.shared = shared;
     }
@@ -298,6 +298,17 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpointBuilder ownProtectionDomain() {
         shared = null;
+        return this;
+    }
+
+    /**
+     * Lets all connections that are made by this builder from now on, and by servers of it, share the protection domain
+     * of the first of them: what one has allocated can be used with the others.
+     *
+     * @return this
+     */
+    public RdmaEndpointBuilder sharedProtectionDomain() {
+        shared = new Sharing();
         return this;
     }
 

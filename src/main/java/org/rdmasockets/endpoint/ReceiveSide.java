@@ -25,6 +25,7 @@ final class ReceiveSide implements Receives {
     private final Mailbox<Integer> immediates;
     private final Mailbox<RemoteLease> shared;
     private final Mailbox<LocalRegion> handedOver;
+    private final Mailbox<Header> signals;
     private int dataArrived;
     private int dataTaken;
     private int controlTaken;
@@ -63,6 +64,7 @@ final class ReceiveSide implements Receives {
         immediates = new Mailbox<>(traffic.readers(), "receiveImmediate");
         shared = new Mailbox<>(traffic.readers(), "receiveShared");
         handedOver = new Mailbox<>(traffic.readers(), "receiveHandedOver");
+        signals = new Mailbox<>(traffic.readers(), "barrier");
     }
 
     /** How many receives there are. */
@@ -115,6 +117,11 @@ final class ReceiveSide implements Receives {
     /** What the peer gives back for the application. */
     Mailbox<LocalRegion> handedOver() {
         return handedOver;
+    }
+
+    /** What nodes of a group tell each other. */
+    Mailbox<Header> signals() {
+        return signals;
     }
 
     @Override
@@ -192,6 +199,7 @@ final class ReceiveSide implements Receives {
         immediates.end(reason);
         shared.end(reason);
         handedOver.end(reason);
+        signals.end(reason);
     }
 
     @Override

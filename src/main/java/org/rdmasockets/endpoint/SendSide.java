@@ -170,6 +170,9 @@ final class SendSide {
         Window window = operation.isControl() ? control : data;
         boolean counts = counting && operation.takesReceive();
         operation.fill(request, idBase | index, slots[index]);
+        if (isInline()) {
+            request.inline();
+        }
         int result = queuePair.postSend(request.signalled());
         if (result != QueuePair.POSTED) {
             traffic.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
@@ -183,6 +186,15 @@ final class SendSide {
         if (counts) {
             window.send();
         }
+    }
+
+    /** Whether the device takes the bytes of the request at once. */
+    private boolean isInline() {
+        return switch (request.opcode()) {
+            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> request.elements().count() > 0
+                    && request.elements().totalBytes() <= queuePair.maxInlineBytes();
+            default -> false;
+        };
     }
 
     /**

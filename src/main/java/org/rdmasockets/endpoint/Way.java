@@ -30,7 +30,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  * @param settings of the endpoints to be
  * @param shared whose memory they share, null for none
  */
-record Way(Settings settings, Domain shared) {
+record Way(Settings settings, Sharing shared) {
     private static final int MOST_TRIES = 16;
 
     /** Connects over the first provider that leads there. */
@@ -136,8 +136,8 @@ record Way(Settings settings, Domain shared) {
         if (settings.device != null) {
             return List.of(providerOf(settings.device));
         }
-        if (shared != null) {
-            return List.of(providerOf(shared.device().info().name()));
+        if (shared != null && shared.device() != null) {
+            return List.of(providerOf(shared.device().name()));
         }
         Policy.Decision decision = Policy.CURRENT.decide(null, address);
         if (decision.isAuto()) {

@@ -72,4 +72,13 @@ abstract class EndpointContract {
             return EndpointContract.this.fixture();
         }
     }
+
+    /** {@link GroupTrials}. */
+    @Nested
+    class Groups extends GroupTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
 }

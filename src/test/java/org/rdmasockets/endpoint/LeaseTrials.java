@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** Leases: asked for, shared, handed over, released, expired. */
 abstract class LeaseTrials extends EndpointTrial {
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT = Duration.ofSeconds(1);
 
     /** async-rdma: the lease example. Nobody calls anything on the lending side. */
     @Test

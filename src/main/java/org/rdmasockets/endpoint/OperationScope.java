@@ -1,0 +1,94 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Joins operations: when the scope is closed, all of them have ended, also when the block that began them has thrown.
+ * Their memory may then be used again for sure. For one thread.
+ *
+ * {@snippet lang="java" :
+ * try (OperationScope scope = new OperationScope()) {
+ *     for (LocalRegion part : parts) {
+ *         scope.add(endpoint.startSend(part));
+ *     }
+ * } // all of them are sent here
+ * }
+ */
+public final class OperationScope implements AutoCloseable {
+    private final List<Pending<?>> pending = new ArrayList<>();
+
+    /** A scope without operations. */
+    public OperationScope() {
+    }
+
+    /**
+     * Takes an operation in.
+     *
+     * @param <T> what it gives
+     * @param one what was begun
+     * @return the same, which may be awaited before the end of the scope
+     */
+    public <T> Pending<T> add(Pending<T> one) {
+        pending.add(one);
+        return one;
+    }
+
+    /**
+     * Waits until all have ended.
+     *
+     * @throws IOException the failure of the first that has failed, with those of the others suppressed; that they were
+     *         awaited before does not matter
+     */
+    public void join() throws IOException {
+        IOException first = null;
+        boolean interrupted = false;
+        for (Pending<?> one : pending) {
+            interrupted |= end(one);
+            try {
+                one.await();
+            } catch (IOException e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        pending.clear();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+
+    /** Waits until an operation has ended, whoever interrupts this thread; true if somebody has. */
+    private static boolean end(Pending<?> one) {
+        boolean interrupted = false;
+        while (!one.isDone()) {
+            interrupted |= Thread.interrupted();
+            try {
+                one.await();
+            } catch (InterruptedIOException e) {
+                interrupted = true;
+            } catch (IOException e) {
+                return interrupted; // it has ended; join asks again how
+            }
+        }
+        return Thread.interrupted() || interrupted;
+    }
+
+    /**
+     * Waits until all have ended. An interrupt does not shorten that; its status is set afterwards.
+     *
+     * @throws IOException as {@link #join}
+     */
+    @Override
+    public void close() throws IOException {
+        join();
+    }
+}

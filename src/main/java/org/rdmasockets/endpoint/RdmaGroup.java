@@ -1,0 +1,141 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Several endpoints that are used together: each call begins all of its operations before it waits for any. Members are
+ * numbered from 0. Memory that goes to several of them has to be theirs in common, see
+ * {@link RdmaEndpointBuilder#sharedProtectionDomain}. When a call fails, all of its operations have ended.
+ */
+public final class RdmaGroup {
+    private final List<RdmaEndpoint> members;
+
+    /**
+     * A group.
+     *
+     * @param members its endpoints, at least one, which stay the caller's
+     */
+    public RdmaGroup(List<RdmaEndpoint> members) {
+        if (members.isEmpty()) {
+            throw new IllegalArgumentException("a group has at least one member");
+        }
+        this.members = List.copyOf(members);
+    }
+
+    /**
+     * How many members there are.
+     *
+     * @return at least 1
+     */
+    public int size() {
+        return members.size();
+    }
+
+    /**
+     * A member.
+     *
+     * @param index from 0 on
+     * @return the endpoint
+     * @throws IndexOutOfBoundsException if there is none of that number
+     */
+    public RdmaEndpoint member(int index) {
+        return members.get(index);
+    }
+
+    private void ensureOneEach(List<?> parts) {
+        if (parts.size() != members.size()) {
+            throw new IllegalArgumentException("one part for each of " + members.size() + " members is wanted, not "
+                    + parts.size());
+        }
+    }
+
+    /**
+     * Sends a message of its own to each member.
+     *
+     * @param parts what goes to whom
+     * @throws IOException if any cannot be sent
+     */
+    public void scatter(List<LocalRegion> parts) throws IOException {
+        ensureOneEach(parts);
+        try (OperationScope scope = new OperationScope()) {
+            for (int i = 0; i < members.size(); i++) {
+                scope.add(members.get(i).startSend(parts.get(i)));
+            }
+        }
+    }
+
+    /**
+     * Writes to the memory of each member.
+     *
+     * @param parts what goes to whom
+     * @param to where it goes there
+     * @throws IOException if any cannot be written
+     */
+    public void scatter(List<LocalRegion> parts, List<RemoteRegion> to) throws IOException {
+        ensureOneEach(parts);
+        ensureOneEach(to);
+        try (OperationScope scope = new OperationScope()) {
+            for (int i = 0; i < members.size(); i++) {
+                scope.add(members.get(i).startWrite(parts.get(i), to.get(i)));
+            }
+        }
+    }
+
+    /**
+     * Sends one message to all members.
+     *
+     * @param message the bytes
+     * @throws IOException if any cannot be sent
+     */
+    public void multicast(LocalRegion message) throws IOException {
+        try (OperationScope scope = new OperationScope()) {
+            for (RdmaEndpoint member : members) {
+                scope.add(member.startSend(message));
+            }
+        }
+    }
+
+    /**
+     * Waits for a message of each member.
+     *
+     * @param limit longest wait for all of them together
+     * @return the messages, by member, to be closed
+     * @throws IOException if one does not come; those that have come are closed
+     */
+    public List<Message> gather(Duration limit) throws IOException {
+        List<Message> messages = new ArrayList<>();
+        long deadline = Deadlines.after(limit);
+        boolean done = false;
+        try {
+            for (RdmaEndpoint member : members) {
+                messages.add(member.receiveUntil(deadline));
+            }
+            done = true;
+            return messages;
+        } finally {
+            if (!done) {
+                messages.forEach(Message::close);
+            }
+        }
+    }
+
+    /**
+     * Reads from the memory of each member.
+     *
+     * @param into where what comes from whom goes
+     * @param from where it is there
+     * @throws IOException if any cannot be read
+     */
+    public void gather(List<LocalRegion> into, List<RemoteRegion> from) throws IOException {
+        ensureOneEach(into);
+        ensureOneEach(from);
+        try (OperationScope scope = new OperationScope()) {
+            for (int i = 0; i < members.size(); i++) {
+                scope.add(members.get(i).startRead(into.get(i), from.get(i)));
+            }
+        }
+    }
+}

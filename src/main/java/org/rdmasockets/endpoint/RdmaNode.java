@@ -1,0 +1,243 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
+import org.rdmasockets.transport.Patience;
+
+/**
+ * One of several nodes that know each other by rank, each connected to each. They find each other by TCP, see
+ * {@link TcpExchange}, and share their memory among all their connections.
+ *
+ * <p>{@link #barrier} takes one thread at a time, and all nodes that take part have to call their barriers in the same
+ * order. Once one has failed, nobody knows who has passed: so all further ones fail, too.
+ */
+public final class RdmaNode implements AutoCloseable {
+    private final int rank;
+    /** By rank; null at the own one. */
+    private final RdmaEndpoint[] peers;
+    private final ReentrantLock turn = new ReentrantLock();
+    /** How many barriers there were; protected by turn. */
+    private long epoch;
+    /** Why there are no barriers any more; null while there are; protected by turn. */
+    private Exception poison;
+
+    private RdmaNode(int rank, int size) {
+        this.rank = rank;
+        peers = new RdmaEndpoint[size];
+    }
+
+    /**
+     * Finds all other nodes and connects to them.
+     *
+     * @param builder what the endpoints are to be; it is told to share a protection domain
+     * @param address an address of this node's device
+     * @param nodes where each node exchanges addresses over TCP, by rank
+     * @param rank of this one
+     * @param limit longest time for all of that
+     * @return the node
+     * @throws IOException {@code SocketTimeoutException} if not all are there in time, and as
+     *         {@link RdmaEndpointBuilder#connect} and {@link TcpExchange#exchange}
+     */
+    public static RdmaNode join(RdmaEndpointBuilder builder, InetAddress address, List<InetSocketAddress> nodes,
+            int rank, Duration limit) throws IOException {
+        long deadline = Deadlines.after(limit);
+        RdmaNode node = new RdmaNode(rank, nodes.size());
+        boolean joined = false;
+        try (RdmaEndpointServer server = builder.sharedProtectionDomain().listen(new InetSocketAddress(address, 0))) {
+            List<byte[]> all = TcpExchange.exchange(nodes, rank, encode(server.localAddress()), limit);
+            for (int other = 0; other < rank; other++) {
+                node.peers[other] = builder.connect(decode(all.get(other)));
+                node.peers[other].calls().finish(node.peers[other].calls().signal(rank, 0));
+            }
+            for (int more = rank + 1; more < nodes.size(); more++) {
+                node.accept(server, deadline);
+            }
+            joined = true;
+            return node;
+        } finally {
+            if (!joined) {
+                node.close();
+            }
+        }
+    }
+
+    private static byte[] encode(InetSocketAddress address) {
+        byte[] host = address.getAddress().getAddress();
+        return ByteBuffer.allocate(host.length + Short.BYTES).put(host).putShort((short) address.getPort()).array();
+    }
+
+    private static InetSocketAddress decode(byte[] bytes) throws IOException {
+        int hostBytes = Math.max(0, bytes.length - Short.BYTES);
+        return new InetSocketAddress(InetAddress.getByAddress(Arrays.copyOf(bytes, hostBytes)),
+                Short.toUnsignedInt(ByteBuffer.wrap(bytes).getShort(hostBytes)));
+    }
+
+    /** Takes one that says which of the higher ranks it is. */
+    private void accept(RdmaEndpointServer server, long deadlineNanos) throws IOException {
+        RdmaEndpoint accepted = server.accept(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())));
+        long claimed = -1;
+        boolean known = false;
+        try {
+            claimed = accepted.calls().takeSignal(deadlineNanos).number();
+            known = claimed > rank && claimed < peers.length && peers[(int) claimed] == null;
+        } finally {
+            if (known) {
+                peers[(int) claimed] = accepted;
+            } else {
+                accepted.close();
+            }
+        }
+        if (!known) {
+            throw new EndpointException(EndpointException.Reason.PROTOCOL, "a node says that its rank is " + claimed);
+        }
+    }
+
+    /**
+     * Which node this is.
+     *
+     * @return from 0 on
+     */
+    public int rank() {
+        return rank;
+    }
+
+    /**
+     * How many nodes there are.
+     *
+     * @return at least 1
+     */
+    public int size() {
+        return peers.length;
+    }
+
+    /**
+     * The connection to another node.
+     *
+     * @param other its rank
+     * @return the endpoint
+     * @throws IllegalArgumentException if there is none, or it is this
+     */
+    public RdmaEndpoint peer(int other) {
+        if (other < 0 || other >= peers.length || other == rank) {
+            throw new IllegalArgumentException("there is no other node of rank " + other + " among " + peers.length);
+        }
+        return peers[other];
+    }
+
+    /**
+     * All other nodes, by rank.
+     *
+     * @return a group
+     * @throws IllegalArgumentException if there are none
+     */
+    public RdmaGroup others() {
+        List<RdmaEndpoint> others = new ArrayList<>(Arrays.asList(peers));
+        others.remove(rank);
+        return new RdmaGroup(others);
+    }
+
+    /**
+     * Waits until all nodes have come here.
+     *
+     * @param limit longest wait
+     * @throws IOException as {@link #barrier(BarrierKind, List, Duration)}
+     */
+    public void barrier(Duration limit) throws IOException {
+        barrier(BarrierKind.DISSEMINATION, IntStream.range(0, peers.length).boxed().toList(), limit);
+    }
+
+    /**
+     * Waits until some nodes have come here.
+     *
+     * @param kind how they find out; the same for all
+     * @param ranks who takes part, in ascending order, this one among them; the same for all
+     * @param limit longest wait
+     * @throws IOException {@code SocketTimeoutException} if not all have come in time, {@link EndpointException} if one
+     *         is gone, or is at another barrier, or a barrier has failed before
+     * @throws IllegalArgumentException if the ranks are not in order, not known, or this one is not among them
+     */
+    public void barrier(BarrierKind kind, List<Integer> ranks, Duration limit) throws IOException {
+        check(ranks);
+        long deadline = Deadlines.after(limit);
+        if (Patience.await(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadline) == null) {
+            throw new SocketTimeoutException("another thread of this node is at a barrier");
+        }
+        try {
+            ensureNotPoisoned();
+            epoch++;
+            boolean passed = false;
+            try {
+                pass(kind, ranks, deadline);
+                passed = true;
+            } finally {
+                if (!passed) {
+                    poison = new EndpointException(EndpointException.Reason.POISONED, "barrier " + epoch + " failed");
+                }
+            }
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private void check(List<Integer> ranks) {
+        int before = -1;
+        for (int one : ranks) {
+            if (one <= before || one >= peers.length) {
+                throw new IllegalArgumentException("ranks have to be in ascending order and below " + peers.length
+                        + ", not " + ranks);
+            }
+            before = one;
+        }
+        if (!ranks.contains(rank)) {
+            throw new IllegalArgumentException("rank " + rank + " is not among " + ranks);
+        }
+    }
+
+    private void ensureNotPoisoned() throws EndpointException {
+        if (poison != null) {
+            EndpointException e = new EndpointException(EndpointException.Reason.POISONED,
+                    "no barrier can be passed any more: " + poison.getMessage());
+            e.initCause(poison);
+            throw e;
+        }
+    }
+
+    /** Takes all steps; who takes part, how and in which order goes with each, so that a mistake shows. */
+    private void pass(BarrierKind kind, List<Integer> ranks, long deadlineNanos) throws IOException {
+        long sign = 31L * ranks.hashCode() + kind.ordinal();
+        try (OperationScope scope = new OperationScope()) {
+            for (BarrierKind.Step step : kind.steps(ranks.indexOf(rank), ranks.size())) {
+                Calls peer = peers[ranks.get(step.place())].calls();
+                if (step.tell()) {
+                    scope.add(peer.signal(sign, kind.ordinal()));
+                    continue;
+                }
+                Header heard = peer.takeSignal(deadlineNanos);
+                if (heard.number() != sign) {
+                    throw new EndpointException(EndpointException.Reason.POISONED, "node " + ranks.get(step.place())
+                            + " is at another barrier");
+                }
+            }
+        }
+    }
+
+    /** Closes all connections. Idempotent, does not block. */
+    @Override
+    public void close() {
+        for (RdmaEndpoint peer : peers) {
+            if (peer != null) {
+                peer.close();
+            }
+        }
+    }
+}
