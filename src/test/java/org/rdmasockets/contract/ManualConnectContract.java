@@ -4,9 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
@@ -14,6 +20,7 @@ import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.ManualConnection;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
@@ -21,6 +28,7 @@ import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairAttributes.Path;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairEndpoint;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
@@ -101,6 +109,43 @@ abstract class ManualConnectContract extends ContractTest {
         pair.modify(new QueuePairAttributes().state(QueuePairState.RESET));
         assertEquals(QueuePairState.RESET, pair.queryState());
         assertEquals(QueuePairState.RESET, pair.state(), "remembered");
+    }
+
+    @Test
+    void twoQueuePairsAreConnectedByWhatTheyTellEachOtherOverTcp() throws Exception {
+        needs(Capability.MANUAL_CONNECT);
+        Device device = device();
+        ProtectionDomain domain = closing(device.allocateProtectionDomain());
+        CompletionQueue queue = closing(device.createCompletionQueue(40, null));
+        QueuePair one = closing(domain.createQueuePair(QueuePairConfig.signalled(queue, 4, 4, 0)));
+        QueuePair two = closing(domain.createQueuePair(QueuePairConfig.signalled(queue, 4, 4, 0)));
+        MemoryRegion region = closing(domain.allocate(4096, Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)));
+        connectOverTcp(ManualConnection.prepare(one, Set.of(AccessFlag.REMOTE_READ)),
+                ManualConnection.prepare(two, Set.of(AccessFlag.REMOTE_READ)));
+        assertEquals(QueuePairState.READY_TO_SEND, two.queryState());
+        region.segment().setString(0, "to the other");
+        assertEquals(QueuePair.POSTED, two.postReceive(new ReceiveRequest(1).receive(1).add(region, 100, 50)));
+        assertEquals(QueuePair.POSTED, one.postSend(new SendRequest(1).send(2).add(region, 0, 13)));
+        awaitSuccess(queue, 2);
+        assertEquals("to the other", region.segment().getString(100));
+        assertEquals(QueuePair.POSTED, two.postSend(new SendRequest(1).read(3, region.address(), region.remoteKey())
+                .add(region, 200, 13)));
+        awaitSuccess(queue, 1);
+        assertEquals("to the other", region.segment().getString(200));
+    }
+
+    private static void connectOverTcp(ManualConnection one, ManualConnection two) throws Exception {
+        try (ServerSocket door = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket out = new Socket(door.getInetAddress(), door.getLocalPort());
+                Socket in = door.accept();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            out.setSoTimeout(30_000);
+            in.setSoTimeout(30_000);
+            Future<QueuePairEndpoint> other = threads.submit(
+                    () -> two.local().exchange(in.getInputStream(), in.getOutputStream()));
+            one.connect(one.local().exchange(out.getInputStream(), out.getOutputStream()));
+            two.connect(other.get());
+        }
     }
 
     @Test
