@@ -22,6 +22,7 @@ import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
 import org.rdmasockets.verbs.ConnectionEvent.Established;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.Errno;
@@ -190,6 +191,22 @@ abstract class SharedReceiveContract extends ContractTest {
         for (int i = 0; i < 2; i++) {
             deliver(other, 8 + i);
         }
+    }
+
+    @Test
+    void aPeerThatLeavesWhileItWaitsTakesNoReceiveAlong() throws VerbsException {
+        needs(Capability.SHARED_RECEIVE_QUEUES);
+        needs(Capability.RECEIVER_NOT_READY_RETRY);
+        Connection leaving = connectShared();
+        Connection other = connectShared();
+        leaving.send(1);
+        for (int i = 0; i < 10; i++) {
+            assertEquals(0, queue.poll(queue.newBatch(1)), "nothing can have arrived");
+        }
+        leaving.far.tell(end -> end.close());
+        leaving.near.events.await(Disconnected.class);
+        post(0);
+        deliver(other, 5);
     }
 
     @Test

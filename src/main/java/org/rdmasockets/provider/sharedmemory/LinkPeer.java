@@ -424,6 +424,9 @@ final class LinkPeer implements Peer, Partner {
         if (fault && own != null) {
             own.fail();
         }
+        if (own != null) {
+            own.peerLeft();
+        }
         resume();
     }
 
@@ -538,6 +541,7 @@ final class LinkPeer implements Peer, Partner {
             return;
         }
         own.releaseSlot(slot);
+        own.peerLeft();
         end.detach(own.sendCompletions());
         end.detach(own.receiveCompletions());
     }

@@ -180,6 +180,13 @@ final class ReceiveQueue {
         oldSlot.close();
     }
 
+    /** Gives receives back that a peer wanted which sends nothing more. */
+    synchronized void forgetWanted() {
+        if (!filling) {
+            giveBack();
+        }
+    }
+
     /** Whether the peer wanted to know of receives; it is told once. */
     synchronized boolean takeStarving() {
         boolean starved = starving;

@@ -164,6 +164,14 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
         feedPeer();
     }
 
+    /** Gives the receives that the peer wanted to others: it sends nothing more. Without any lock. */
+    void peerLeft() {
+        if (sharedReceives != null) {
+            receiveQueue.forgetWanted();
+            sharedReceives.feed();
+        }
+    }
+
     /** Lets a peer go on that found no receive, without any lock. */
     private void feedPeer() {
         if (receiveQueue.takeStarving()) {
