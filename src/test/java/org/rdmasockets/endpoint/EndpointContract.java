@@ -81,4 +81,13 @@ abstract class EndpointContract {
             return EndpointContract.this.fixture();
         }
     }
+
+    /** {@link ProcessTrials}. */
+    @Nested
+    class Processes extends ProcessTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
 }

@@ -1,0 +1,88 @@
+package org.rdmasockets.endpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.interop.Program;
+import org.rdmasockets.verbs.Capability;
+
+/** A peer in another process, and its death. */
+abstract class ProcessTrials extends EndpointTrial {
+    private Program peer() throws Exception {
+        return closing(Program.java(PeerMain.class.getName(), fixture().device(),
+                fixture().address().getHostAddress()));
+    }
+
+    private RdmaEndpoint connect(Program peer, int port) throws Exception {
+        return closing(builder().connect(fixture().address().getHostAddress(), port));
+    }
+
+    @Test
+    void messagesMemoryAndLeasesBetweenProcesses() throws Exception {
+        Program peer = peer();
+        RdmaEndpoint endpoint = connect(peer, Integer.parseInt(peer.awaitLine("listening")));
+        for (int size : new int[] {1, 969, 200_000}) {
+            Pending<Void> send = endpoint.startSend(filled(endpoint, size, size));
+            assertArrayEquals(random(size, size), endpoint.receive(PATIENCE).toArray());
+            send.await(PATIENCE);
+        }
+        RemoteLease lease = endpoint.requestRemote(10_000);
+        LocalRegion back = endpoint.allocate(10_000);
+        endpoint.write(filled(endpoint, 10_000, 1), lease.region());
+        endpoint.read(back, lease.region());
+        assertArrayEquals(random(10_000, 1), bytes(back));
+        if (endpoint.supports(Capability.ATOMICS)) {
+            RemoteLease word = endpoint.requestRemote(8);
+            assertEquals(0, endpoint.fetchAndAdd(word.region(), 5));
+            assertEquals(5, endpoint.compareAndSwap(word.region(), 5, 6));
+        }
+        RemoteLease shared = endpoint.receiveShared(PATIENCE);
+        assertEquals(PeerMain.SHARED_BYTES, shared.region().length());
+        endpoint.write(filled(endpoint, PeerMain.SHARED_BYTES, 2), shared.region());
+        endpoint.handOver(shared);
+        assertArrayEquals(random(PeerMain.SHARED_BYTES, 2), endpoint.receive(PATIENCE).toArray());
+    }
+
+    /** async-rdma never notices a peer's death; parity, traps: peer dies while parked. */
+    @Test
+    void aKilledPeerFailsEverybodyWhoWaits() throws Exception {
+        Program peer = peer();
+        int port = Integer.parseInt(peer.awaitLine("listening"));
+        RdmaEndpoint waiting = connect(peer, port);
+        RdmaEndpoint idle = connect(peer, port);
+        waiting.receiveShared(PATIENCE);
+        waiting.sendImmediate(0);
+        LocalRegion region = waiting.allocate(20_000);
+        List<Call<Object>> calls = new ArrayList<>();
+        calls.add(start("receive", waiting::receive));
+        calls.add(start("receiveImmediate", waiting::receiveImmediate));
+        calls.add(start("receiveShared", waiting::receiveShared));
+        calls.add(start("receiveHandedOver", waiting::receiveHandedOver));
+        calls.add(start("send without credit", () -> {
+            waiting.send(region);
+            return null;
+        }));
+        for (Call<Object> call : calls) {
+            call.awaitBlocked();
+        }
+        peer.kill();
+        for (Call<Object> call : calls) {
+            EndpointException e = call.failure(EndpointException.class);
+            assertTrue(List.of(EndpointException.Reason.PEER_GONE, EndpointException.Reason.DEVICE)
+                    .contains(e.reason()), e::getMessage);
+        }
+        Await.until("the memory is free", region::isWritable);
+        EndpointException e = start("receive of the idle one", idle::receive).failure(EndpointException.class);
+        assertTrue(e.reason() != EndpointException.Reason.CLOSED, e::getMessage);
+        waiting.close();
+        Pair others = connect(); // and this process goes on
+        others.client().send(others.client().allocate(3));
+        assertEquals(3, others.server().receive(PATIENCE).length());
+    }
+}
