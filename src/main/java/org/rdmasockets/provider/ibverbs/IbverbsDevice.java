@@ -4,7 +4,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,15 +30,10 @@ import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.PortAttributes;
 import org.rdmasockets.verbs.ProtectionDomain;
-import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A device over a context of librdmacm, which lives as long as the process. */
 final class IbverbsDevice implements Device, Pollable {
-    /** Vendor identifiers that only the software drivers rxe and siw report; no other attribute tells them. */
-    private static final int VENDOR_RXE = 0xffffff;
-    private static final int VENDOR_SIW = 0x626d74;
-
     private final MemorySegment context;
     private final DeviceInfo info;
     private final DeviceAttributes attributes;
@@ -83,70 +77,14 @@ final class IbverbsDevice implements Device, Pollable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
-            attributes = attributes(attr);
-            capabilities = capabilities(attr);
-            if (ibv_device_attr.vendor_id(attr) == VENDOR_SIW) {
+            DeviceFacts facts = new DeviceFacts(context, info.transport(), attr);
+            attributes = facts.attributes();
+            capabilities = facts.capabilities();
+            if (facts.isSiw()) {
                 SiwMapping.takeReservedKey(context, "device=" + info.name());
             }
         }
         Descriptors.makeNonBlocking(descriptor());
-    }
-
-    private static DeviceAttributes attributes(MemorySegment attr) {
-        long maxRegion = ibv_device_attr.max_mr_size(attr);
-        return new DeviceAttributes(ibv_device_attr.fw_ver(attr).getString(0),
-                Byte.toUnsignedInt(ibv_device_attr.phys_port_cnt(attr)),
-                // Unsigned: a device without a limit says 2^64 - 1.
-                maxRegion < 0 ? Long.MAX_VALUE : maxRegion,
-                ibv_device_attr.max_qp(attr), ibv_device_attr.max_qp_wr(attr), ibv_device_attr.max_sge(attr),
-                ibv_device_attr.max_cq(attr), ibv_device_attr.max_cqe(attr), ibv_device_attr.max_mr(attr),
-                ibv_device_attr.max_pd(attr), ibv_device_attr.max_qp_rd_atom(attr),
-                ibv_device_attr.max_qp_init_rd_atom(attr));
-    }
-
-    /** What the device says, and where it says nothing, what its transport and driver are known to do. */
-    private Set<Capability> capabilities(MemorySegment attr) {
-        Set<Capability> can = EnumSet.noneOf(Capability.class);
-        int vendor = ibv_device_attr.vendor_id(attr);
-        can.add(Capability.REMOTE_ACCESS_TO_ANY_MEMORY);
-        if (info.transport() != TransportType.IWARP) {
-            can.addAll(EnumSet.of(Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
-                    Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.MANUAL_CONNECT,
-                    Capability.DATAGRAMS, Capability.RESIZE_COMPLETION_QUEUE));
-            if (ibv_device_attr.atomic_cap(attr) != rdma_h.IBV_ATOMIC_NONE()) {
-                can.add(Capability.ATOMICS);
-            }
-        }
-        if (vendor != VENDOR_SIW) {
-            can.addAll(EnumSet.of(Capability.QUERY_STATE, Capability.ZERO_BASED_MEMORY));
-        }
-        can.addAll(memoryCapabilities(attr));
-        if (ibv_device_attr.max_srq(attr) > 0) {
-            can.add(Capability.SHARED_RECEIVE_QUEUES);
-        }
-        if (vendor == VENDOR_SIW || vendor == VENDOR_RXE) {
-            can.add(Capability.SOFTWARE_TRANSFER);
-        }
-        return can;
-    }
-
-    private Set<Capability> memoryCapabilities(MemorySegment attr) {
-        Set<Capability> can = EnumSet.noneOf(Capability.class);
-        int windows = rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2A() | rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2B();
-        if ((ibv_device_attr.device_cap_flags(attr) & windows) != 0 && ibv_device_attr.max_mw(attr) > 0) {
-            can.add(Capability.MEMORY_WINDOWS);
-            if (ibv_device_attr.vendor_id(attr) != VENDOR_RXE) {
-                can.add(Capability.MEMORY_WINDOW_BOUNDS); // rxe looks at the bounds of the region alone
-            }
-        }
-        if (ExtendedQuery.onDemandPaging(context)) {
-            can.add(Capability.ON_DEMAND_PAGING);
-        }
-        int vendor = ibv_device_attr.vendor_id(attr);
-        if (vendor != VENDOR_SIW && vendor != VENDOR_RXE) {
-            can.add(Capability.HUGE_PAGES);
-        }
-        return can;
     }
 
     /** The context. */
