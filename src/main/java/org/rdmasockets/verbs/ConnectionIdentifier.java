@@ -84,7 +84,8 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * Makes the queue pair of this connection, which takes its receives from a shared receive queue; else as
      * {@link #createQueuePair(ProtectionDomain, QueuePairConfig)}. <em>May block</em>.
      *
-     * @param domain a protection domain of {@link #device()}
+     * @param domain a protection domain of {@link #device()}, that of the receives: soft devices look their memory up
+     *         in it
      * @param config sizes and completion queues; those of receives are the shared queue's, so they count for nothing
      * @param receives where receives are posted
      * @return the queue pair, which takes no receives itself

@@ -83,7 +83,8 @@ public interface ProtectionDomain extends AutoCloseable {
 
     /**
      * Makes a reliable connected queue pair that takes its receives from a shared receive queue; else as
-     * {@link #createQueuePair(QueuePairConfig)}.
+     * {@link #createQueuePair(QueuePairConfig)}. That queue should be of this domain: soft-RoCE and soft-iWARP look its
+     * memory up in the domain of the queue pair.
      *
      * @param config sizes and completion queues; those of receives are the shared queue's, so they count for nothing
      * @param receives where receives are posted
