@@ -155,18 +155,7 @@ final class Traffic implements CompletionClient {
             return ended();
         }
         return new EndpointException(EndpointException.Reason.DEVICE, what + " failed: " + status + " (" + number
-                + "); " + hint(status), status);
-    }
-
-    private static String hint(WorkCompletionStatus status) {
-        return switch (status) {
-            case REMOTE_ACCESS_ERROR -> "the peer's memory is closed or does not allow this, or the peer was killed";
-            case RETRY_EXCEEDED, RESPONSE_TIMEOUT_ERROR -> "the peer's device does not answer";
-            case RECEIVER_NOT_READY_RETRY_EXCEEDED -> "the peer has not posted a receive";
-            case LOCAL_LENGTH_ERROR -> "the peer has sent more than the receive has room for";
-            case LOCAL_PROTECTION_ERROR, LOCAL_ACCESS_ERROR -> "the memory is not registered for this";
-            default -> "the connection is over";
-        };
+                + "); " + status.hint(), status);
     }
 
     private EndpointException ended() {
