@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.verbs.AccessFlag;
@@ -101,6 +102,23 @@ abstract class EndpointTrial {
     /** Memory of an endpoint that its peer may read and write. */
     static LocalRegion open(RdmaEndpoint endpoint, int size) throws IOException {
         return endpoint.allocate(size, 64, READ_WRITE);
+    }
+
+    /**
+     * Does what the peer refuses, until that shows: where a completion is not delivery (iWARP), the first call may have
+     * succeeded.
+     */
+    static EndpointException awaitBroken(String what, Call.Action call) throws Exception {
+        EndpointException[] failure = new EndpointException[1];
+        Await.until(what + " breaks the connection", () -> {
+            try {
+                call.run();
+            } catch (EndpointException e) {
+                failure[0] = e;
+            }
+            return failure[0] != null;
+        });
+        return failure[0];
     }
 
     /** A call that has to fail for that reason, in words that contain the text. */
