@@ -20,6 +20,8 @@ final class Block {
     private Arena arena;
     /** The whole, as the application sees it; guarded by this. */
     private MemorySegment seen;
+    /** A lease of the application's lends it; guarded by this. */
+    private boolean lent;
     /** Changed under this. */
     private volatile boolean closed;
 
@@ -85,6 +87,25 @@ final class Block {
         if (closed) {
             throw new IllegalStateException("the region is closed");
         }
+    }
+
+    /**
+     * A lease begins, which will close this.
+     *
+     * @throws IllegalStateException if this is closed, or lent already
+     */
+    synchronized void lend() {
+        ensureOpen();
+        if (lent) {
+            throw new IllegalStateException("the region is shared already, until that lease ends");
+        }
+        lent = true;
+    }
+
+    /** A lease gives this back to the application; false if that has closed it meanwhile. */
+    synchronized boolean takeBack() {
+        lent = false;
+        return !closed;
     }
 
     private void end() {

@@ -129,7 +129,7 @@ final class Calls {
             throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
                     + (region.isWhole() ? "" : ", which is a part"));
         }
-        region.block().ensureOpen();
+        region.block().lend();
         long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings().longestLeaseNanos);
         Pending<Void> pending = new Pending<>(link.traffic().writers(), "share");
         link.locked(() -> link.traffic().sends().send(link.traffic().leases().share(region, endNanos, pending)));

@@ -177,7 +177,7 @@ final class Leases {
     private void onHandOver(Header header) throws Violation {
         serve();
         Granted back = forget(header.number());
-        boolean alive = back != null && back.endNanos - System.nanoTime() > 0;
+        boolean alive = back != null && back.endNanos - System.nanoTime() > 0 && back.region.block().takeBack();
         if (alive) {
             traffic().messageSide().handedOver().add(back.region);
         } else {
@@ -314,7 +314,7 @@ final class Leases {
         if (header.word() == 0) {
             pending.complete(null);
         } else {
-            pending.fail(new EndpointException(EndpointException.Reason.LEASE, "the lease had expired at the peer"));
+            pending.fail(new EndpointException(EndpointException.Reason.LEASE, "the lease had ended at the peer"));
         }
     }
 

@@ -354,6 +354,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @param time how long the peer may use it
      * @throws IOException as {@link #send(LocalRegion)}
      * @throws IllegalArgumentException if this is a part of a region, or no peer may reach it
+     * @throws IllegalStateException if the region is closed, or shared already
      */
     public void share(LocalRegion region, Duration time) throws IOException {
         calls.finish(calls.share(region, time));

@@ -52,6 +52,9 @@ record Way(Settings settings, Sharing shared) {
             } catch (EndpointException e) {
                 throw e;
             } catch (IOException e) {
+                if (Thread.currentThread().isVirtual() && Thread.currentThread().isInterrupted()) {
+                    throw e;
+                }
                 first = first == null ? e : first;
             }
         }

@@ -155,6 +155,19 @@ abstract class LeaseTrials extends EndpointTrial {
     }
 
     @Test
+    void aRegionIsSharedOnceAtATime() throws Exception {
+        Pair pair = connect();
+        LocalRegion region = open(pair.server(), 64);
+        pair.server().share(region, Duration.ofSeconds(60));
+        assertThrows(IllegalStateException.class, () -> pair.server().share(region, Duration.ofSeconds(60)));
+        pair.client().handOver(pair.client().receiveShared(PATIENCE));
+        pair.server().share(pair.server().receiveHandedOver(PATIENCE), Duration.ofSeconds(60));
+        RemoteLease again = pair.client().receiveShared(PATIENCE);
+        region.close(); // the owner may end it before its time
+        refused(EndpointException.Reason.LEASE, "at the peer", () -> pair.client().handOver(again));
+    }
+
+    @Test
     void memoryThatWasAskedForIsHandedOver() throws Exception {
         Pair pair = connect();
         RemoteLease lease = pair.client().requestRemote(700);
