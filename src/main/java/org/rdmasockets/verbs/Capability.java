@@ -10,7 +10,10 @@ public enum Capability {
     RESIZE_COMPLETION_QUEUE,
     /** A receive may be posted without any scatter element. */
     EMPTY_RECEIVE,
-    /** {@link QueuePair#queryState} tells what the device knows (soft-iWARP fills in nothing). */
+    /**
+     * {@link QueuePair#queryState} and {@link SharedReceiveQueue#queryLimit} tell what the device knows (soft-iWARP
+     * fills in nothing, or does not have the call).
+     */
     QUERY_STATE,
     /**
      * A send or write without a posted receive is retried by the device ("receiver not ready"); without this

@@ -54,7 +54,7 @@ public interface SharedReceiveQueue extends AutoCloseable {
      * Asks the device for the limit ({@code ibv_query_srq}).
      *
      * @return the limit; 0 if there is none; some devices keep telling one that was reached
-     * @throws VerbsException if the device refuses, or this is closed
+     * @throws VerbsException if the device does not tell ({@link Capability#QUERY_STATE}) or refuses, or this is closed
      */
     int queryLimit() throws VerbsException;
 

@@ -156,6 +156,11 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     @Override
     public int queryLimit() throws VerbsException {
         enter(ControlCalls.IBV_QUERY_SRQ);
+        if (!device.supports(Capability.QUERY_STATE)) {
+            leave();
+            throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name(), Errno.EOPNOTSUPP.number(), "device=" + device,
+                    "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_srq_attr.allocate(arena);
             ControlCalls.IBV_QUERY_SRQ.check("device=" + device, queue, attr);
