@@ -18,7 +18,9 @@ final class Waiter {
     /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
     private static final int PROBE_INTERVAL = 64;
     /** A trial lasts for so many times the budget, and a parked wait was short if it was no longer. */
-    private static final int TRIAL_FACTOR = 8;
+    private static final int TRIAL_FACTOR = 16;
+    /** But no longer than this, or than the budget if that is more. */
+    private static final long MAX_TRIAL_NANOS = 1_000_000;
     /** So many trials in a row must fail. */
     private static final int TRIALS = 4;
     /** After trials that failed, at most 2^5 short waits pass without one. */
@@ -48,13 +50,17 @@ final class Waiter {
             return budgetNanos;
         }
         if (trials > 0) {
-            return (long) TRIAL_FACTOR * budgetNanos;
+            return trialNanos(budgetNanos);
         }
         if (++unspun < PROBE_INTERVAL) {
             return 0;
         }
         unspun = 0;
         return budgetNanos;
+    }
+
+    private static long trialNanos(int budgetNanos) {
+        return Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, (long) TRIAL_FACTOR * budgetNanos));
     }
 
     private boolean spinsPay() {
@@ -76,7 +82,7 @@ final class Waiter {
 
     /** Learns from a wait that was parked for so long, and then was over. */
     void woken(long parkedNanos, int budgetNanos) {
-        if (spinsPay() || trials > 0 || parkedNanos > (long) TRIAL_FACTOR * budgetNanos) {
+        if (spinsPay() || trials > 0 || parkedNanos > trialNanos(budgetNanos)) {
             return;
         }
         if (rest > 0) {

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 /** What waits teach about spinning. */
 class WaiterTest {
     private static final int BUDGET_NANOS = 40_000;
-    private static final long TRIAL_NANOS = 8 * BUDGET_NANOS;
+    private static final long TRIAL_NANOS = 16 * BUDGET_NANOS;
     private static final int TRIALS = 4;
 
     private final Waiter waiter = new Waiter();
