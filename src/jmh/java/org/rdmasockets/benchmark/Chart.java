@@ -17,6 +17,7 @@ import org.jfree.chart.axis.LogarithmicAxis;
 import org.jfree.chart.plot.CategoryPlot;
 import org.jfree.chart.renderer.category.BarRenderer;
 import org.jfree.chart.renderer.category.StandardBarPainter;
+import org.jfree.data.Range;
 import org.jfree.data.category.DefaultCategoryDataset;
 
 /** Bars of a question's headline figure: scenarios beside each other, a bar for each contender, a logarithmic axis. */
@@ -30,6 +31,7 @@ final class Chart {
     static void write(Question question, Answer answer, Path file) throws IOException {
         DefaultCategoryDataset bars = new DefaultCategoryDataset();
         double least = Double.MAX_VALUE;
+        double most = 0;
         for (String contender : answer.contenders()) {
             for (String scenario : answer.scenarios()) {
                 OptionalDouble median = answer.median(contender, scenario, question.headline());
@@ -37,27 +39,29 @@ final class Chart {
                 if (median.orElse(0) > 0) {
                     bars.addValue(median.getAsDouble(), contender, scenario);
                     least = Math.min(least, median.getAsDouble());
+                    most = Math.max(most, median.getAsDouble());
                 }
             }
         }
         if (bars.getRowCount() > 0) {
-            Files.writeString(file, draw(question, bars, Math.pow(10, Math.floor(Math.log10(least)))) + "\n");
+            Files.writeString(file, draw(question, bars, new Range(Math.pow(10, Math.floor(Math.log10(least))),
+                    Math.pow(10, Math.floor(Math.log10(most)) + 1))) + "\n");
         }
     }
 
     /** The bars stand on the floor. */
-    private static String draw(Question question, DefaultCategoryDataset bars, double floor)
-            throws IOException {
+    private static String draw(Question question, DefaultCategoryDataset bars, Range range) throws IOException {
         JFreeChart chart = ChartFactory.createBarChart(question.title(), null, null, bars);
         CategoryPlot plot = chart.getCategoryPlot();
         LogarithmicAxis axis = new LogarithmicAxis(question.headline().title());
         axis.setExpTickLabelsFlag(false);
-        axis.setLowerBound(floor);
+        // Both ends: an axis with one of them given keeps the other as it is, and 1 is less than any bar.
+        axis.setRange(range);
         plot.setRangeAxis(axis);
         plot.setBackgroundPaint(Color.WHITE);
         plot.setRangeGridlinePaint(Color.GRAY);
         BarRenderer renderer = (BarRenderer) plot.getRenderer();
-        renderer.setBase(floor);
+        renderer.setBase(range.getLowerBound());
         renderer.setBarPainter(new StandardBarPainter());
         renderer.setShadowVisible(false);
         renderer.setItemMargin(0);

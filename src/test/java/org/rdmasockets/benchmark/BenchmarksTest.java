@@ -1,6 +1,7 @@
 package org.rdmasockets.benchmark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -73,7 +74,11 @@ class BenchmarksTest {
         assertTrue(results.contains("| 64 B | RdmaSocket | 5.00 (0.500) |"), results);
         assertTrue(results.contains("| 64 B | java.net.Socket | 20.0 (1.00) |"), results);
         assertTrue(results.contains("Failed: the server ended"), results);
-        assertTrue(Files.readString(folder.resolve("stream.svg")).contains("<svg"), "a chart");
+        String chart = Files.readString(folder.resolve("stream.svg"));
+        assertTrue(chart.contains("<svg"), "a chart");
+        stream.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.MEGABYTES, 2_000)));
+        new Report(folder).write(new Streaming(), stream);
+        assertNotEquals(chart, Files.readString(folder.resolve("stream.svg")), "the bars do not follow the figures");
     }
 
     private static Answer answer(double plain, double... ours) throws IOException {
