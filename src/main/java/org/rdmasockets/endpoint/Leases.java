@@ -27,6 +27,8 @@ final class Leases {
     private static final int TOO_MUCH = 1;
     private static final int TOO_MANY_RIGHTS = 2;
     private static final int NO_MEMORY = 3;
+    /** So many leases may a peer ask for at once: the smallest takes a page and a key of the device. */
+    private static final int MOST_REQUESTED = 256;
 
     private final Link link;
     private final Settings settings;
@@ -35,6 +37,8 @@ final class Leases {
     private long nextNumber;
     /** How much of that the peer has asked for. */
     private long requestedBytes;
+    /** How many leases that are. */
+    private int requested;
     private int served;
     /** Whether anything is granted; read by any thread. */
     private volatile boolean granting;
@@ -109,7 +113,10 @@ final class Leases {
             refuse(header, TOO_MUCH, settings.remoteMemoryBytes - requestedBytes);
         } else if (rights.isEmpty() || !given.containsAll(rights)) {
             refuse(header, TOO_MANY_RIGHTS, 0);
+        } else if (requested == MOST_REQUESTED) {
+            refuse(header, NO_MEMORY, 0);
         } else {
+            requested++;
             requestedBytes += length;
             link.setUp(() -> allocate(header, rights));
         }
@@ -127,6 +134,7 @@ final class Leases {
         } catch (IOException | IllegalArgumentException e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
             link.locked(() -> {
+                requested--;
                 requestedBytes -= request.lengthBytes();
                 refuse(request, NO_MEMORY, 0);
             });
@@ -163,6 +171,7 @@ final class Leases {
     private Granted forget(long number) {
         Granted one = granted.remove(number);
         if (one != null && one.requested) {
+            requested--;
             requestedBytes -= one.region.length();
         }
         granting = !granted.isEmpty();

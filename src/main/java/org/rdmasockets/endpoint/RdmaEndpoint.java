@@ -472,7 +472,14 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
         calls.ensureRaw();
-        Pending<RawMessage> next = startReceiveRaw(link.domain().allocateForMessage(size));
+        LocalRegion region = link.domain().allocateForMessage(size);
+        Pending<RawMessage> next;
+        try {
+            next = startReceiveRaw(region);
+        } catch (EndpointException | RuntimeException e) {
+            region.close();
+            throw e;
+        }
         afterPost.run();
         return next.await();
     }

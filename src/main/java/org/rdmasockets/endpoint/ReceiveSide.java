@@ -32,7 +32,9 @@ final class ReceiveSide implements Receives {
     /** What the peer was told last. */
     private int dataTold;
     private int controlTold;
-    /** What is missing of the message in progress. */
+    /** How long the message in progress is as a whole, as its first piece said. */
+    private long whole;
+    /** What is missing of it. */
     private long missing;
 
     /**
@@ -164,12 +166,16 @@ final class ReceiveSide implements Receives {
     /** Pieces follow each other until the message is complete. */
     private void checkMessage(Header header, int piece) throws Violation {
         boolean first = (header.flags() & Header.FIRST) != 0;
-        long whole = header.lengthBytes();
-        if (first != (missing == 0) || whole < 0 || whole > own.maxMessageBytes()) {
-            throw new Violation(first ? "a message of " + whole + " bytes begins, " + missing
+        long length = header.lengthBytes();
+        if (first != (missing == 0) || length < 0 || length > own.maxMessageBytes()) {
+            throw new Violation(first ? "a message of " + length + " bytes begins, " + missing
                     + " bytes before the end of another; at most " + own.maxMessageBytes() + " are allowed"
                     : "a piece of no message");
         }
+        if (!first && length != whole) {
+            throw new Violation("a piece of a message of " + length + " bytes within one of " + whole);
+        }
+        whole = length;
         long left = first ? whole : missing;
         if (piece > left || piece == 0 && left > 0) {
             throw new Violation("a piece of " + piece + " bytes, where " + left + " are missing");

@@ -172,12 +172,16 @@ abstract class EndTrials extends EndpointTrial {
         }
     }
 
-    private void breaks(String text, int length, Consumer<LocalRegion> forge) throws Exception {
+    /** Each of these is one message of so many bytes; the last breaks the connection. */
+    @SafeVarargs
+    private void breaks(String text, int length, Consumer<LocalRegion>... forges) throws Exception {
         Pair neighbour = connect();
         Pair pair = connect(builder(), builder().maxMessage(10_000));
-        LocalRegion bytes = pair.client().allocate(length);
-        forge.accept(bytes);
-        pair.client().link().locked(() -> pair.client().link().traffic().sends().send(new Forged(bytes)));
+        for (Consumer<LocalRegion> forge : forges) {
+            LocalRegion bytes = pair.client().allocate(length);
+            forge.accept(bytes);
+            pair.client().link().locked(() -> pair.client().link().traffic().sends().send(new Forged(bytes)));
+        }
         EndpointException e = assertThrows(EndpointException.class, () -> pair.server().receiveShared(PATIENCE));
         assertEquals(EndpointException.Reason.PROTOCOL, e.reason(), e::getMessage);
         assertTrue(e.getMessage().contains(text), () -> "\"" + text + "\" is not in: " + e.getMessage());
@@ -218,6 +222,11 @@ abstract class EndTrials extends EndpointTrial {
         breaks("-1 bytes", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, -1)));
         breaks("where 7 are missing", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
         breaks("a piece of 0 bytes", 56, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
+        for (long other : new long[] {0, 15, 17}) {
+            breaks("a message of " + other + " bytes within one of 16", 64,
+                    header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 16)),
+                    header(of(Header.Kind.MESSAGE, 0, 0, 0, other)));
+        }
     }
 
     @Test

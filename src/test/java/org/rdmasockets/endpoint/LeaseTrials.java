@@ -121,6 +121,18 @@ abstract class LeaseTrials extends EndpointTrial {
     }
 
     @Test
+    void thePeerCapsTheNumberOfLeasesToo() throws Exception {
+        Pair pair = connect();
+        List<RemoteLease> leases = new ArrayList<>();
+        for (int i = 0; i < 256; i++) {
+            leases.add(pair.client().requestRemote(1));
+        }
+        refused(EndpointException.Reason.REFUSED, "memory", () -> pair.client().requestRemote(1));
+        leases.getFirst().close();
+        pair.client().requestRemote(1).close();
+    }
+
+    @Test
     void lessAccessCanBeAskedFor() throws Exception {
         Pair pair = connect();
         RemoteLease lease = pair.client().requestRemote(64, SHORT, Set.of(AccessFlag.REMOTE_READ));
