@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -12,7 +14,8 @@ import org.rdmasockets.verbs.VerbsProvider;
  * {@linkplain ExtendWith extended} with this has it in the place of the process's own.
  */
 public final class Linked implements BeforeAllCallback, AfterAllCallback {
-    private Replacement replacement;
+    /** The engine calls this for each nested class, too. */
+    private final Deque<Replacement> replacements = new ArrayDeque<>();
 
     /** Replaces nothing yet; for the test engine. */
     public Linked() {
@@ -29,11 +32,11 @@ public final class Linked implements BeforeAllCallback, AfterAllCallback {
 
     @Override
     public void beforeAll(ExtensionContext context) {
-        replacement = new Replacement(provider());
+        replacements.push(new Replacement(provider()));
     }
 
     @Override
     public void afterAll(ExtensionContext context) {
-        replacement.close();
+        replacements.pop().close();
     }
 }
