@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;
 import java.util.OptionalInt;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.transport.Patience;
 
@@ -31,8 +30,7 @@ final class Assembly {
 
     /** Waits for the next message. */
     Message receive(long deadlineNanos) throws IOException {
-        Boolean mine = Patience.await(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos);
-        if (mine == null) {
+        if (!Patience.lock(turn, deadlineNanos)) {
             throw new SocketTimeoutException("no " + WHAT + " has come in time");
         }
         try {

@@ -6,7 +6,6 @@ import org.rdmasockets.verbs.SendRequest;
 final class Atomic extends Operation {
     private final Task task;
     private final Pending<Long> pending;
-    private boolean begun;
 
     /**
      * What to do.
@@ -32,18 +31,12 @@ final class Atomic extends Operation {
     }
 
     @Override
-    boolean hasMore() {
-        return !begun;
-    }
-
-    @Override
     boolean takesReceive() {
         return false;
     }
 
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
-        begun = true;
         RemoteRegion remote = task.remote;
         if (task.swap) {
             request.compareAndSwap(workRequestId, remote.address(), remote.remoteKey(), task.operand, task.desired);

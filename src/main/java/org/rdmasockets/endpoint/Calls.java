@@ -119,7 +119,7 @@ final class Calls {
     }
 
     private long answerDeadline() {
-        return System.nanoTime() + link.settings().answerNanos;
+        return Deadlines.after(link.settings().answerNanos);
     }
 
     /** Begins to lend memory to the peer's application. */
@@ -185,7 +185,7 @@ final class Calls {
 
     /** Waits for the end of an operation, as long as the settings allow. */
     <T> T finish(Pending<T> pending) throws IOException {
-        return pending.await(Deadlines.after(Duration.ofNanos(link.settings().operationNanos)));
+        return pending.await(Deadlines.after(link.settings().operationNanos));
     }
 
     /** Refuses memory of another protection domain, which the device would refuse by breaking the connection. */

@@ -12,7 +12,11 @@ final class Deadlines {
 
     /** When a limit that begins now is over; {@code Long.MAX_VALUE} when it is too long to matter. */
     static long after(Duration limit) {
-        long nanos = nanos(limit);
+        return after(nanos(limit));
+    }
+
+    /** Likewise for nanoseconds. */
+    static long after(long nanos) {
         return nanos >= FOR_EVER_NANOS ? Long.MAX_VALUE : System.nanoTime() + nanos;
     }
 

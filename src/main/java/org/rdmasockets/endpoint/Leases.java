@@ -116,10 +116,15 @@ final class Leases {
         } else if (requested == MOST_REQUESTED) {
             refuse(header, NO_MEMORY, 0);
         } else {
-            requested++;
-            requestedBytes += length;
+            count(1, length);
             link.setUp(() -> allocate(header, rights));
         }
+    }
+
+    /** One lease that the peer has asked for more, or one less with -1. */
+    private void count(int leases, long lengthBytes) {
+        requested += leases;
+        requestedBytes += leases * lengthBytes;
     }
 
     private void refuse(Header request, int reason, long bytes) {
@@ -134,8 +139,7 @@ final class Leases {
         } catch (IOException | IllegalArgumentException e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
             link.locked(() -> {
-                requested--;
-                requestedBytes -= request.lengthBytes();
+                count(-1, request.lengthBytes());
                 refuse(request, NO_MEMORY, 0);
             });
             return;
@@ -171,8 +175,7 @@ final class Leases {
     private Granted forget(long number) {
         Granted one = granted.remove(number);
         if (one != null && one.requested) {
-            requested--;
-            requestedBytes -= one.region.length();
+            count(-1, one.region.length());
         }
         granting = !granted.isEmpty();
         return one;
@@ -224,12 +227,17 @@ final class Leases {
         questions.put(number, new Question(pending, System.nanoTime() + nanos));
         Header header = new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0, number, 0,
                 lengthBytes, nanos);
-        traffic().sends().ask(new Notice(header, 0, failure -> {
+        traffic().sends().ask(question(header, pending));
+        return pending;
+    }
+
+    /** What the peer will answer, which ends the pending, unless it cannot be sent. */
+    private static Notice question(Header header, Pending<?> pending) {
+        return new Notice(header, 0, failure -> {
             if (failure != null) {
                 pending.fail(failure);
             }
-        }));
-        return pending;
+        });
     }
 
     /** Nobody waits for the answer any more; what comes yet goes back. */
@@ -246,9 +254,7 @@ final class Leases {
 
     private void onGrant(Header header) throws Violation {
         Question question = answered(header.answers());
-        if (header.lengthBytes() < 1 || header.nanos() < 0) {
-            throw new Violation("it lends " + header.lengthBytes() + " bytes, for " + header.nanos() + " ns");
-        }
+        checkLoan(header);
         if (question == null) {
             release(header.number());
             return;
@@ -280,10 +286,14 @@ final class Leases {
         return question;
     }
 
-    private void onShare(Header header) throws Violation {
+    private static void checkLoan(Header header) throws Violation {
         if (header.lengthBytes() < 1 || header.nanos() < 0) {
             throw new Violation("it lends " + header.lengthBytes() + " bytes, for " + header.nanos() + " ns");
         }
+    }
+
+    private void onShare(Header header) throws Violation {
+        checkLoan(header);
         long left = Math.min(header.nanos(), TimeUnit.DAYS.toNanos(365));
         traffic().messageSide().shared().add(new RemoteLease(link, header, System.nanoTime() + left));
     }
@@ -306,11 +316,7 @@ final class Leases {
             long number = nextQuestion++;
             handing.put(number, pending);
             Header header = new Header(Header.Kind.HAND_OVER, 0, 0, 0, 0, lease.number(), number, 0, 0, 0);
-            traffic().sends().send(new Notice(header, 0, failure -> {
-                if (failure != null) {
-                    pending.fail(failure);
-                }
-            }));
+            traffic().sends().send(question(header, pending));
         });
         return pending;
     }

@@ -9,7 +9,6 @@ final class Notice extends Operation {
     /** When the time that the header names is over, by {@code System.nanoTime}; 0 if it names none. */
     private final long deadlineNanos;
     private final Consumer<EndpointException> ended;
-    private boolean sent;
 
     /** A message whose sender does not care. */
     Notice(Header header) {
@@ -48,18 +47,12 @@ final class Notice extends Operation {
     }
 
     @Override
-    boolean hasMore() {
-        return !sent;
-    }
-
-    @Override
     boolean takesReceive() {
         return true;
     }
 
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
-        sent = true;
         request.send(workRequestId);
         slot.header(deadlineNanos == 0 ? header
                 : header.withNanos(Math.max(0, deadlineNanos - System.nanoTime())), request);

@@ -10,6 +10,7 @@ abstract class Operation {
     /** What it uses; null for nothing, and when that is released. */
     private RangeLocks.Hold hold;
     private int outstanding;
+    private boolean begun;
     private boolean failed;
 
     /**
@@ -26,8 +27,10 @@ abstract class Operation {
         return false;
     }
 
-    /** Whether there is anything left to post. */
-    abstract boolean hasMore();
+    /** Whether there is anything left to post; most are one request. */
+    boolean hasMore() {
+        return !begun;
+    }
 
     /** Whether the next request uses up one of the peer's receives. */
     abstract boolean takesReceive();
@@ -53,6 +56,7 @@ abstract class Operation {
 
     /** Its next request was posted. */
     final void posted() {
+        begun = true;
         outstanding++;
     }
 

@@ -4,16 +4,9 @@ import org.rdmasockets.verbs.SendRequest;
 
 /** A write of nothing, which only an endpoint that is there acknowledges. */
 final class Probe extends Operation {
-    private boolean begun;
-
     /** A probe that was not posted. */
     Probe() {
         super(null);
-    }
-
-    @Override
-    boolean hasMore() {
-        return !begun;
     }
 
     @Override
@@ -23,7 +16,6 @@ final class Probe extends Operation {
 
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
-        begun = true;
         request.write(workRequestId, 0, 0);
     }
 

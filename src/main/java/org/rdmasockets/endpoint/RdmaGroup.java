@@ -52,6 +52,22 @@ public final class RdmaGroup {
         }
     }
 
+    /** What a call does with one member. */
+    @FunctionalInterface
+    private interface Begin {
+        /** Begins it, for the member of that index. */
+        Pending<Void> at(int index) throws IOException;
+    }
+
+    /** Does something with all of them, and waits for all. */
+    private void forEach(Begin one) throws IOException {
+        try (OperationScope scope = new OperationScope()) {
+            for (int i = 0; i < members.size(); i++) {
+                scope.add(one.at(i));
+            }
+        }
+    }
+
     /**
      * Sends a message of its own to each member.
      *
@@ -60,11 +76,7 @@ public final class RdmaGroup {
      */
     public void scatter(List<LocalRegion> parts) throws IOException {
         ensureOneEach(parts);
-        try (OperationScope scope = new OperationScope()) {
-            for (int i = 0; i < members.size(); i++) {
-                scope.add(members.get(i).startSend(parts.get(i)));
-            }
-        }
+        forEach(i -> members.get(i).startSend(parts.get(i)));
     }
 
     /**
@@ -77,11 +89,7 @@ public final class RdmaGroup {
     public void scatter(List<LocalRegion> parts, List<RemoteRegion> to) throws IOException {
         ensureOneEach(parts);
         ensureOneEach(to);
-        try (OperationScope scope = new OperationScope()) {
-            for (int i = 0; i < members.size(); i++) {
-                scope.add(members.get(i).startWrite(parts.get(i), to.get(i)));
-            }
-        }
+        forEach(i -> members.get(i).startWrite(parts.get(i), to.get(i)));
     }
 
     /**
@@ -91,11 +99,7 @@ public final class RdmaGroup {
      * @throws IOException if any cannot be sent
      */
     public void multicast(LocalRegion message) throws IOException {
-        try (OperationScope scope = new OperationScope()) {
-            for (RdmaEndpoint member : members) {
-                scope.add(member.startSend(message));
-            }
-        }
+        forEach(i -> members.get(i).startSend(message));
     }
 
     /**
@@ -132,10 +136,6 @@ public final class RdmaGroup {
     public void gather(List<LocalRegion> into, List<RemoteRegion> from) throws IOException {
         ensureOneEach(into);
         ensureOneEach(from);
-        try (OperationScope scope = new OperationScope()) {
-            for (int i = 0; i < members.size(); i++) {
-                scope.add(members.get(i).startRead(into.get(i), from.get(i)));
-            }
-        }
+        forEach(i -> members.get(i).startRead(into.get(i), from.get(i)));
     }
 }

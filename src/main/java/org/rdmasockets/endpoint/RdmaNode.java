@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 import org.rdmasockets.transport.Patience;
@@ -84,7 +83,7 @@ public final class RdmaNode implements AutoCloseable {
 
     /** Takes one that says which of the higher ranks it is. */
     private void accept(RdmaEndpointServer server, long deadlineNanos) throws IOException {
-        RdmaEndpoint accepted = server.accept(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())));
+        RdmaEndpoint accepted = server.accept(Duration.ofNanos(Patience.remaining(deadlineNanos)));
         long claimed = -1;
         boolean known = false;
         try {
@@ -169,7 +168,7 @@ public final class RdmaNode implements AutoCloseable {
     public void barrier(BarrierKind kind, List<Integer> ranks, Duration limit) throws IOException {
         check(ranks);
         long deadline = Deadlines.after(limit);
-        if (Patience.await(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadline) == null) {
+        if (!Patience.lock(turn, deadline)) {
             throw new SocketTimeoutException("another thread of this node is at a barrier");
         }
         try {

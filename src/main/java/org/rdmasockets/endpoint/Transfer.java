@@ -15,7 +15,6 @@ final class Transfer extends Operation {
     private final int pieceBytes;
     private final Pending<Void> pending;
     private long done;
-    private boolean begun;
 
     /** What is done with the bytes. */
     enum Kind {
@@ -79,7 +78,7 @@ final class Transfer extends Operation {
 
     @Override
     boolean hasMore() {
-        return !begun || done < length;
+        return super.hasMore() || done < length;
     }
 
     @Override
@@ -107,11 +106,10 @@ final class Transfer extends Operation {
             request.add(local.block().region(), local.offset() + done, piece);
         }
         done += piece;
-        begun = true;
     }
 
     private Header header() {
-        int first = begun ? 0 : Header.FIRST;
+        int first = done == 0 ? Header.FIRST : 0;
         int flags = first | (immediate.isPresent() ? Header.IMMEDIATE : 0);
         return new Header(Header.Kind.MESSAGE, flags, 0, 0, immediate.orElse(0), 0, 0, 0, length, 0);
     }

@@ -38,7 +38,7 @@ record Way(Settings settings, Sharing shared) {
         if (server.isUnresolved()) {
             throw new UnknownHostException(server.getHostString());
         }
-        long deadline = System.nanoTime() + settings.connectNanos;
+        long deadline = Deadlines.after(settings.connectNanos);
         List<VerbsProvider> providers = providers(server);
         IOException first = null;
         for (VerbsProvider provider : providers) {

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Lock;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
 public final class Patience {
@@ -54,6 +55,18 @@ public final class Patience {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    /**
+     * Waits for a lock.
+     *
+     * @param lock which one
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return true if this thread has it now, false at the deadline
+     * @throws InterruptedIOException as {@link #await}
+     */
+    public static boolean lock(Lock lock, long deadlineNanos) throws InterruptedIOException {
+        return await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos) != null;
     }
 
     /**

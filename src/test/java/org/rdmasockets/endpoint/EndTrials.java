@@ -140,16 +140,10 @@ abstract class EndTrials extends EndpointTrial {
     /** A message of bytes that no honest peer sends. */
     private static final class Forged extends Operation {
         private final LocalRegion bytes;
-        private boolean sent;
 
         private Forged(LocalRegion bytes) {
             super(null);
             this.bytes = bytes;
-        }
-
-        @Override
-        boolean hasMore() {
-            return !sent;
         }
 
         @Override
@@ -159,7 +153,6 @@ abstract class EndTrials extends EndpointTrial {
 
         @Override
         void fill(SendRequest request, long workRequestId, SendSlot slot) {
-            sent = true;
             request.send(workRequestId).add(bytes.block().region(), bytes.offset(), (int) bytes.length());
         }
 
