@@ -136,4 +136,22 @@ public abstract class SocketContract {
             return SocketContract.this.fixture();
         }
     }
+
+    /** Deep pipelines and full buffers. */
+    @Nested
+    class Pipelining extends PipelineTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
+
+    /** An end that goes. */
+    @Nested
+    class Dropping extends DropTheme {
+        @Override
+        SocketFixture fixture() {
+            return SocketContract.this.fixture();
+        }
+    }
 }
