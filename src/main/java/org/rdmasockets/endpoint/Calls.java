@@ -167,14 +167,14 @@ final class Calls {
         ensureMessages();
         Pending<Void> pending = new Pending<>(link.traffic().writers(), "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
-        link.locked(() -> link.traffic().sends().send(new Notice(header, 0, pending)));
+        link.locked(() -> link.traffic().sends().tell(new Notice(header, 0, pending)));
         return pending;
     }
 
     /** Waits for what the peer tells as a node of the same group. */
     Header takeSignal(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic().messageSide().signals(), deadlineNanos, "signal"));
+        return link.take(link.traffic().messageSide().signals(), deadlineNanos, "signal");
     }
 
     /** Lets the peer send as much again. */

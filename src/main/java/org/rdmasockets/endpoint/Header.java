@@ -57,7 +57,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
-    /** What a message is, in the order of its numbers from 1. The first four are data, the others control. */
+    /** What a message is, in the order of its numbers from 1. The first three are data, the others control. */
     enum Kind {
         /** A piece of a message of the application. */
         MESSAGE,
@@ -65,7 +65,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         SHARE,
         /** A lease of the sender goes back to the receiver, whose memory it is, for the application to use. */
         HAND_OVER,
-        /** A number for a node of a group: number and word are the node's. */
+        /** A number for a node of a group; so few at a time that those nobody takes hold up nothing. */
         SIGNAL,
         /** Nothing but the counts. */
         CREDIT,
@@ -86,7 +86,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
 
         /** Whether it takes up room until the application has taken it. */
         boolean isData() {
-            return compareTo(SIGNAL) <= 0;
+            return compareTo(HAND_OVER) <= 0;
         }
     }
 

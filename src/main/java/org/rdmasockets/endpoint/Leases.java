@@ -82,7 +82,7 @@ final class Leases {
             case HAND_OVER -> onHandOver(header);
             case HANDED_OVER -> onHandedOver(header);
             case BYE -> traffic().onBye();
-            case SIGNAL -> traffic().messageSide().signals().add(header);
+            case SIGNAL -> traffic().messageSide().onSignal(header);
             case CREDIT, MESSAGE -> {
             }
         }

@@ -38,6 +38,11 @@ final class Mailbox<T> {
         arrived.add(one);
     }
 
+    /** How much has arrived that nobody has taken. */
+    int size() {
+        return arrived.size();
+    }
+
     /** Asks for the next one: what is there can be taken also after the end. */
     Pending<T> take() {
         Pending<T> taker = new Pending<>(seat, what);

@@ -214,19 +214,21 @@ public final class RdmaNode implements AutoCloseable {
     /** Takes all steps; who takes part, how and in which order goes with each, so that a mistake shows. */
     private void pass(BarrierKind kind, List<Integer> ranks, long deadlineNanos) throws IOException {
         long sign = 31L * ranks.hashCode() + kind.ordinal();
-        try (OperationScope scope = new OperationScope()) {
-            for (BarrierKind.Step step : kind.steps(ranks.indexOf(rank), ranks.size())) {
-                Calls peer = peers[ranks.get(step.place())].calls();
-                if (step.tell()) {
-                    scope.add(peer.signal(sign, kind.ordinal()));
-                    continue;
-                }
-                Header heard = peer.takeSignal(deadlineNanos);
-                if (heard.number() != sign) {
-                    throw new EndpointException(EndpointException.Reason.POISONED, "node " + ranks.get(step.place())
-                            + " is at another barrier");
-                }
+        List<Pending<Void>> told = new ArrayList<>();
+        for (BarrierKind.Step step : kind.steps(ranks.indexOf(rank), ranks.size())) {
+            Calls peer = peers[ranks.get(step.place())].calls();
+            if (step.tell()) {
+                told.add(peer.signal(sign, kind.ordinal()));
+                continue;
             }
+            Header heard = peer.takeSignal(deadlineNanos);
+            if (heard.number() != sign) {
+                throw new EndpointException(EndpointException.Reason.POISONED, "node " + ranks.get(step.place())
+                        + " is at another barrier");
+            }
+        }
+        for (Pending<Void> one : told) {
+            one.await(deadlineNanos);
         }
     }
 

@@ -15,6 +15,12 @@ import org.rdmasockets.verbs.ReceiveRequest;
  * Every byte is the peer's, and hostile until checked. Protected by the protocol lock.
  */
 final class ReceiveSide implements Receives {
+    /**
+     * Signals that nobody has taken. A node tells another once at each barrier, and comes to the next only when that
+     * has come to this one, and so has heard all that it was told before.
+     */
+    private static final int MOST_SIGNALS = 2;
+
     private final Traffic traffic;
     private final QueuePair queuePair;
     private final MemoryRegion region;
@@ -119,6 +125,14 @@ final class ReceiveSide implements Receives {
     /** What the peer gives back for the application. */
     Mailbox<LocalRegion> handedOver() {
         return handedOver;
+    }
+
+    /** Another node tells something. */
+    void onSignal(Header header) throws Violation {
+        signals.add(header);
+        if (signals.size() > MOST_SIGNALS) {
+            throw new Violation("more than " + MOST_SIGNALS + " signals at once");
+        }
     }
 
     /** What nodes of a group tell each other. */

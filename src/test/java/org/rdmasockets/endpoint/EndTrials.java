@@ -223,6 +223,12 @@ abstract class EndTrials extends EndpointTrial {
     }
 
     @Test
+    void signalsThatNobodyTakesEndTheConnection() throws Exception {
+        Consumer<LocalRegion> signal = header(of(Header.Kind.SIGNAL, 0, 0, 0, 0));
+        breaks("more than 2 signals", 56, signal, signal, signal);
+    }
+
+    @Test
     void answersWithoutAQuestionEndTheConnection() throws Exception {
         breaks("not asked", 56, header(of(Header.Kind.LEASE_GRANT, 0, 0, 5, 8)));
         breaks("not asked", 56, header(of(Header.Kind.LEASE_REFUSAL, 0, 0, 5, 8)));

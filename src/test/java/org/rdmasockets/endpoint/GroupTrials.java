@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Call;
 
@@ -138,12 +139,16 @@ abstract class GroupTrials extends EndpointTrial {
     }
 
     private List<RdmaNode> join(int size) throws Exception {
+        return join(size, this::builder);
+    }
+
+    private List<RdmaNode> join(int size, Supplier<RdmaEndpointBuilder> builder) throws Exception {
         List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(size);
         List<Call<RdmaNode>> calls = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
             calls.add(start("join " + rank,
-                    () -> RdmaNode.join(builder(), fixture().address(), nodes, rank, PATIENCE)));
+                    () -> RdmaNode.join(builder.get(), fixture().address(), nodes, rank, PATIENCE)));
         }
         List<RdmaNode> joined = new ArrayList<>();
         for (Call<RdmaNode> call : calls) {
@@ -176,6 +181,19 @@ abstract class GroupTrials extends EndpointTrial {
                 }
             }
         }
+    }
+
+    /** A barrier does not wait for messages that the other will receive after it. */
+    @Test
+    void unreceivedMessagesDoNotHoldUpABarrier() throws Exception {
+        List<RdmaNode> nodes = join(2, () -> builder().receiveBuffers(2, 512));
+        Pending<Void> waiting = nodes.get(0).peer(1).startSend(nodes.get(0).peer(1).allocate(5000));
+        Call<Void> other = run("barrier of 1", () -> nodes.get(1).barrier(Duration.ofSeconds(10)));
+        Call<Void> own = run("barrier of 0", () -> nodes.get(0).barrier(Duration.ofSeconds(10)));
+        own.result();
+        other.result();
+        assertEquals(5000, nodes.get(1).peer(0).receive(PATIENCE).length());
+        waiting.await(PATIENCE);
     }
 
     @Test
