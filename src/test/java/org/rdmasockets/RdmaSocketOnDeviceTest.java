@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -61,6 +62,18 @@ class RdmaSocketOnDeviceTest {
             SocketException e = assertThrows(SocketException.class,
                     () -> new RdmaSocket(InetAddress.ofLiteral(loopback), 7471));
             assertTrue(e.getMessage().contains("use the address of an RDMA interface"), e::getMessage);
+        }
+    }
+
+    /** rdma-io, on soft-iWARP: a listener there fails; on soft-RoCE it would be one that nobody can reach. */
+    @Test
+    void aListenerAtLoopbackIsRefused() throws IOException {
+        for (String loopback : List.of("127.0.0.1", "::1")) {
+            try (RdmaServerSocket listener = new RdmaServerSocket()) {
+                BindException e = assertThrows(BindException.class,
+                        () -> listener.bind(new InetSocketAddress(InetAddress.ofLiteral(loopback), 0)));
+                assertTrue(e.getMessage().contains("no RDMA device has"), e::getMessage);
+            }
         }
     }
 

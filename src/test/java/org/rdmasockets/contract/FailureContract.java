@@ -16,6 +16,7 @@ import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
@@ -55,6 +56,20 @@ abstract class FailureContract extends ContractTest {
         Duo duo = connectDuo();
         Place place = Place.of(duo.passive);
         writeIsRefused(duo, duo.passive, place.address, place.key ^ 0x5a5a5a00);
+    }
+
+    /** rdma-example names its memory by the local key, which is right only where a device has one key for both. */
+    @Test
+    void theLocalKeyOpensNothingWhereItIsAnother() throws VerbsException {
+        Duo duo = connectDuo();
+        Place place = Place.of(duo.passive);
+        int localKey = duo.passive.ask(end -> end.region.localKey());
+        if (duo.active.device.info().transport() == TransportType.SHARED_MEMORY) {
+            assertNotEquals(place.key, localKey);
+        }
+        if (place.key != localKey) {
+            writeIsRefused(duo, duo.passive, place.address, localKey);
+        }
     }
 
     @Test

@@ -130,9 +130,10 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return lengthBytes;
     }
 
+    /** Never the remote key, so that who mixes the two up finds out here, and not on the first device that differs. */
     @Override
     public int localKey() {
-        return key;
+        return ~key;
     }
 
     @Override
