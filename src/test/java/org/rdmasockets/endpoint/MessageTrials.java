@@ -221,4 +221,45 @@ abstract class MessageTrials extends EndpointTrial {
         again.await(PATIENCE);
         assertTrue(region.isWritable());
     }
+
+    /** rdma-io, transports: buffers given back out of order; what is still held is not overwritten. */
+    @Test
+    void messagesAreGivenBackInAnyOrder() throws Exception {
+        Pair pair = connect(builder(), builder().receiveBuffers(4, 1024));
+        List<Message> held = new ArrayList<>();
+        int[] order = {2, 0, 3, 1};
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i < order.length; i++) {
+                pair.client().send(filled(pair.client(), 900, 4L * round + i));
+                held.add(pair.server().receive(PATIENCE));
+            }
+            for (int i = 0; i < order.length; i++) {
+                Message message = held.get(order[i]);
+                assertArrayEquals(random(900, 4L * round + order[i]), message.toArray());
+                message.close();
+            }
+            held.clear();
+        }
+    }
+
+    /** rdma-io, both rings: what came before a flush was in one batch with it, and lost. */
+    @Test
+    void whatCameBeforeTheFlushIsReceived() throws Exception {
+        Pair pair = connect();
+        for (int i = 0; i < 5; i++) {
+            pair.client().send(filled(pair.client(), 3000, i));
+        }
+        pair.client().requestRemote(8); // the answer comes after all of them have
+        pair.client().link().abort();
+        LocalRegion region = pair.server().allocate(8);
+        awaitBroken("the end of the peer", () -> pair.server().send(region));
+        for (int i = 0; i < 5; i++) {
+            try (Message message = pair.server().receive(PATIENCE)) {
+                assertArrayEquals(random(3000, i), message.toArray());
+            }
+        }
+        EndpointException e = assertThrows(EndpointException.class, () -> pair.server().receive(PATIENCE));
+        assertTrue(e.reason() == EndpointException.Reason.PEER_GONE || e.reason() == EndpointException.Reason.DEVICE,
+                e::getMessage);
+    }
 }
