@@ -3,24 +3,27 @@ package org.rdmasockets.fault;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/**
- * A provider whose connection manager never says that a connection has ended: as soft-RoCE's, which may take more than
- * a minute when the answer to its request to disconnect is lost.
- */
-final class SilentEnds {
+/** A provider through which a test sees the queue pairs of connections, and withholds events of connections. */
+final class WatchedVerbs {
     private final VerbsProvider target;
     private final VerbsProvider provider;
+    private final Predicate<ConnectionEvent> told;
+    private final List<QueuePair> queuePairs = new CopyOnWriteArrayList<>();
     /** Identifiers that were made and not closed. */
     private final AtomicInteger open = new AtomicInteger();
     /** Connection managers by what stands in their place, for pollers. */
@@ -32,9 +35,11 @@ final class SilentEnds {
      * A provider.
      *
      * @param target does the work
+     * @param told which events reach their handlers
      */
-    SilentEnds(VerbsProvider target) {
+    WatchedVerbs(VerbsProvider target, Predicate<ConnectionEvent> told) {
         this.target = target;
+        this.told = told;
         provider = proxy(VerbsProvider.class, this::onProvider);
     }
 
@@ -71,6 +76,11 @@ final class SilentEnds {
         return open.get();
     }
 
+    /** Queue pairs in the order in which they were made: of a connection, first that of the client. */
+    List<QueuePair> queuePairs() {
+        return queuePairs;
+    }
+
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
         Object result = pass(target, method, arguments);
         return switch (result) {
@@ -87,7 +97,7 @@ final class SilentEnds {
 
     private Object onManager(ConnectionManager manager, Method method, Object[] arguments) throws Throwable {
         return method.getName().equals("createIdentifier")
-                ? standIn((ConnectionIdentifier) pass(manager, method, quiet((ConnectionHandler) arguments[0])))
+                ? standIn((ConnectionIdentifier) pass(manager, method, filtered((ConnectionHandler) arguments[0])))
                 : pass(manager, method, arguments);
     }
 
@@ -112,21 +122,25 @@ final class SilentEnds {
 
     private Object onIdentifier(ConnectionIdentifier identifier, Method method, Object[] arguments) throws Throwable {
         if (method.getName().equals("handler")) {
-            return pass(identifier, method, quiet((ConnectionHandler) arguments[0]));
+            return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));
         }
         if (method.getName().equals("close") && identifiers.remove(identifier) != null) {
             open.decrementAndGet();
         }
-        return pass(identifier, method, arguments);
+        Object result = pass(identifier, method, arguments);
+        if (result instanceof QueuePair queuePair) {
+            queuePairs.add(queuePair);
+        }
+        return result;
     }
 
-    private ConnectionHandler quiet(ConnectionHandler handler) {
+    private ConnectionHandler filtered(ConnectionHandler handler) {
         return (identifier, event) -> {
-            switch (event) {
-                case ConnectionEvent.Disconnected disconnected -> { }
-                case ConnectionEvent.ConnectRequest request -> handler.onEvent(known(identifier),
+            if (event instanceof ConnectionEvent.ConnectRequest request) {
+                handler.onEvent(known(identifier),
                         new ConnectionEvent.ConnectRequest(standIn(request.identifier()), request.parameters()));
-                default -> handler.onEvent(known(identifier), event);
+            } else if (told.test(event)) {
+                handler.onEvent(known(identifier), event);
             }
         };
     }
