@@ -34,12 +34,14 @@ final class Assembly {
             throw new SocketTimeoutException("no " + WHAT + " has come in time");
         }
         try {
-            while (true) {
-                Message whole = addPiece(deadlineNanos);
-                if (whole != null) {
-                    return whole;
-                }
+            Message whole = null;
+            while (whole == null) {
+                whole = addPiece(deadlineNanos);
             }
+            return whole;
+        } catch (EndpointException e) {
+            drop(); // the rest will not come
+            throw e;
         } finally {
             turn.unlock();
         }
@@ -54,15 +56,30 @@ final class Assembly {
         if (region == null && header.lengthBytes() > 0) {
             region = link.domain().allocateForMessage(header.lengthBytes());
         }
+        link.compute(this::copy);
+        return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
+    private Void copy(Traffic traffic) throws EndpointException {
+        traffic.ensureNotDiscarded();
         long size = piece.bytes().byteSize();
         if (size > 0) {
             MemorySegment.copy(piece.bytes(), 0, region.memory(), done, size);
         }
         done += size;
-        ReceiveSide.Fragment copied = piece;
+        traffic.messageSide().giveBack(piece);
         piece = null;
-        link.locked(() -> link.traffic().messageSide().giveBack(copied));
-        return done == header.lengthBytes() ? finish(header) : null;
+        return null;
+    }
+
+    private void drop() {
+        piece = null;
+        if (region != null) {
+            region.close();
+        }
+        region = null;
+        done = 0;
     }
 
     private Message finish(Header header) {

@@ -109,8 +109,8 @@ final class Block {
     }
 
     private void end() {
-        domain.forget(this);
         giveBack.run();
+        domain.forget(this);
     }
 
     /**

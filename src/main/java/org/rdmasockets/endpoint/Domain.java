@@ -4,9 +4,10 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Registration;
 import org.rdmasockets.verbs.AccessFlag;
@@ -25,8 +26,10 @@ final class Domain {
     private static final Logger LOG = LoggerFactory.getLogger(Domain.class);
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final long PAGE_BYTES = 4096;
-    /** How often the end of a region is tried while somebody does I/O with its segment. */
-    private static final int TRIES = 100;
+    /** How much longer each wait is than the one before, for who does I/O with the segment of a region that ends. */
+    private static final int STEP_MILLIS = 10;
+    /** So many waits are a little more than a second together; all others are as long as the last of them. */
+    private static final int MOST_STEPS = 15;
 
     private final Engine engine;
     private final Device device;
@@ -35,8 +38,10 @@ final class Domain {
     private final AtomicLong bytes = new AtomicLong();
     /** Blocks that have not ended; guarded by this. */
     private final Set<Block> open = new HashSet<>();
-    /** Endpoints, the domain is closed when none is left; guarded by this. */
+    /** Endpoints, and allocations in progress; guarded by this. */
     private int users = 1;
+    /** No user and no block is left; guarded by this. */
+    private boolean closed;
 
     private Domain(Engine engine, Device device, ProtectionDomain verbs) {
         this.engine = engine;
@@ -59,33 +64,60 @@ final class Domain {
 
     /** Set-up pool: one user fewer, whose queue pair is gone. */
     void release() {
+        if (leave(null)) {
+            finish();
+        }
+    }
+
+    /** One user fewer, who has made a block or, with null, none; true if nobody is left, so that this has to finish. */
+    private synchronized boolean leave(Block made) {
+        if (made != null) {
+            open.add(made);
+        }
+        users--;
+        return users == 0;
+    }
+
+    /** Set-up pool: nobody is left, so all blocks end. */
+    private void finish() {
         List<Block> left;
         synchronized (this) {
-            users--;
-            if (users > 0) {
-                return;
-            }
             left = List.copyOf(open);
         }
         left.forEach(Domain::end);
-        slabs.close();
-        verbs.close();
+        closeIfUnused();
     }
 
-    /** Set-up pool: ends a region, with patience for who does I/O with its segment. */
-    static void end(Block block) {
-        for (int tries = 1;; tries++) {
-            try {
-                block.close();
+    /** The registrations stay until the last block has ended: the kernel may be writing to it for somebody. */
+    private void closeIfUnused() {
+        synchronized (this) {
+            if (closed || users > 0 || !open.isEmpty()) {
                 return;
-            } catch (IllegalStateException e) {
-                if (tries == TRIES) {
-                    LOG.warn("a region of {} bytes stays registered: somebody does I/O with its segment for longer "
-                            + "than its endpoint has lived", block.length());
-                    return;
-                }
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }
+            closed = true;
+        }
+        engine.setupPool().execute(() -> {
+            slabs.close();
+            verbs.close();
+        });
+    }
+
+    /** Set-up pool: ends a region, now or when nobody does I/O with its segment any more. */
+    static void end(Block block) {
+        end(block, 1);
+    }
+
+    private static void end(Block block, int tries) {
+        try {
+            block.close();
+        } catch (IllegalStateException e) {
+            if (tries == MOST_STEPS) {
+                LOG.warn("a region of {} bytes stays registered after its end, until the I/O with its segment is over",
+                        block.length());
+            }
+            Executor later = CompletableFuture.delayedExecutor(Math.min(tries, MOST_STEPS) * STEP_MILLIS,
+                    TimeUnit.MILLISECONDS, block.domain().engine.setupPool()::execute);
+            later.execute(() -> end(block, tries + 1));
         }
     }
 
@@ -125,16 +157,18 @@ final class Domain {
             throw new IllegalArgumentException("at least one byte and a power of two are wanted, not size="
                     + size + ", alignment=" + alignment);
         }
-        ensureOpen();
-        if (strategy == MemoryStrategy.POOLED && access.equals(LOCAL) && isPooled(size, alignment)) {
-            LocalRegion region = pooled(size, alignment);
-            region.memory().fill((byte) 0);
-            return region;
+        boolean pooled = strategy == MemoryStrategy.POOLED && access.equals(LOCAL) && isPooled(size, alignment);
+        enter();
+        Block block = null;
+        try {
+            block = pooled ? pooled(size, alignment) : direct(size, alignment, access);
+            if (pooled) {
+                block.memory().fill((byte) 0); // who had it before has left something
+            }
+            return LocalRegion.of(block);
+        } finally {
+            exit(block);
         }
-        long extra = alignment > PAGE_BYTES ? alignment : 0;
-        MemoryRegion region = Registration.await(engine.setupPool(), () -> register(size + extra, access),
-                this::deregister);
-        return wrap(direct(region, size, alignment));
     }
 
     private static boolean isPooled(long size, long alignment) {
@@ -143,20 +177,54 @@ final class Domain {
 
     /** Allocates memory for a message, whatever is in it. */
     LocalRegion allocateForMessage(long size) throws IOException {
-        return isPooled(size, 1) ? pooled(size, 1) : allocate(size, 1, LOCAL, MemoryStrategy.DIRECT);
-    }
-
-    private LocalRegion pooled(long size, long alignment) throws IOException {
-        int pieceBytes = Slabs.sizeFor(size, alignment);
-        Slabs.Piece free = slabs.take(pieceBytes);
-        Slabs.Piece piece = free != null ? free : slabs.cut(Registration.await(engine.setupPool(),
-                () -> register(Math.max(Slabs.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
-        return wrap(new Block(this, piece.region(), piece.offset(), size, () -> slabs.giveBack(piece)));
+        enter();
+        Block block = null;
+        try {
+            block = isPooled(size, 1) ? pooled(size, 1) : direct(size, 1, LOCAL);
+            return LocalRegion.of(block);
+        } finally {
+            exit(block);
+        }
     }
 
     /** Set-up pool: memory that a peer has asked for. */
     LocalRegion allocateNow(long size, Set<AccessFlag> access) throws IOException {
-        return wrap(direct(register(size, access), size, 1));
+        enter();
+        Block block = null;
+        try {
+            block = direct(register(size, access), size, 1);
+            return LocalRegion.of(block);
+        } finally {
+            exit(block);
+        }
+    }
+
+    /** Somebody allocates: the domain stays until {@link #exit}. */
+    private void enter() throws EndpointException {
+        if (!retain()) {
+            throw new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
+        }
+    }
+
+    /** Somebody has allocated a block or, with null, has failed. */
+    private void exit(Block made) {
+        if (leave(made)) {
+            engine.setupPool().execute(this::finish); // all endpoints have ended meanwhile
+        }
+    }
+
+    private Block pooled(long size, long alignment) throws IOException {
+        int pieceBytes = Slabs.sizeFor(size, alignment);
+        Slabs.Piece free = slabs.take(pieceBytes);
+        Slabs.Piece piece = free != null ? free : slabs.cut(Registration.await(engine.setupPool(),
+                () -> register(Math.max(Slabs.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
+        return new Block(this, piece.region(), piece.offset(), size, () -> slabs.giveBack(piece));
+    }
+
+    private Block direct(long size, long alignment, Set<AccessFlag> access) throws IOException {
+        long extra = alignment > PAGE_BYTES ? alignment : 0;
+        return direct(Registration.await(engine.setupPool(), () -> register(size + extra, access), this::deregister),
+                size, alignment);
     }
 
     private Block direct(MemoryRegion region, long size, long alignment) {
@@ -175,26 +243,14 @@ final class Domain {
         region.close();
     }
 
-    private LocalRegion wrap(Block block) throws EndpointException {
-        boolean added = false;
-        synchronized (this) {
-            added = users > 0 && open.add(block);
-        }
-        if (!added) {
-            block.close();
-        }
-        ensureOpen();
-        return LocalRegion.of(block);
-    }
-
-    private synchronized void ensureOpen() throws EndpointException {
-        if (users == 0) {
-            throw new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
-        }
-    }
-
     /** A block has ended. */
-    synchronized void forget(Block block) {
-        open.remove(block);
+    void forget(Block block) {
+        synchronized (this) {
+            open.remove(block);
+            if (users > 0) {
+                return;
+            }
+        }
+        closeIfUnused();
     }
 }

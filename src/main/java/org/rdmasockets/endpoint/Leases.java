@@ -201,6 +201,11 @@ final class Leases {
         answer(new Header(Header.Kind.HANDED_OVER, 0, 0, 0, alive ? 0 : 1, 0, header.answers(), 0, 0, 0), 0);
     }
 
+    /** The application does not take what was handed over to it. */
+    void discard(LocalRegion region) {
+        link.setUp(() -> Domain.end(region.block()));
+    }
+
     /** Any thread: whether there may be leases that end. */
     boolean isGranting() {
         return granting;

@@ -393,7 +393,7 @@ final class Link implements VerbsConnection {
                 if (!settings.raw) {
                     all.sends().tell(new Notice(Header.of(Header.Kind.BYE)));
                 }
-                all.close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
+                all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
                 return null;
             });
             inbox.close();
@@ -429,7 +429,7 @@ final class Link implements VerbsConnection {
     private void tearDown() {
         if (end.enter(Ending.Stage.TEARING_DOWN)) {
             compute(all -> {
-                all.close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
+                all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
                 return null;
             });
             endQueuePair();

@@ -1,6 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import java.util.ArrayDeque;
+import java.util.function.Consumer;
 
 /**
  * What has arrived and nobody has taken, or who waits for it, both in order. Everything here is protected by the
@@ -59,6 +60,13 @@ final class Mailbox<T> {
     /** Somebody does not wait any more, unless it has ended. */
     void withdraw(Pending<T> taker) {
         takers.remove(taker);
+    }
+
+    /** Nobody will take what has arrived. */
+    void discard(Consumer<T> eachTo) {
+        for (T one = arrived.poll(); one != null; one = arrived.poll()) {
+            eachTo.accept(one);
+        }
     }
 
     /** Nothing more will come. */

@@ -95,6 +95,11 @@ final class RawReceives implements Receives {
     }
 
     @Override
+    public void discard() {
+        // What has arrived is in the memory of who asked for it.
+    }
+
+    @Override
     public void releaseAll() {
         for (int i = 0; i < posted.length; i++) {
             if (posted[i] != null) {

@@ -223,6 +223,15 @@ final class ReceiveSide implements Receives {
     }
 
     @Override
+    public void discard() {
+        messages.discard(piece -> { });
+        immediates.discard(number -> { });
+        shared.discard(lease -> { });
+        signals.discard(signal -> { });
+        handedOver.discard(region -> traffic.leases().discard(region));
+    }
+
+    @Override
     public void releaseAll() {
         // Likewise.
     }

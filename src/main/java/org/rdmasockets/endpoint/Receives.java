@@ -23,6 +23,9 @@ sealed interface Receives permits ReceiveSide, RawReceives {
     /** Nothing more will arrive, for that reason. */
     void end(EndpointException reason);
 
+    /** This end was closed: nobody will take what has arrived. */
+    void discard();
+
     /** The queue pair is gone: the device is done with everything. */
     void releaseAll();
 

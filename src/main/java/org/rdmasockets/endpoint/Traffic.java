@@ -26,6 +26,7 @@ final class Traffic implements CompletionClient {
     private Receives receives;
     private Leases leases;
     private boolean peerLeaves;
+    private boolean discarded;
     private EndpointException failure;
     /** When the device last completed a send, or got one after a pause; 0 while it has none. Read by any thread. */
     private volatile long busySinceNanos;
@@ -194,6 +195,20 @@ final class Traffic implements CompletionClient {
             sends.fail(reason);
             receives.end(reason);
             leases.end(reason);
+        }
+    }
+
+    /** This end is closed: what the device has may still leave, but nobody takes what has arrived or may yet. */
+    void closeHere(EndpointException reason) {
+        close(reason);
+        discarded = true;
+        receives.discard();
+    }
+
+    /** Refuses to look at what has arrived when its memory may be another's by now. */
+    void ensureNotDiscarded() throws EndpointException {
+        if (discarded) {
+            throw failure.again();
         }
     }
 

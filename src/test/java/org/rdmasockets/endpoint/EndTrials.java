@@ -131,6 +131,24 @@ abstract class EndTrials extends EndpointTrial {
         assertEquals(50_000, region.segment().byteSize());
     }
 
+    /** Buffers go back with the connection; what is in them by then is another's. */
+    @Test
+    void whatHasArrivedIsGoneAfterTheOwnClose() throws Exception {
+        Pair first = connect();
+        Pair pair = connectSharing(first);
+        Domain domain = pair.client().link().domain();
+        RemoteLease lease = pair.server().requestRemote(700);
+        long before = domain.bytes();
+        pair.server().handOver(lease);
+        pair.server().send(filled(pair.server(), 100, 1));
+        Await.until("the message is there",
+                () -> pair.client().link().compute(all -> all.messageSide().messages().size()) == 1);
+        pair.client().close();
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receive(PATIENCE));
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receiveHandedOver(PATIENCE));
+        Await.until("what was handed over is freed", () -> domain.bytes() < before);
+    }
+
     private Pair connectSharing(Pair first) throws Exception {
         RdmaEndpointServer listening = closing(builder().receiveBuffers(2, 512).listen(anyPort()));
         RdmaEndpoint client = closing(first.client().another().connect(listening.localAddress()));

@@ -7,9 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Local regions: size, alignment, access, slices, end. */
@@ -86,6 +90,29 @@ abstract class RegionTrials extends EndpointTrial {
         pair.client().close();
         Await.until("the region ends", () -> !segment.scope().isAlive());
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().allocate(64));
+    }
+
+    /** Memory that the kernel may yet write to is given to nobody else. */
+    @Test
+    void aRegionThatIsBeingReadIntoEndsAfterThat() throws Exception {
+        Pair pair = connect();
+        Pipe pipe = Pipe.open();
+        closing(pipe.source());
+        closing(pipe.sink());
+        LocalRegion region = pair.client().allocate(64);
+        MemorySegment segment = region.segment();
+        Call<Integer> read = Call.start(ThreadKind.PLATFORM, "read",
+                () -> pipe.source().read(segment.asByteBuffer())).awaitBlocked();
+        pair.client().close();
+        int[] tries = new int[1];
+        Await.until("200 refusals", () -> {
+            assertThrows(IllegalStateException.class, region::close);
+            return ++tries[0] == 200;
+        });
+        assertTrue(segment.scope().isAlive());
+        pipe.sink().write(ByteBuffer.wrap(new byte[] {1, 2, 3}));
+        assertEquals(3, read.result());
+        Await.until("the region ends", () -> !segment.scope().isAlive());
     }
 
     @Test
