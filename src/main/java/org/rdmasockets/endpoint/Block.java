@@ -24,6 +24,8 @@ final class Block {
     private boolean lent;
     /** Changed under this. */
     private volatile boolean closed;
+    /** Written once, when nobody uses it any more. */
+    private volatile boolean ended;
 
     /**
      * Memory in use.
@@ -108,8 +110,14 @@ final class Block {
         return !closed;
     }
 
+    /** Whether nobody uses it any more: its key opens nothing, or is about to. */
+    boolean hasEnded() {
+        return ended;
+    }
+
     private void end() {
         giveBack.run();
+        ended = true;
         domain.forget(this);
     }
 

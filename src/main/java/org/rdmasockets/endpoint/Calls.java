@@ -107,13 +107,16 @@ final class Calls {
         if (size < 1) {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
         }
-        Pending<RemoteLease> answer = link.compute(traffic -> traffic.leases().ask(size, Deadlines.nanos(time),
-                rights));
+        Pending<RemoteLease> answer = link.compute(
+                traffic -> traffic.leases().borrower().ask(size, Deadlines.nanos(time), rights));
+        boolean taken = false;
         try {
-            return answer.await(answerDeadline());
+            RemoteLease lease = answer.await(answerDeadline());
+            taken = true;
+            return lease;
         } finally {
-            if (!answer.hasEnded()) {
-                link.locked(() -> link.traffic().leases().withdraw(answer));
+            if (!taken) {
+                link.locked(() -> link.leases().borrower().withdraw(answer));
             }
         }
     }
@@ -123,17 +126,20 @@ final class Calls {
     }
 
     /** Begins to lend memory to the peer's application. */
-    Pending<Void> share(LocalRegion region, Duration time) {
+    Pending<Void> share(LocalRegion region, Duration time) throws EndpointException {
         ensureMessages();
         if (!owned(region).isWhole() || !Rights.anyRemote(region.access())) {
             throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
                     + (region.isWhole() ? "" : ", which is a part"));
         }
-        region.block().lend();
         long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings().longestLeaseNanos);
         Pending<Void> pending = new Pending<>(link.traffic().writers(), "share");
-        link.locked(() -> link.traffic().sends().send(link.traffic().leases().share(region, endNanos, pending)));
-        return pending;
+        return link.compute(traffic -> {
+            traffic.ensureAlive();
+            region.block().lend();
+            traffic.sends().send(traffic.leases().lender().share(region, endNanos, pending));
+            return pending;
+        });
     }
 
     /** Hands a lease over and waits for the peer's answer. */
@@ -159,7 +165,9 @@ final class Calls {
     /** Waits for memory that the peer hands over. */
     LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic().messageSide().handedOver(), deadlineNanos, "memory"));
+        Lender.Lent back = link.take(link.traffic().messageSide().handedOver(), deadlineNanos, "memory");
+        link.locked(() -> link.leases().lender().taken(back));
+        return back.region();
     }
 
     /** Begins to tell the peer, a node of the same group, something. */

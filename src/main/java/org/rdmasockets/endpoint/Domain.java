@@ -1,6 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -193,6 +194,19 @@ final class Domain {
         Block block = null;
         try {
             block = direct(register(size, access), size, 1);
+            return LocalRegion.of(block);
+        } finally {
+            exit(block);
+        }
+    }
+
+    /** Set-up pool: the same bytes in memory of their own, which no peer reaches. */
+    LocalRegion copyOf(LocalRegion region) throws IOException {
+        enter(); // so that the region stays
+        Block block = null;
+        try {
+            block = direct(register(region.length(), LOCAL), region.length(), 1);
+            MemorySegment.copy(region.memory(), 0, block.memory(), 0, region.length());
             return LocalRegion.of(block);
         } finally {
             exit(block);

@@ -77,7 +77,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         LEASE_REFUSAL,
         /** The sender does not need the lease any more. */
         LEASE_RELEASE,
-        /** What became of a lease that was handed over: word is 0, or 1 if it had ended before. */
+        /** What became of a lease that was handed over: word is 0, or says why nothing. */
         HANDED_OVER,
         /** The sender is about to leave. */
         BYE;

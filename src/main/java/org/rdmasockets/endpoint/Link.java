@@ -338,8 +338,8 @@ final class Link implements VerbsConnection {
             setUp(this::linger);
             return;
         }
-        if (leases.isGranting()) {
-            setUp(leases::expire);
+        if (leases.lender().isLending()) {
+            setUp(leases.lender()::expire);
         }
         long busy = traffic.busySinceNanos();
         if (busy != 0) {

@@ -82,6 +82,11 @@ public final class Pending<T> {
         return done;
     }
 
+    /** What it has given, without looking for news; null while it has not, or if that is nothing. */
+    T result() {
+        return done ? result : null;
+    }
+
     /** Whether it has ended, without looking for news. */
     boolean hasEnded() {
         return done;

@@ -348,7 +348,9 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Lends memory of this end to the peer's application, which gets it by {@link #receiveShared()}, and waits until
-     * the peer's device knows. The region belongs to the lease from now on: it is closed when that ends.
+     * the peer's device knows. The region belongs to the lease from now on: it is closed when that ends. Operations of
+     * this end on it should have ended by then, too: they keep its key alive, and if they take longer than an answer
+     * may, the connection ends.
      *
      * @param region all of a region, with a remote right
      * @param time how long the peer may use it
@@ -394,7 +396,9 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until the peer hands memory of this end over.
+     * Waits until the peer hands memory of this end over. What this end has shared itself is the same region, which the
+     * peer still can reach by its key until it is closed. What the peer has asked for is in a region of its own, with
+     * what had been written when the peer handed it over: no peer reaches it any more.
      *
      * @return the region, which is the caller's now
      * @throws IOException {@link EndpointException} if none will come
@@ -404,7 +408,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits, for a time, until the peer hands memory of this end over.
+     * Waits, for a time, until the peer hands memory of this end over, as {@link #receiveHandedOver()}.
      *
      * @param limit longest wait
      * @return the region, which is the caller's now

@@ -247,7 +247,8 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * How long the peer may take to answer about a lease. 5 seconds without this.
+     * How long the peer may take to answer about a lease, and how long this end may work on memory after the peer's
+     * lease of it has ended. 5 seconds without this.
      *
      * @param time longer than nothing
      * @return this

@@ -30,7 +30,7 @@ final class ReceiveSide implements Receives {
     private final Mailbox<Fragment> messages;
     private final Mailbox<Integer> immediates;
     private final Mailbox<RemoteLease> shared;
-    private final Mailbox<LocalRegion> handedOver;
+    private final Mailbox<Lender.Lent> handedOver;
     private final Mailbox<Header> signals;
     private int dataArrived;
     private int dataTaken;
@@ -123,7 +123,7 @@ final class ReceiveSide implements Receives {
     }
 
     /** What the peer gives back for the application. */
-    Mailbox<LocalRegion> handedOver() {
+    Mailbox<Lender.Lent> handedOver() {
         return handedOver;
     }
 
@@ -228,7 +228,7 @@ final class ReceiveSide implements Receives {
         immediates.discard(number -> { });
         shared.discard(lease -> { });
         signals.discard(signal -> { });
-        handedOver.discard(region -> traffic.leases().discard(region));
+        handedOver.discard(traffic.leases().lender()::discard);
     }
 
     @Override

@@ -5,8 +5,12 @@ import java.time.Duration;
 
 /**
  * Memory of the peer that this end may use for a time. It ends when it is closed, or handed over, or when its time is
- * over: then the peer takes its memory back, and its key opens nothing any more. Times are each end's own, measured
- * from when it was told, never a clock on the wall; this end counts from before the peer does where it can. Any thread.
+ * over: then the peer takes its memory back, and its key opens nothing any more. (While the peer itself works on the
+ * memory, the key lasts as long as that, or until the peer's {@linkplain RdmaEndpointBuilder#answerTimeout time to
+ * answer} is over and the connection ends. Memory that the peer had shared and that is handed over to it again keeps
+ * the key that the peer's application has given it.) Times are each end's own,
+ * measured from when it was told, never a clock on the wall; this end counts from before the peer does where it can.
+ * Any thread.
  */
 public final class RemoteLease implements AutoCloseable {
     private final Link link;
@@ -93,7 +97,7 @@ public final class RemoteLease implements AutoCloseable {
     @Override
     public void close() {
         if (end("was closed")) {
-            link.leases().release(this);
+            link.leases().borrower().release(this);
         }
     }
 
@@ -107,7 +111,7 @@ public final class RemoteLease implements AutoCloseable {
         if (!end("was handed over")) {
             ensureAlive();
         }
-        link.leases().handOver(this).await(deadlineNanos);
+        link.leases().borrower().handOver(this).await(deadlineNanos);
     }
 
     @Override

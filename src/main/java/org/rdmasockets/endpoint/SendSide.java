@@ -89,6 +89,11 @@ final class SendSide {
         add(questions, operation);
     }
 
+    /** Takes a question out that was not posted yet; false if it was. */
+    boolean withdraw(Operation question) {
+        return questions.remove(question);
+    }
+
     /** The peer has answered a question. */
     void answered() {
         unanswered--;

@@ -205,6 +205,13 @@ final class Traffic implements CompletionClient {
         receives.discard();
     }
 
+    /** Refuses to begin anything on a connection that is over. */
+    void ensureAlive() throws EndpointException {
+        if (failure != null) {
+            throw failure.again();
+        }
+    }
+
     /** Refuses to look at what has arrived when its memory may be another's by now. */
     void ensureNotDiscarded() throws EndpointException {
         if (discarded) {

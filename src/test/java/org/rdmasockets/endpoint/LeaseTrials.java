@@ -132,6 +132,19 @@ abstract class LeaseTrials extends EndpointTrial {
         pair.client().requestRemote(1).close();
     }
 
+    /** The answer comes when its asker has just given up. */
+    @Test
+    void aLeaseThatNobodyWaitsForGoesBack() throws Exception {
+        Pair pair = connect();
+        Link link = pair.client().link();
+        Pending<RemoteLease> answer = link.compute(
+                all -> all.leases().borrower().ask(64, PATIENCE.toNanos(), Set.of()));
+        Await.until("the answer", answer::isDone);
+        assertTrue(pair.server().link().leases().lender().isLending());
+        link.locked(() -> link.leases().borrower().withdraw(answer));
+        Await.until("the lease is back", () -> !pair.server().link().leases().lender().isLending());
+    }
+
     @Test
     void lessAccessCanBeAskedFor() throws Exception {
         Pair pair = connect();
@@ -189,6 +202,70 @@ abstract class LeaseTrials extends EndpointTrial {
             assertArrayEquals(random(700, 8), bytes(region));
         }
         assertThrows(SocketTimeoutException.class, () -> pair.server().receiveHandedOver(Duration.ofMillis(20)));
+    }
+
+    @Test
+    void whatWasHandedOverCountsUntilItIsTaken() throws Exception {
+        Pair pair = connect(builder(), builder().remoteMemory(1000));
+        pair.client().handOver(pair.client().requestRemote(900));
+        refused(EndpointException.Reason.REFUSED, "at most 100 bytes", () -> pair.client().requestRemote(900));
+        pair.server().receiveHandedOver(PATIENCE);
+        pair.client().requestRemote(900);
+    }
+
+    /** Nobody changes what the application has looked at already. */
+    @Test
+    void theKeyOfWhatWasHandedOverOpensNothing() throws Exception {
+        Pair pair = connect();
+        RemoteLease lease = pair.client().requestRemote(700);
+        LocalRegion here = filled(pair.client(), 700, 8);
+        pair.client().write(here, lease.region());
+        pair.client().handOver(lease);
+        LocalRegion there = pair.server().receiveHandedOver(PATIENCE);
+        assertFalse(Rights.anyRemote(there.access()));
+        keyStopsWorking(pair.client(), fill(here, 9), lease.region());
+        assertArrayEquals(random(700, 8), bytes(there));
+    }
+
+    /** The key works as long as this end works on the memory; so the connection ends at last. */
+    @Test
+    void aLeaseThatItsOwnerWorksOnForLongEndsTheConnection() throws Exception {
+        Pair pair = connect(builder().receiveBuffers(2, 512), builder().answerTimeout(Duration.ofMillis(200)));
+        LocalRegion region = open(pair.server(), 5000);
+        pair.server().share(region, SHORT);
+        pair.client().receiveShared(PATIENCE);
+        pair.server().startSend(region); // waits for credits
+        refused(EndpointException.Reason.LEASE, "works on its memory", () -> pair.server().receive(PATIENCE));
+    }
+
+    @Test
+    void aLeaseThatItsOwnerWorksOnForAMomentEndsAfterThat() throws Exception {
+        Pair pair = connect(builder().receiveBuffers(2, 512), builder().answerTimeout(PATIENCE));
+        LocalRegion region = fill(open(pair.server(), 5000), 6);
+        MemorySegment segment = region.segment();
+        pair.server().share(region, SHORT);
+        RemoteLease lease = pair.client().receiveShared(PATIENCE);
+        pair.server().startSend(region);
+        Await.until("the lease expires", lease::isExpired);
+        Await.until("the owner's region ends", () -> !segment.scope().isAlive());
+        assertArrayEquals(random(5000, 6), pair.client().receive(PATIENCE).toArray());
+        pair.server().send(pair.server().allocate(5));
+        assertEquals(5, pair.client().receive(PATIENCE).length());
+        keyStopsWorking(pair.client(), pair.client().allocate(5000), lease.region());
+    }
+
+    @Test
+    void nothingIsSharedOverAConnectionThatIsOver() throws Exception {
+        Pair pair = connect();
+        LocalRegion region = open(pair.server(), 64);
+        RdmaEndpointServer listening = closing(pair.server().another().listen(anyPort()));
+        Pair other = new Pair(closing(builder().connect(listening.localAddress())),
+                closing(listening.accept(PATIENCE)));
+        other.client().close();
+        refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> other.server().receive(PATIENCE));
+        refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> other.server().share(region, PATIENCE));
+        pair.server().share(region, PATIENCE);
+        assertEquals(64, pair.client().receiveShared(PATIENCE).region().length());
     }
 
     /** async-rdma: handing over what has expired fails. */

@@ -1,0 +1,290 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.AccessFlag;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this end lends to its peer: memory that the peer asks for, and memory that the application shares. Protected by
+ * the protocol lock, except where a method says that it runs elsewhere; memory is made, copied and freed on the set-up
+ * pool.
+ */
+final class Lender {
+    /** Why the peer does not get what it wants, as a header says it. */
+    static final int TOO_MUCH = 1;
+    /** Likewise. */
+    static final int TOO_MANY_RIGHTS = 2;
+    /** Likewise. */
+    static final int NO_MEMORY = 3;
+    /** Likewise: what is handed over was not lent any more. */
+    static final int ENDED = 4;
+    private static final Logger LOG = LoggerFactory.getLogger(Lender.class);
+    /** Questions of the peer that are not answered yet; honest peers have fewer. */
+    private static final int MOST_SERVED = 64;
+    /** How much longer than its holder the owner keeps a lease, which was on its way for a while. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** So many leases may a peer ask for at once: the smallest takes a page and a key of the device. */
+    private static final int MOST_REQUESTED = 256;
+
+    private final Link link;
+    private final Settings settings;
+    /** What the peer may use, by number. */
+    private final Map<Long, Lent> lent = new HashMap<>();
+    private long nextNumber;
+    /** How much the peer has asked for, and not released or left to the application. */
+    private long requestedBytes;
+    /** How many leases that are. */
+    private int requested;
+    private int served;
+    /** What has ended while this end works on it, so that it keeps its key; and until when that may last. */
+    private final Map<Block, Long> stuck = new HashMap<>(0);
+    /** Whether there is anything for expire; read by any thread. */
+    private volatile boolean lending;
+    private boolean over;
+
+    /**
+     * Memory that the peer has, or has handed over.
+     *
+     * @param region all of a block
+     * @param endNanos when the lease ends, by {@code System.nanoTime}
+     * @param requested whether the peer has asked for it
+     */
+    record Lent(LocalRegion region, long endNanos, boolean requested) {
+    }
+
+    /**
+     * Nothing is lent.
+     *
+     * @param link the connection
+     * @param settings what a peer may have
+     */
+    Lender(Link link, Settings settings) {
+        this.link = link;
+        this.settings = settings;
+    }
+
+    private Traffic traffic() {
+        return link.traffic();
+    }
+
+    /** An answer to a question of the peer, which may not ask for more than it takes in. */
+    private void answer(Header header, long endNanos) {
+        traffic().sends().tell(new Notice(header, endNanos, failure -> served--));
+    }
+
+    private void serve() throws Violation {
+        served++;
+        if (served > MOST_SERVED) {
+            throw new Violation("more than " + MOST_SERVED + " questions without taking an answer");
+        }
+    }
+
+    /** The peer wants memory. */
+    void onRequest(Header header) throws Violation {
+        serve();
+        long length = header.lengthBytes();
+        if (length < 1 || header.nanos() < 0) {
+            throw new Violation("it asks for " + length + " bytes, for " + header.nanos() + " ns");
+        }
+        Set<AccessFlag> given = settings.remoteRights(link.device());
+        Set<AccessFlag> wanted = Rights.decode(header.flags());
+        Set<AccessFlag> rights = wanted.isEmpty() ? given : wanted;
+        if (length > settings.remoteMemoryBytes - requestedBytes) {
+            refuse(header, TOO_MUCH, settings.remoteMemoryBytes - requestedBytes);
+        } else if (rights.isEmpty() || !given.containsAll(rights)) {
+            refuse(header, TOO_MANY_RIGHTS, 0);
+        } else if (requested == MOST_REQUESTED) {
+            refuse(header, NO_MEMORY, 0);
+        } else {
+            count(1, length);
+            link.setUp(() -> allocate(header, rights));
+        }
+    }
+
+    /** One lease that the peer has asked for more, or one less with -1. */
+    private void count(int leases, long lengthBytes) {
+        requested += leases;
+        requestedBytes += leases * lengthBytes;
+    }
+
+    private void refuse(Header request, int reason, long bytes) {
+        answer(new Header(Header.Kind.LEASE_REFUSAL, 0, 0, 0, reason, 0, request.answers(), 0, bytes, 0), 0);
+    }
+
+    /** Set-up pool. */
+    private void allocate(Header request, Set<AccessFlag> rights) {
+        LocalRegion region;
+        try {
+            region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights));
+        } catch (IOException | IllegalArgumentException e) {
+            LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
+            link.locked(() -> {
+                count(-1, request.lengthBytes());
+                refuse(request, NO_MEMORY, 0);
+            });
+            return;
+        }
+        long endNanos = System.nanoTime() + Math.min(request.nanos(), settings.longestLeaseNanos);
+        link.locked(() -> {
+            if (!over) {
+                answer(grant(Header.Kind.LEASE_GRANT, region, request.answers(), endNanos), endNanos);
+            } else {
+                link.setUp(() -> Domain.end(region.block()));
+            }
+        });
+    }
+
+    /** Takes a lease into the table and says what the peer must know of it. */
+    private Header grant(Header.Kind kind, LocalRegion region, long answers, long endNanos) {
+        RemoteRegion remote = region.remote();
+        long number = nextNumber++;
+        lent.put(number, new Lent(region, endNanos + GRACE_NANOS, kind == Header.Kind.LEASE_GRANT));
+        lending = true;
+        return new Header(kind, Rights.encode(region.access()), 0, 0, remote.remoteKey(), number,
+                answers, remote.address(), remote.length(), 0);
+    }
+
+    /** Lends memory of the application to the peer. */
+    Notice share(LocalRegion region, long endNanos, Pending<Void> pending) {
+        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos), endNanos, pending);
+    }
+
+    /** The peer does not need a lease any more; it may have ended meanwhile. */
+    void onRelease(long number) {
+        takeBack(lent.remove(number));
+    }
+
+    /** A lease has ended, null for one that had before. */
+    private void takeBack(Lent one) {
+        if (one != null) {
+            notCounted(one);
+            link.setUp(() -> end(one.region));
+        }
+        lending = !lent.isEmpty() || !stuck.isEmpty();
+    }
+
+    private void notCounted(Lent one) {
+        if (one.requested) {
+            count(-1, one.region.length());
+        }
+    }
+
+    /** Set-up pool: the memory goes and its key dies, or does so when this end has finished its own work on it. */
+    private void end(LocalRegion region) {
+        Block block = region.block();
+        Domain.end(block);
+        if (!block.hasEnded()) {
+            link.locked(() -> {
+                if (!over) {
+                    stuck.put(block, System.nanoTime() + settings.answerNanos);
+                    lending = true;
+                }
+            });
+        }
+    }
+
+    /** The peer leaves memory to the application: what that has shared itself, or else a copy that no peer reaches. */
+    void onHandOver(Header header) throws Violation {
+        serve();
+        Lent back = lent.remove(header.number());
+        boolean alive = back != null && back.endNanos - System.nanoTime() > 0;
+        if (alive && back.requested) {
+            link.setUp(() -> moveOut(header, back));
+        } else if (alive && back.region.block().takeBack()) {
+            give(header, back);
+        } else {
+            takeBack(back);
+            keep(header, ENDED);
+        }
+    }
+
+    /** Set-up pool. */
+    private void moveOut(Header header, Lent back) {
+        LocalRegion copy = null;
+        try {
+            copy = link.domain().copyOf(back.region);
+        } catch (IOException e) {
+            LOG.debug("{} no memory for what the peer hands over: {}", link, e.getMessage());
+        }
+        Lent moved = copy == null ? null : new Lent(copy, 0, true);
+        link.locked(() -> {
+            if (moved == null) {
+                notCounted(back);
+                keep(header, NO_MEMORY);
+            } else if (over) {
+                discard(moved);
+            } else {
+                give(header, moved);
+            }
+        });
+        end(back.region);
+    }
+
+    private void give(Header header, Lent back) {
+        traffic().messageSide().handedOver().add(back);
+        answerHandOver(header, 0);
+    }
+
+    private void keep(Header header, int why) {
+        traffic().messageSide().taken();
+        answerHandOver(header, why);
+    }
+
+    private void answerHandOver(Header header, int why) {
+        answer(new Header(Header.Kind.HANDED_OVER, 0, 0, 0, why, 0, header.answers(), 0, 0, 0), 0);
+    }
+
+    /** The application has taken what was handed over: it is not the peer's any more. */
+    void taken(Lent back) {
+        traffic().messageSide().taken();
+        notCounted(back);
+    }
+
+    /** The application will not take what was handed over to it. */
+    void discard(Lent back) {
+        link.setUp(() -> Domain.end(back.region.block()));
+    }
+
+    /** Any thread: whether there may be leases that end. */
+    boolean isLending() {
+        return lending;
+    }
+
+    /**
+     * Set-up pool: takes back what has ended. A key that still works long after that, because this end works on the
+     * memory, dies with the connection.
+     */
+    void expire() {
+        link.locked(() -> {
+            long now = System.nanoTime();
+            for (Map.Entry<Long, Lent> one : List.copyOf(lent.entrySet())) {
+                if (one.getValue().endNanos - now <= 0) {
+                    onRelease(one.getKey());
+                }
+            }
+            stuck.keySet().removeIf(Block::hasEnded);
+            if (stuck.values().stream().anyMatch(end -> end - now <= 0)) {
+                traffic().fail(new EndpointException(EndpointException.Reason.LEASE, "a lease of the peer has ended, "
+                        + "but this end still works on its memory, so that only the end of the connection keeps the "
+                        + "peer out"));
+            }
+            lending = !lent.isEmpty() || !stuck.isEmpty();
+        });
+    }
+
+    /** The connection is over. */
+    void end() {
+        over = true;
+        List<Lent> all = List.copyOf(lent.values());
+        lent.clear();
+        stuck.clear();
+        lending = false;
+        link.setUp(() -> all.forEach(one -> Domain.end(one.region.block())));
+    }
+}
