@@ -22,8 +22,8 @@ public interface CompletionClient {
 
     /**
      * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no
-     * control slot. Then a send completion wakes the reader when no writer waits: otherwise both ends of the connection
-     * could wait for each other.
+     * control slot. Then a send completion wakes the reader when no writer waits, and runs the backlog task when nobody
+     * does: otherwise both ends of the connection could wait for each other.
      *
      * @return true if the next send completion must be taken in by somebody
      */

@@ -431,7 +431,7 @@ public final class CompletionInbox {
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null) {
                 runOrphan();
-            } else if (arrivedBytes - takenBytes >= backlogBytes) {
+            } else if (creditOwed && backlogTask != null || arrivedBytes - takenBytes >= backlogBytes) {
                 run(backlogTask);
             }
         } else if ((kinds & WakeList.BOTH) != 0 || gap) {
@@ -482,8 +482,9 @@ public final class CompletionInbox {
     }
 
     /**
-     * Names a task for when much has arrived and nobody waits; {@link #backlogBytes} says how much. As for
-     * {@link #onOrphan}, which replaces this. Call it before anything can arrive.
+     * Names a task for when much has arrived and nobody waits, or anything while the client owes credit;
+     * {@link #backlogBytes} says how much is much. As for {@link #onOrphan}, which replaces this. Call it before
+     * anything can arrive.
      *
      * @param task must not block or throw
      */

@@ -118,9 +118,10 @@ final class SendSide {
         }
     }
 
-    /** Whether something waits for a completion that nobody but a reader might take in. */
+    /** Whether something waits for a slot, so that somebody has to take the next completion in. */
     boolean isOwing() {
-        return freeCount == 0 && (!controls.isEmpty() || traffic.owesCredit());
+        return freeCount == 0 && (!controls.isEmpty() || !questions.isEmpty() || !messages.isEmpty()
+                || !accesses.isEmpty() || traffic.owesCredit());
     }
 
     /** Whether any request is with the device. */

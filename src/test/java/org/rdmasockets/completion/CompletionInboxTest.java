@@ -65,6 +65,20 @@ class CompletionInboxTest {
         }
     }
 
+    @Test
+    void sendRunsTheBacklogTaskIfCreditIsOwedAndNobodyWaits() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            CompletionInbox inbox = f.open(client);
+            CountDownLatch ran = new CountDownLatch(1);
+            inbox.onBacklog(ran::countDown);
+            client.creditOwed = true;
+            assertEquals(List.of(), client.applied(inbox));
+            Fixture.send(inbox, 3);
+            Fixture.await("the backlog task", ran);
+            assertEquals(List.of(3L), client.applied(inbox));
+        }
+    }
+
     /** A send wakes no reader, but may keep a token behind it from being seen while its place is claimed and empty. */
     @Test
     void whoFillsAGapWakesTheReaderThatStoppedThere() throws Exception {

@@ -10,8 +10,10 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
@@ -147,6 +149,32 @@ abstract class AccessTrials extends EndpointTrial {
             adder.result();
         }
         assertEquals(400, there.segment().get(ValueLayout.JAVA_LONG, 0));
+    }
+
+    /** What is longer than the send queue goes on, whoever waits for what. */
+    @Test
+    void aLongWriteGoesOnWhoeverWaits() throws Exception {
+        Pair pair = connect(builder().sendQueue(4), builder());
+        LocalRegion there = open(pair.server(), 8000);
+        LocalRegion here = pair.client().allocate(8000);
+        writeInPieces("with nobody who waits", pair.client(), here, there.remote());
+        Call<Message> receive = start("receive", () -> pair.client().receive()).awaitBlocked();
+        writeInPieces("with somebody who receives", pair.client(), here, there.remote());
+        pair.server().sendImmediate(1);
+        receive.result().close();
+    }
+
+    private static void writeInPieces(String what, RdmaEndpoint end, LocalRegion from, RemoteRegion to)
+            throws Exception {
+        Traffic traffic = end.link().traffic();
+        Pending<Void> write = new Pending<>(traffic.writers(), "write");
+        Transfer.Task task = new Transfer.Task(Transfer.Kind.WRITE, from, to, OptionalInt.empty());
+        boolean owing = end.link().compute(all -> {
+            all.sends().access(new Transfer(task, 8, write));
+            return all.creditOwed();
+        });
+        assertTrue(owing, "somebody has to take in what completes");
+        Await.until("the write ends " + what, write::hasEnded);
     }
 
     /** async-rdma: a write to read-only shared memory fails; the peer's memory stays as it is. */

@@ -138,7 +138,7 @@ abstract class LeaseTrials extends EndpointTrial {
         Pair pair = connect();
         Link link = pair.client().link();
         Pending<RemoteLease> answer = link.compute(
-                all -> all.leases().borrower().ask(64, PATIENCE.toNanos(), Set.of()));
+                all -> all.leases().borrower().ask(64, Duration.ofHours(1).toNanos(), Set.of()));
         Await.until("the answer", answer::isDone);
         assertTrue(pair.server().link().leases().lender().isLending());
         link.locked(() -> link.leases().borrower().withdraw(answer));
