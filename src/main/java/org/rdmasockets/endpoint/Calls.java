@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.rdmasockets.verbs.AccessFlag;
@@ -12,6 +13,11 @@ final class Calls {
     private static final int ATOMIC_BYTES = 8;
 
     private final Link link;
+    /** Those whose callers have given up: the next messages go there, in this order; guarded by itself. */
+    private final ArrayDeque<LeftReceive> leftReceives = new ArrayDeque<>(0);
+
+    private record LeftReceive(LocalRegion region, Pending<RawMessage> pending) {
+    }
 
     /** The calls of a connection. */
     Calls(Link link) {
@@ -51,9 +57,50 @@ final class Calls {
         });
     }
 
+    /** Posts a receive, unless one is left of a call that gave up, and waits for what comes into it. */
+    RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
+        ensureRaw();
+        LeftReceive left;
+        synchronized (leftReceives) {
+            left = leftReceives.poll();
+        }
+        LeftReceive own = left == null ? postReceive(size) : left;
+        boolean over = false;
+        try {
+            afterPost.run();
+            RawMessage message = own.pending.await();
+            over = true;
+            return message;
+        } catch (EndpointException e) {
+            over = true;
+            own.region.close();
+            throw e;
+        } finally {
+            if (!over) {
+                synchronized (leftReceives) {
+                    leftReceives.add(own);
+                }
+            }
+        }
+    }
+
+    private LeftReceive postReceive(long size) throws IOException {
+        LocalRegion region = link.domain().allocateForMessage(size);
+        boolean posted = false;
+        try {
+            LeftReceive own = new LeftReceive(region, rawReceive(region));
+            posted = true;
+            return own;
+        } finally {
+            if (!posted) {
+                region.close();
+            }
+        }
+    }
+
     /** Begins to read the peer's memory. */
     Pending<Void> read(LocalRegion into, RemoteRegion from) throws EndpointException {
-        from.ensureAllows(AccessFlag.REMOTE_READ);
+        from.ensureAllows(AccessFlag.REMOTE_READ, link);
         return access(new Transfer.Task(Transfer.Kind.READ, into, from, OptionalInt.empty()));
     }
 
@@ -62,7 +109,7 @@ final class Calls {
         if (immediate.isPresent()) {
             ensureCan(Capability.IMMEDIATE_DATA, "a write with immediate data");
         }
-        to.ensureAllows(AccessFlag.REMOTE_WRITE);
+        to.ensureAllows(AccessFlag.REMOTE_WRITE, link);
         return access(new Transfer.Task(Transfer.Kind.WRITE, from, to, immediate));
     }
 
@@ -76,12 +123,14 @@ final class Calls {
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
         Pending<Void> pending = new Pending<>(link.traffic().writers(), task.kind().text());
-        Transfer transfer = new Transfer(task, pieceBytes, pending);
         link.locked(() -> {
-            if (task.remote() == null) {
-                link.traffic().sends().send(transfer);
+            Traffic traffic = link.traffic();
+            if (traffic.failure() != null) {
+                pending.fail(traffic.failure()); // the region may have ended with it, but this is why
+            } else if (task.remote() == null) {
+                traffic.sends().send(new Transfer(task, pieceBytes, pending));
             } else {
-                link.traffic().sends().access(transfer);
+                traffic.sends().access(new Transfer(task, pieceBytes, pending));
             }
         });
         return pending;
@@ -95,7 +144,7 @@ final class Calls {
                     + remote);
         }
         ensureCan(Capability.ATOMICS, "an atomic operation");
-        remote.ensureAllows(AccessFlag.REMOTE_ATOMIC);
+        remote.ensureAllows(AccessFlag.REMOTE_ATOMIC, link);
         Pending<Long> pending = new Pending<>(link.traffic().writers(), "atomic operation");
         link.locked(() -> link.traffic().sends().access(new Atomic(task, pending)));
         return pending;
@@ -144,9 +193,7 @@ final class Calls {
 
     /** Hands a lease over and waits for the peer's answer. */
     void handOver(RemoteLease lease) throws IOException {
-        if (lease.link() != link) {
-            throw new IllegalArgumentException("the lease is of another connection");
-        }
+        lease.ensureOf(link);
         lease.handOver(answerDeadline());
     }
 

@@ -347,7 +347,7 @@ final class Link implements VerbsConnection {
             setUp(now - busy > settings.acknowledgeNanos ? this::giveUp : this::takeIn);
         } else if (now - quietSinceNanos > settings.acknowledgeNanos / 2) {
             quietSinceNanos = now;
-            setUp(() -> locked(() -> traffic.sends().access(new Probe())));
+            setUp(() -> locked(() -> traffic.sends().probe()));
         }
     }
 
@@ -358,7 +358,7 @@ final class Link implements VerbsConnection {
             if (busy != 0 && System.nanoTime() - busy > settings.acknowledgeNanos) {
                 all.fail(new EndpointException(EndpointException.Reason.PEER_GONE, "the peer's device has not "
                         + "acknowledged a request for " + TimeUnit.NANOSECONDS.toSeconds(settings.acknowledgeNanos)
-                        + " s"));
+                        + " s" + (settings.raw ? ", perhaps because its application has posted no receive" : "")));
             }
             return null;
         });
@@ -390,9 +390,7 @@ final class Link implements VerbsConnection {
         if (end.enter(Ending.Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + settings.lingerNanos;
             compute(all -> {
-                if (!settings.raw) {
-                    all.sends().tell(new Notice(Header.of(Header.Kind.BYE)));
-                }
+                all.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
                 all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
                 return null;
             });
@@ -414,7 +412,7 @@ final class Link implements VerbsConnection {
     /** Set-up pool: a closed connection got news, or its time may be over. */
     private void linger() {
         if (!end.hasReached(Ending.Stage.TEARING_DOWN)) {
-            boolean drained = compute(all -> !all.sends().isBusy());
+            boolean drained = compute(all -> !all.sends().isBusy() && (peerGone || !all.sends().hasLast()));
             boolean delivered = drained && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY));
             if (drained && !delivered) {
                 endQueuePair(); // there, only the peer's disconnect proves that it has everything

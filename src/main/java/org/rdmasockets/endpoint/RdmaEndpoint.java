@@ -419,7 +419,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Sends into the receive that the peer has posted next, and waits until it is there. Raw endpoints only.
+     * Sends into the receive that the peer has posted next, and waits until the device says that it is there. Raw
+     * endpoints only; see {@link #startSendRaw} for what a device may say too early, and for how long it waits.
      *
      * @param message the bytes, in one piece
      * @throws IOException as {@link #send(LocalRegion)}
@@ -429,8 +430,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Sends with immediate data into the receive that the peer has posted next, and waits until it is there. Raw
-     * endpoints only.
+     * Sends with immediate data into the receive that the peer has posted next, likewise. Raw endpoints only.
      *
      * @param message the bytes, in one piece
      * @param immediate 32 bits beside them
@@ -443,7 +443,10 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Begins to send into the receive that the peer has posted next. Raw endpoints only. Where devices cannot wait for
-     * a receive (iWARP), it has to be there already.
+     * a receive (iWARP), it has to be there already; where they can, it has to be there before the
+     * {@linkplain RdmaEndpointBuilder#acknowledgeTimeout time of an acknowledgement} is over, for nothing tells a peer
+     * without a receive from one that is gone. Over iWARP, and between processes over shared memory, this may end well
+     * although the peer then refuses what comes, because it is longer than the receive: that ends the connection.
      *
      * @param message the bytes, in one piece, locked for reading until the end
      * @param immediate 32 bits beside them, or empty
@@ -467,7 +470,9 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Posts a receive, does something, and waits until the peer has sent into it. Raw endpoints only.
+     * Posts a receive, does something, and waits until the peer has sent into it. Raw endpoints only. A receive cannot
+     * be taken back: what comes into that of a call that has given up, by an interrupt or because the hook has thrown,
+     * is what the next call gets, however much that asks for.
      *
      * @param size most bytes that may come
      * @param afterPost what to do as soon as the peer may send, such as telling it so
@@ -475,17 +480,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if nothing will come
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
-        calls.ensureRaw();
-        LocalRegion region = link.domain().allocateForMessage(size);
-        Pending<RawMessage> next;
-        try {
-            next = startReceiveRaw(region);
-        } catch (EndpointException | RuntimeException e) {
-            region.close();
-            throw e;
-        }
-        afterPost.run();
-        return next.await();
+        return calls.receiveRaw(size, afterPost);
     }
 
     /**

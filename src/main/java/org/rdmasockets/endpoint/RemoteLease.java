@@ -40,13 +40,8 @@ public final class RemoteLease implements AutoCloseable {
         return number;
     }
 
-    /** Whose peer lends it. */
-    Link link() {
-        return link;
-    }
-
     /**
-     * The memory. Operations on it, or a part of it, are refused once the lease has ended.
+     * The memory. Operations on it, or a part of it, are refused once the lease has ended, and on other connections.
      *
      * @return what to read from and write to
      */
@@ -70,6 +65,13 @@ public final class RemoteLease implements AutoCloseable {
      */
     public boolean isExpired() {
         return remaining().isZero();
+    }
+
+    /** Refuses operations of another connection, which the peer would refuse by breaking it. */
+    void ensureOf(Link by) {
+        if (by != link) {
+            throw new IllegalArgumentException("the lease is of another connection");
+        }
     }
 
     /** Refuses operations on memory that may be another's by now. */

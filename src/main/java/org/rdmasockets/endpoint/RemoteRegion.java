@@ -90,8 +90,9 @@ public final class RemoteRegion {
     }
 
     /** Refuses an operation that would break the connection. */
-    void ensureAllows(AccessFlag right) throws EndpointException {
+    void ensureAllows(AccessFlag right, Link by) throws EndpointException {
         if (lease != null) {
+            lease.ensureOf(by);
             lease.ensureAlive();
         }
         if (!access.contains(right)) {

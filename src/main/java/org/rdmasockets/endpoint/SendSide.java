@@ -38,7 +38,11 @@ final class SendSide {
     private final ArrayDeque<Operation> questions = new ArrayDeque<>(0);
     private final ArrayDeque<Operation> messages = new ArrayDeque<>(0);
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
-    private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses);
+    /** Waits for a slot and for nothing else. */
+    private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
+    private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
+    /** What is said at the end, when nothing else is any more; null for nothing, or when it was said. */
+    private Operation last;
     /** Questions that the peer has not answered. */
     private int unanswered;
     /** The peer is known, so that something may be sent. */
@@ -109,6 +113,25 @@ final class SendSide {
         add(accesses, operation);
     }
 
+    /** Asks the peer's device for a sign of life, unless a question waits already. */
+    void probe() {
+        if (probes.isEmpty()) {
+            add(probes, new Probe());
+        }
+    }
+
+    /** A control message to go out after {@link #fail}, as soon as it can. */
+    void sayLast(Operation operation) {
+        if (started && counting && failure == null) {
+            last = operation;
+        }
+    }
+
+    /** Whether that has yet to go out. */
+    boolean hasLast() {
+        return last != null;
+    }
+
     private void add(ArrayDeque<Operation> row, Operation operation) {
         if (failure != null) {
             operation.abandon(failure);
@@ -139,7 +162,13 @@ final class SendSide {
     void pump() {
         boolean more = started;
         while (more && failure == null) {
-            more = postCredit() | postNext(controls) | postNext(questions) | postNext(messages) | postNext(accesses);
+            more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
+                    | postNext(accesses);
+        }
+        if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
+            Operation operation = last;
+            last = null;
+            post(controls, operation); // no credit needs to be kept any more
         }
     }
 

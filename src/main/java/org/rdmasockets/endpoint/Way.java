@@ -116,6 +116,7 @@ record Way(Settings settings, Sharing shared) {
                 last = e;
                 if (isTaken(e) && !listeners.isEmpty()) {
                     listeners.forEach(VerbsListener::close);
+                    accepted.close();
                     throw e;
                 }
             }

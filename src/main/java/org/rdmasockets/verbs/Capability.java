@@ -20,7 +20,11 @@ public enum Capability {
      * capability it breaks the connection (iWARP, RFC 5041).
      */
     RECEIVER_NOT_READY_RETRY,
-    /** A successful send completion means that the peer's device has the data; on iWARP it means only "queued". */
+    /**
+     * A successful send completion means that the peer's device has the data; on iWARP it means only "queued". Between
+     * processes over shared memory it means that nothing but the peer's end keeps the data from it; only a send that is
+     * longer than its receive may yet be refused.
+     */
     COMPLETION_IS_DELIVERY,
     /** Queue pairs can be connected by {@link QueuePair#modify} alone, without a connection manager. */
     MANUAL_CONNECT,

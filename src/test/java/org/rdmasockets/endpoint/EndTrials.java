@@ -2,15 +2,18 @@ package org.rdmasockets.endpoint;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.SendRequest;
 
 /** How connections end: closed here, closed there, lost, or broken by a hostile peer. */
@@ -147,6 +150,52 @@ abstract class EndTrials extends EndpointTrial {
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receive(PATIENCE));
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receiveHandedOver(PATIENCE));
         Await.until("what was handed over is freed", () -> domain.bytes() < before);
+    }
+
+    @Test
+    void whatIsBegunAfterTheEndSaysWhyItFails() throws Exception {
+        Pair pair = connect();
+        LocalRegion region = pair.client().allocate(64);
+        MemorySegment segment = region.segment();
+        RemoteRegion there = open(pair.server(), 64).remote();
+        pair.client().close();
+        Await.until("the region ends", () -> !segment.scope().isAlive());
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().send(region));
+        refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().read(region, there));
+    }
+
+    /** The last word needs no credit that is kept for others. */
+    @Test
+    void aPeerThatLeavesSaysSoAlsoWithoutCredits() throws Exception {
+        Pair pair = connect();
+        pair.server().link().locked(() -> { // which takes nothing in meanwhile
+            for (int i = 0; i < 50; i++) {
+                pair.client().link().locked(() -> pair.client().link().traffic().sends()
+                        .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
+            }
+            pair.client().close();
+        });
+        refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> pair.server().receive(PATIENCE));
+    }
+
+    /** An answer of the peer's device is asked for whatever else waits. */
+    @Test
+    void aSignOfLifeWaitsForNobody() throws Exception {
+        Pair pair = connect(builder(), builder().receiveBuffers(2, 512));
+        if (!pair.client().supports(Capability.IMMEDIATE_DATA)) {
+            return; // there, nothing that touches the peer's memory waits for a receive
+        }
+        LocalRegion here = pair.client().allocate(8);
+        RemoteRegion there = open(pair.server(), 8).remote();
+        pair.client().write(here, there, 1);
+        pair.client().write(here, there, 2);
+        Pending<Void> waiting = pair.client().startWrite(here, there, 3);
+        boolean asked = pair.client().link().compute(all -> {
+            all.sends().probe();
+            return all.sends().isBusy();
+        });
+        assertTrue(asked);
+        assertFalse(waiting.isDone());
     }
 
     private Pair connectSharing(Pair first) throws Exception {

@@ -146,6 +146,18 @@ abstract class LeaseTrials extends EndpointTrial {
     }
 
     @Test
+    void aLeaseIsForItsOwnConnectionOnly() throws Exception {
+        Pair pair = connect();
+        Pair other = connect();
+        RemoteLease lease = pair.client().requestRemote(64);
+        LocalRegion here = other.client().allocate(64);
+        assertThrows(IllegalArgumentException.class, () -> other.client().read(here, lease.region().slice(0, 64)));
+        assertThrows(IllegalArgumentException.class, () -> other.client().handOver(lease));
+        other.client().send(here); // and the connection lives
+        assertEquals(64, other.server().receive(PATIENCE).length());
+    }
+
+    @Test
     void lessAccessCanBeAskedFor() throws Exception {
         Pair pair = connect();
         RemoteLease lease = pair.client().requestRemote(64, SHORT, Set.of(AccessFlag.REMOTE_READ));

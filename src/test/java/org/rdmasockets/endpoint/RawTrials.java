@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.InterruptedIOException;
 import java.lang.foreign.ValueLayout;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
@@ -79,7 +80,26 @@ abstract class RawTrials extends EndpointTrial {
     void aSendThatFindsNoReceiveEnds() throws Exception {
         Pair pair = connect(builder().raw(true).acknowledgeTimeout(Duration.ofSeconds(1)), builder().raw(true));
         LocalRegion region = pair.client().allocate(8);
-        awaitBroken("a send without a receive", () -> pair.client().sendRaw(region));
+        EndpointException e = awaitBroken("a send without a receive", () -> pair.client().sendRaw(region));
+        if (pair.client().supports(Capability.RECEIVER_NOT_READY_RETRY)) {
+            assertTrue(e.getMessage().contains("posted no receive"), e::getMessage);
+        }
+    }
+
+    /** Nothing is lost: what comes into the receive of a call that gave up is what the next one gets. */
+    @Test
+    void whatACallThatGaveUpWouldHaveGotTheNextOneGets() throws Exception {
+        Pair pair = connectRaw();
+        assertThrows(IllegalStateException.class, () -> pair.server().receiveRaw(64, () -> {
+            throw new IllegalStateException("the hook fails");
+        }));
+        Call<RawMessage> interrupted = start("receiveRaw", () -> pair.server().receiveRaw(64)).awaitBlocked();
+        interrupted.interrupt();
+        interrupted.failure(InterruptedIOException.class);
+        pair.client().sendRaw(filled(pair.client(), 64, 5));
+        try (RawMessage message = start("receiveRaw", () -> pair.server().receiveRaw(8)).result()) {
+            assertArrayEquals(random(64, 5), message.segment().toArray(ValueLayout.JAVA_BYTE));
+        }
     }
 
     /** async-rdma, cancel safety: a receive that nobody waits for keeps its memory until something has come. */
