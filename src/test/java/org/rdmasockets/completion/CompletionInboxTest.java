@@ -280,6 +280,24 @@ class CompletionInboxTest {
         }
     }
 
+    /** rdma-io, a lost wake-up: a completion that comes before the queue is armed makes no event, then or later. */
+    @Test
+    void whatComesJustBeforeTheQueueIsArmedWakesWhoArms() throws Exception {
+        Faults disarmed = new Faults() {
+            @Override
+            boolean armsNewQueues() {
+                return false; // so that the first who waits arms
+            }
+        };
+        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withSpinBudgetNanos(0);
+        try (Fixture f = new Fixture(settings, disarmed)) {
+            CompletionInbox inbox = f.open(client);
+            Fixture.queueOf(inbox).beforeArming(() -> Fixture.receive(inbox, 7));
+            assertEquals(Wait.READY, Fixture.startWaiting(true, inbox, Role.READER).result());
+            assertEquals(List.of(7L), client.applied(inbox));
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aFullBatchIsFollowedUp(boolean whole) throws Exception {

@@ -18,6 +18,8 @@ final class SimulatedQueue implements CompletionQueue {
     private boolean closed;
     private boolean broken;
     private long total;
+    /** What happens just before the queue is armed next; null if nothing does. */
+    private Runnable beforeArming;
 
     SimulatedQueue(SimulatedDevice device, SimulatedChannel channel, int entries) {
         this.device = device;
@@ -40,6 +42,11 @@ final class SimulatedQueue implements CompletionQueue {
         if (event) {
             channel.event(this);
         }
+    }
+
+    /** Lets something happen once, just before the queue is armed. */
+    synchronized void beforeArming(Runnable event) {
+        beforeArming = event;
     }
 
     /** Lets every later call fail. */
@@ -96,6 +103,11 @@ final class SimulatedQueue implements CompletionQueue {
     @Override
     public synchronized void requestNotification() throws VerbsException {
         checkSound("ibv_req_notify_cq");
+        if (beforeArming != null) {
+            Runnable event = beforeArming;
+            beforeArming = null;
+            event.run();
+        }
         armed = true;
     }
 

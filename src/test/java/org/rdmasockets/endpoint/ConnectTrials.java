@@ -149,6 +149,20 @@ abstract class ConnectTrials extends EndpointTrial {
         }
     }
 
+    /** async-rdma: attributes of further connections; its port and protection domain were not applied. */
+    @Test
+    void aFurtherConnectionHasItsOwnAccessAndPort() throws Exception {
+        Pair first = connect();
+        try (RdmaEndpointServer server = builder().listen(anyPort());
+                RdmaEndpoint open = first.client().another().access(READ_WRITE).connect(server.localAddress());
+                LocalRegion reachable = open.allocate(64); LocalRegion closed = first.client().allocate(64)) {
+            assertTrue(reachable.access().containsAll(READ_WRITE), () -> "" + reachable.access());
+            assertTrue(closed.access().stream().noneMatch(READ_WRITE::contains), () -> "" + closed.access());
+            refused(EndpointException.Reason.LIMIT, "port",
+                    () -> first.client().another().port(77).connect(server.localAddress()));
+        }
+    }
+
     @Test
     void aServerCanShareMemoryWithItsConnections() throws Exception {
         Pair first = connect();
