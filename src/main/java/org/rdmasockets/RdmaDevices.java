@@ -42,6 +42,18 @@ public final class RdmaDevices {
     }
 
     /**
+     * Verbs of a transport, for who makes connections: {@link VerbsProvider#createConnectionManager} does, and devices
+     * come with them.
+     *
+     * @param transport {@link Transport#IBVERBS}, or {@link Transport#SHARED_MEMORY} for the same without a device
+     * @return the verbs, which the whole process shares; whether they can be used here, they say themselves
+     * @throws IllegalArgumentException if the transport has no verbs
+     */
+    public static VerbsProvider verbs(Transport transport) {
+        return Providers.named(transport.name());
+    }
+
+    /**
      * Tells why RDMA devices cannot be used on this machine now; sockets use other transports then.
      *
      * @return empty if they can; else one sentence with the reason and what to do about it
