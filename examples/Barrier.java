@@ -6,7 +6,7 @@ import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaNode;
 
-static final Duration PATIENCE = Duration.ofSeconds(60);
+static final Duration PATIENCE = Duration.ofSeconds(120);
 static final int NUMBERS = 1000;
 
 /** One process for each node: the same list of addresses for all, a rank of its own for each, from 0 on. */

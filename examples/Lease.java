@@ -7,7 +7,7 @@ import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.endpoint.RemoteLease;
 import org.rdmasockets.verbs.AccessFlag;
 
-static final Duration PATIENCE = Duration.ofSeconds(30);
+static final Duration PATIENCE = Duration.ofSeconds(60);
 static final int BYTES = 64;
 
 void main(String[] args) throws Exception {

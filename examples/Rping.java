@@ -54,7 +54,10 @@ void serve(VerbsConnection connection, boolean verbose) throws IOException {
         }
         connection.send(goAhead);
         ByteBuffer sink = next(connection, advert);
-        if (sink == null || length(sink) < bytes) {
+        if (sink == null) {
+            throw new EOFException("the client has disconnected in the middle of ping " + pings);
+        }
+        if (length(sink) < bytes) {
             throw new ProtocolException("the client takes less than the " + bytes + " bytes that it gave");
         }
         connection.write(ping, bytes, sink.getLong(0), sink.getInt(8));

@@ -76,6 +76,8 @@ final class VerbsConnection implements AutoCloseable {
     private CompletionQueue queue;
     private WorkCompletions batch;
     private QueuePair queuePair;
+    /** What is done, or was last; its completion sets sent. */
+    private SendRequest.Opcode posted;
     private boolean sent;
     private boolean ended;
     /** Why the first request failed; null while none has. */
@@ -184,8 +186,9 @@ final class VerbsConnection implements AutoCloseable {
 
     private void post(SendRequest request, Memory memory, int bytes) throws IOException {
         sent = false;
+        posted = request.opcode();
         check("ibv_post_send", queuePair.postSend(request.add(memory.region, 0, bytes).signalled()));
-        await("completion of a " + request.opcode(), LIMIT_MILLIS, () -> sent);
+        await("completion of a " + posted, LIMIT_MILLIS, () -> sent);
     }
 
     private void check(String call, int status) throws VerbsException {
@@ -277,7 +280,7 @@ final class VerbsConnection implements AutoCloseable {
             }
             case FLUSHED -> { } // what is left at the end of a connection; the manager tells of that
             default -> failure = failure != null ? failure : new WorkCompletionException(
-                    receive ? "receive" : "request", batch.status(i), batch.vendorError(i));
+                    receive ? "RECEIVE" : posted.toString(), batch.status(i), batch.vendorError(i));
         }
     }
 

@@ -100,7 +100,8 @@ public final class Program implements AutoCloseable {
         return new Program(TestBed.tcp() ? Map.of() : Map.of("LD_PRELOAD", PRELOAD), command);
     }
 
-    private static String file(String resource) {
+    /** A file beside this class. */
+    static String file(String resource) {
         URL url = Program.class.getResource(resource);
         if (url == null) {
             throw new IllegalArgumentException("no such file beside this class: " + resource);

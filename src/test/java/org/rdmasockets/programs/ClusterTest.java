@@ -2,8 +2,6 @@ package org.rdmasockets.programs;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -31,7 +29,7 @@ class ClusterTest {
     }
 
     private static void survivesALoss(Place place, String transport) throws Exception {
-        List<String> ports = freePorts(place, NAMES.size());
+        List<String> ports = place.freePorts(NAMES.size());
         try (Program a = startAndAwait(place, 0, ports, "A");
                 Program b = startAndAwait(place, 1, ports, "A, B");
                 Program c = startAndAwait(place, 2, ports, "A, B, C")) {
@@ -64,22 +62,5 @@ class ClusterTest {
             member.close();
             throw e;
         }
-    }
-
-    /** Some that were free a moment ago. */
-    private static List<String> freePorts(Place place, int count) throws IOException {
-        List<String> ports = new ArrayList<>();
-        List<ServerSocket> open = new ArrayList<>();
-        try {
-            for (int i = 0; i < count; i++) {
-                open.add(new ServerSocket(0, 1, place.address()));
-                ports.add(Integer.toString(open.getLast().getLocalPort()));
-            }
-        } finally {
-            for (ServerSocket each : open) {
-                each.close();
-            }
-        }
-        return ports;
     }
 }

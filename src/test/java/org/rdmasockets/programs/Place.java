@@ -1,6 +1,8 @@
 package org.rdmasockets.programs;
 
+import java.io.IOException;
 import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,6 +10,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.rdmasockets.TestDevice;
 import org.rdmasockets.Transport;
+import org.rdmasockets.interop.Program;
 import org.rdmasockets.provider.Providers;
 
 /**
@@ -53,6 +56,33 @@ record Place(InetAddress address, Transport transport) {
     /** The address in words. */
     String host() {
         return address.getHostAddress();
+    }
+
+    /** Ports that were free a moment ago. */
+    List<String> freePorts(int count) throws IOException {
+        List<String> ports = new ArrayList<>();
+        List<ServerSocket> open = new ArrayList<>();
+        try {
+            for (int i = 0; i < count; i++) {
+                open.add(new ServerSocket(0, 1, address));
+                ports.add(Integer.toString(open.getLast().getLocalPort()));
+            }
+        } finally {
+            for (ServerSocket each : open) {
+                each.close();
+            }
+        }
+        return ports;
+    }
+
+    /**
+     * Starts an example that is made of verbs or endpoints, over the transport and no other.
+     *
+     * @param name of the example
+     * @param arguments its arguments
+     */
+    Program example(String name, String... arguments) throws IOException {
+        return Program.java(options(TRANSPORT_PROPERTY + transport.name()), name, arguments);
     }
 
     /**

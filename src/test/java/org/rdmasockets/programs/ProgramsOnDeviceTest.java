@@ -73,4 +73,45 @@ class ProgramsOnDeviceTest {
             return Place.device();
         }
     }
+
+    /** A copy into another process's memory. */
+    @Nested
+    class RdmaCopy extends RdmaCopyTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** Ping-pong by reads and writes. */
+    @Nested
+    class Rping extends RpingTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+
+        @Override
+        int rounds() {
+            return 300; // against the C program there are more, see RpingInteropTest
+        }
+    }
+
+    /** Memory for a time. */
+    @Nested
+    class Lease extends LeaseTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
+    /** Nodes that wait for each other. */
+    @Nested
+    class Barrier extends BarrierTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
 }
