@@ -2,7 +2,7 @@
 
 import org.rdmasockets.verbs.ConnectionParameters;
 
-static final int RECORD_BYTES = 16, MIN_BYTES = 26, MAX_BYTES = 65_535, FIRST = 'A', LAST = 'z';
+static final int RECORD_BYTES = 16, MIN_BYTES = 23, MAX_BYTES = 65_535, FIRST = 'A', LAST = 'z';
 static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 1, 1, 6, 7);
 
 /** Either end may be the C program, so the options are its. */
@@ -20,7 +20,7 @@ void main(String[] args) throws IOException {
         System.err.println("""
                 usage: Rping -s [-v] [-a ADDRESS] [-p PORT]
                        Rping -c [-v] [-V] [-S SIZE] [-C COUNT] -a ADDRESS [-p PORT]
-                -v prints the pings, -V checks what comes back; SIZE is from 26 to 65535""");
+                -v prints the pings, -V checks what comes back; SIZE is from 23 to 65535""");
         System.exit(1);
     }
     InetSocketAddress address = new InetSocketAddress(InetAddress.getByName(options.getOrDefault("-a", "0.0.0.0")),
