@@ -13,8 +13,8 @@ void main(String[] args) throws IOException {
         boolean hasValue = Set.of("-a", "-p", "-C", "-S").contains(args[i]) && i + 1 < args.length;
         options.put(args[i], hasValue ? args[++i] : "");
     }
-    int size = Integer.parseInt(options.getOrDefault("-S", "64"));
     boolean isServer = options.containsKey("-s");
+    int size = number(options, "-S", 64);
     if (!Set.of("-s", "-c", "-v", "-V", "-a", "-p", "-C", "-S").containsAll(options.keySet()) || size < MIN_BYTES
             || size > MAX_BYTES || isServer == options.containsKey("-c") || !isServer && !options.containsKey("-a")) {
         System.err.println("""
@@ -24,7 +24,7 @@ void main(String[] args) throws IOException {
         System.exit(1);
     }
     InetSocketAddress address = new InetSocketAddress(InetAddress.getByName(options.getOrDefault("-a", "0.0.0.0")),
-            Integer.parseInt(options.getOrDefault("-p", "7174")));
+            number(options, "-p", 7174));
     try (VerbsConnection connection = new VerbsConnection()) {
         if (isServer) {
             IO.println("listening on port " + connection.listen(address).getPort());
@@ -32,10 +32,18 @@ void main(String[] args) throws IOException {
             serve(connection, options.containsKey("-v"));
         } else {
             connection.resolve(address);
-            int count = Integer.parseInt(options.getOrDefault("-C", "0"));
+            int count = number(options, "-C", 0);
             ping(connection, size, count > 0 ? count : Integer.MAX_VALUE, options);
         }
     }
+}
+
+int number(Map<String, String> options, String flag, int otherwise) {
+    String text = options.getOrDefault(flag, "" + otherwise);
+    if (!text.matches("[0-9]{1,9}")) {
+        throw new IllegalArgumentException(flag + " wants a number, not '" + text + "'");
+    }
+    return Integer.parseInt(text);
 }
 
 /** Until the client disconnects: reads where it says, says so, writes back where it says then, and says so. */

@@ -214,7 +214,8 @@ final class VerbsConnection implements AutoCloseable {
                 own(request.identifier());
                 identifier = identifier == null ? request.identifier() : identifier;
             }
-            case ConnectionEvent.Disconnected _, ConnectionEvent.DeviceRemoved _ -> ended |= of == identifier;
+            case ConnectionEvent.Disconnected _ -> ended |= of == identifier;
+            case ConnectionEvent.DeviceRemoved _ -> ended = true;
             case ConnectionEvent.TimewaitExited _, ConnectionEvent.AddressChanged _ -> { }
             default -> events.add(event);
         }
@@ -244,7 +245,8 @@ final class VerbsConnection implements AutoCloseable {
                 throw failure;
             }
             if (ended) {
-                throw new IOException("no " + what + ": the peer has ended the connection, or died");
+                throw new IOException("no " + what
+                        + ": the peer has ended the connection or died, or the device is gone");
             }
             long left = millis - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
             if (left <= 0) {
