@@ -7,7 +7,9 @@ import java.util.List;
 
 /**
  * Joins operations: when the scope is closed, all of them have ended, also when the block that began them has thrown.
- * Their memory may then be used again for sure. For one thread.
+ * Their memory may then be used again, unless a connection has failed or was closed meanwhile: then the device may work
+ * on it until it has noticed, or as long as the connection {@linkplain RdmaEndpointBuilder#linger lingers}, and
+ * {@link LocalRegion#isWritable} tells. For one thread.
  *
  * {@snippet lang="java" :
  * try (OperationScope scope = new OperationScope()) {

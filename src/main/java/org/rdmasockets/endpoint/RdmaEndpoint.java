@@ -196,7 +196,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Begins to read the peer's memory.
+     * Begins to read the peer's memory. Some iWARP adapters (soft-iWARP is not one) take what comes for a write of the
+     * peer: with them, allocate the memory with {@link AccessFlag#REMOTE_WRITE}.
      *
      * @param into as many bytes as are to be read, locked for writing until the end
      * @param from where they are, the same size

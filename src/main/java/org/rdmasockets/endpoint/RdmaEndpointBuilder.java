@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
+import org.rdmasockets.transport.Patience;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -336,6 +337,13 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
         return new RdmaEndpoint(new Way(settings.clone(), shared).connect(server));
+    }
+
+    /** Connects before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
+    RdmaEndpoint connectUntil(InetSocketAddress server, long deadlineNanos) throws IOException {
+        Settings own = settings.clone();
+        own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
+        return new RdmaEndpoint(new Way(own, shared).connect(server));
     }
 
     /**

@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * Several endpoints that are used together: each call begins all of its operations before it waits for any. Members are
  * numbered from 0. Memory that goes to several of them has to be theirs in common, see
- * {@link RdmaEndpointBuilder#sharedProtectionDomain}. When a call fails, all of its operations have ended.
+ * {@link RdmaEndpointBuilder#sharedProtectionDomain}. When a call fails, all of its operations have ended,
+ * as with an {@link OperationScope}.
  */
 public final class RdmaGroup {
     private final List<RdmaEndpoint> members;

@@ -36,7 +36,7 @@ public final class RdmaNode implements AutoCloseable {
     }
 
     /**
-     * Finds all other nodes and connects to them.
+     * Finds all other nodes and connects to them. Who connects and is none of them is hung up on.
      *
      * @param builder what the endpoints are to be; it is told to share a protection domain
      * @param address an address of this node's device
@@ -52,14 +52,15 @@ public final class RdmaNode implements AutoCloseable {
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         boolean joined = false;
-        try (RdmaEndpointServer server = builder.sharedProtectionDomain().listen(new InetSocketAddress(address, 0))) {
+        try (RdmaEndpointServer server = builder.sharedProtectionDomain().listen(new InetSocketAddress(address, 0));
+                NodeEntrance entrance = new NodeEntrance(server, rank, nodes.size(), deadline)) {
             List<byte[]> all = TcpExchange.exchange(nodes, rank, encode(server.localAddress()), limit);
             for (int other = 0; other < rank; other++) {
-                node.peers[other] = builder.connect(decode(all.get(other)));
-                node.peers[other].calls().finish(node.peers[other].calls().signal(rank, 0));
+                node.peers[other] = builder.connectUntil(decode(all.get(other)), deadline);
+                node.peers[other].calls().signal(rank, 0).await(deadline);
             }
-            for (int more = rank + 1; more < nodes.size(); more++) {
-                node.accept(server, deadline);
+            for (int other = rank + 1; other < nodes.size(); other++) {
+                node.peers[other] = entrance.await(other);
             }
             joined = true;
             return node;
@@ -79,26 +80,6 @@ public final class RdmaNode implements AutoCloseable {
         int hostBytes = Math.max(0, bytes.length - Short.BYTES);
         return new InetSocketAddress(InetAddress.getByAddress(Arrays.copyOf(bytes, hostBytes)),
                 Short.toUnsignedInt(ByteBuffer.wrap(bytes).getShort(hostBytes)));
-    }
-
-    /** Takes one that says which of the higher ranks it is. */
-    private void accept(RdmaEndpointServer server, long deadlineNanos) throws IOException {
-        RdmaEndpoint accepted = server.accept(Duration.ofNanos(Patience.remaining(deadlineNanos)));
-        long claimed = -1;
-        boolean known = false;
-        try {
-            claimed = accepted.calls().takeSignal(deadlineNanos).number();
-            known = claimed > rank && claimed < peers.length && peers[(int) claimed] == null;
-        } finally {
-            if (known) {
-                peers[(int) claimed] = accepted;
-            } else {
-                accepted.close();
-            }
-        }
-        if (!known) {
-            throw new EndpointException(EndpointException.Reason.PROTOCOL, "a node says that its rank is " + claimed);
-        }
     }
 
     /**

@@ -1,13 +1,15 @@
 package org.rdmasockets.endpoint;
 
-import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -32,15 +34,23 @@ public final class TcpExchange {
 
     private static final Logger LOG = LoggerFactory.getLogger(TcpExchange.class);
     private static final int MAGIC = 0x52444558;
+    private static final int HEADER_BYTES = 3 * Integer.BYTES;
     private static final int RETRY_MILLIS = 50;
-    /** Longest silence of somebody who has called. */
-    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** How long somebody who has called, or answers, may take for all that he has to say. */
+    private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** So many callers besides all nodes are heard at once; then the first of them is hung up on. */
+    private static final int MOST_STRANGERS = 16;
 
     private final int rank;
     private final byte[] own;
     private final long deadlineNanos;
     /** What each has said. */
     private final List<CompletableFuture<byte[]>> said = new ArrayList<>();
+    /** Who is being heard; guarded by itself. */
+    private final ArrayDeque<Socket> callers = new ArrayDeque<>();
+
+    private record Said(int rank, byte[] bytes) {
+    }
 
     private TcpExchange(int size, int rank, byte[] own, long deadlineNanos) {
         this.rank = rank;
@@ -96,6 +106,7 @@ public final class TcpExchange {
             return all;
         } finally {
             threads.forEach(Thread::interrupt);
+            hangUp(0);
         }
     }
 
@@ -137,8 +148,8 @@ public final class TcpExchange {
         }
     }
 
-    private int millisLeft(long most) throws IOException {
-        long left = Math.min(most, deadlineNanos - System.nanoTime());
+    private int millisLeft(long endNanos) throws IOException {
+        long left = Math.min(endNanos - System.nanoTime(), Patience.remaining(deadlineNanos));
         if (left <= 0) {
             throw new SocketTimeoutException("the exchange is over");
         }
@@ -150,29 +161,52 @@ public final class TcpExchange {
         while (!server.isClosed()) {
             try {
                 Socket caller = server.accept();
+                synchronized (callers) {
+                    callers.add(caller);
+                }
                 start("answer", () -> answer(caller));
+                hangUp(server.isClosed() ? 0 : said.size() + MOST_STRANGERS);
             } catch (IOException e) {
                 if (server.isClosed() || Thread.currentThread().isInterrupted()) {
                     return;
                 }
                 LOG.debug("accept failed", e);
+                pause();
             }
+        }
+    }
+
+    /** Leaves so many callers, the last of them. */
+    private void hangUp(int most) {
+        synchronized (callers) {
+            while (callers.size() > most) {
+                close(callers.poll());
+            }
+        }
+    }
+
+    private static void close(Socket caller) {
+        try {
+            caller.close();
+        } catch (IOException e) {
+            LOG.debug("closing {} failed", caller, e);
         }
     }
 
     private void answer(Socket caller) {
         try (caller) {
-            caller.setSoTimeout(millisLeft(SILENCE_NANOS));
-            DataInputStream in = new DataInputStream(caller.getInputStream());
-            int claimed = readRank(in);
-            if (claimed <= rank) {
-                throw new IOException("rank " + claimed + " calls rank " + rank);
+            Said heard = hear(caller);
+            if (heard.rank <= rank) {
+                throw new IOException("rank " + heard.rank + " calls rank " + rank);
             }
-            byte[] bytes = readBytes(in);
             tell(caller);
-            said.get(claimed).complete(bytes);
+            said.get(heard.rank).complete(heard.bytes);
         } catch (IOException e) {
             LOG.debug("hung up on {}: {}", caller.getRemoteSocketAddress(), e.toString());
+        } finally {
+            synchronized (callers) {
+                callers.remove(caller);
+            }
         }
     }
 
@@ -181,15 +215,13 @@ public final class TcpExchange {
         while (!said.get(lower).isDone() && !Thread.currentThread().isInterrupted()
                 && deadlineNanos - System.nanoTime() > 0) {
             try (Socket socket = new Socket()) {
-                socket.connect(node, millisLeft(SILENCE_NANOS));
-                socket.setSoTimeout(millisLeft(SILENCE_NANOS));
+                socket.connect(node, millisLeft(System.nanoTime() + ANSWER_NANOS));
                 tell(socket);
-                DataInputStream in = new DataInputStream(socket.getInputStream());
-                int claimed = readRank(in);
-                if (claimed != lower) {
-                    throw new IOException("rank " + claimed + " is where rank " + lower + " should be");
+                Said heard = hear(socket);
+                if (heard.rank != lower) {
+                    throw new IOException("rank " + heard.rank + " is where rank " + lower + " should be");
                 }
-                said.get(lower).complete(readBytes(in));
+                said.get(lower).complete(heard.bytes);
             } catch (IOException e) {
                 LOG.debug("{}: {}", node, e.toString());
                 pause();
@@ -214,24 +246,35 @@ public final class TcpExchange {
         out.flush();
     }
 
-    private int readRank(DataInputStream in) throws IOException {
-        if (in.readInt() != MAGIC) {
+    /** Hears somebody out, who may be slow on purpose. */
+    private Said hear(Socket socket) throws IOException {
+        long end = System.nanoTime() + ANSWER_NANOS;
+        ByteBuffer header = ByteBuffer.wrap(read(socket, HEADER_BYTES, end));
+        if (header.getInt() != MAGIC) {
             throw new IOException("this is no node");
         }
-        int claimed = in.readInt();
+        int claimed = header.getInt();
         if (claimed < 0 || claimed >= said.size()) {
             throw new IOException("there is no rank " + claimed);
         }
-        return claimed;
-    }
-
-    private static byte[] readBytes(DataInputStream in) throws IOException {
-        int length = in.readInt();
+        int length = header.getInt();
         if (length < 0 || length > MAX_BYTES) {
             throw new IOException("a node tells at most " + MAX_BYTES + " bytes, not " + length);
         }
+        return new Said(claimed, read(socket, length, end));
+    }
+
+    private byte[] read(Socket socket, int length, long endNanos) throws IOException {
         byte[] bytes = new byte[length];
-        in.readFully(bytes);
+        int have = 0;
+        while (have < length) {
+            socket.setSoTimeout(millisLeft(endNanos));
+            int more = socket.getInputStream().read(bytes, have, length - have);
+            if (more < 0) {
+                throw new EOFException("it says " + have + " bytes of " + length);
+            }
+            have += more;
+        }
         return bytes;
     }
 }

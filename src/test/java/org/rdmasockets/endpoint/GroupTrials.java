@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -255,6 +256,28 @@ abstract class GroupTrials extends EndpointTrial {
                 () -> nodes.get(1).barrier(BarrierKind.BINARY_TREE, List.of(0, 1), Duration.ofSeconds(2)));
         assertTrue(one.failure(EndpointException.class).getMessage().contains("another barrier"));
         other.failure(IOException.class);
+    }
+
+    /** Who connects and says nothing, or a rank that is not awaited, keeps nobody out. */
+    @Test
+    void strangersDoNotKeepNodesFromJoining() throws Exception {
+        List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(2);
+        Call<RdmaNode> first = start("join 0",
+                () -> RdmaNode.join(builder(), fixture().address(), nodes, 0, PATIENCE));
+        byte[] told = TcpExchange.exchange(nodes, 1, new byte[0], PATIENCE).getFirst();
+        int port = Short.toUnsignedInt(ByteBuffer.wrap(told).getShort(told.length - Short.BYTES));
+        InetSocketAddress entrance = new InetSocketAddress(fixture().address(), port);
+        RdmaEndpoint silent = closing(builder().connect(entrance));
+        RdmaEndpoint lower = closing(builder().connect(entrance));
+        lower.calls().signal(0, 0).await(PATIENCE);
+        RdmaEndpoint node = closing(builder().connect(entrance));
+        node.calls().signal(1, 0).await(PATIENCE);
+        try (RdmaNode joined = first.result()) {
+            assertThrows(EndpointException.class, () -> silent.receive(PATIENCE));
+            assertThrows(EndpointException.class, () -> lower.receive(PATIENCE));
+            node.sendImmediate(7);
+            assertEquals(7, joined.peer(1).receive(PATIENCE).immediate().orElseThrow());
+        }
     }
 
     @Test

@@ -85,6 +85,51 @@ class TcpExchangeTest {
         assertArrayEquals(new byte[] {1, 7}, lower.result().get(1));
     }
 
+    /** Somebody who says a byte now and then is not heard for ever. */
+    @Test
+    void whoTricklesIsHungUpOn() throws Exception {
+        List<InetSocketAddress> nodes = freeAddresses(2);
+        Call<List<byte[]>> lower = node(nodes, 0);
+        try (Socket stranger = dial(nodes.getFirst())) {
+            stranger.setSoTimeout(1);
+            stranger.getOutputStream().write(frame(0x52444558, 1, TcpExchange.MAX_BYTES));
+            Await.until("it is hung up on", () -> {
+                try {
+                    stranger.getOutputStream().write(0);
+                    return stranger.getInputStream().read() < 0;
+                } catch (SocketTimeoutException e) {
+                    return false;
+                } catch (IOException e) {
+                    return true;
+                }
+            });
+        }
+        assertArrayEquals(new byte[] {1, 7}, node(nodes, 1).result().get(1));
+        lower.result();
+    }
+
+    @Test
+    void manyStrangersKeepNobodyOut() throws Exception {
+        List<InetSocketAddress> nodes = freeAddresses(2);
+        Call<List<byte[]>> lower = node(nodes, 0);
+        List<Socket> strangers = new ArrayList<>();
+        try {
+            for (int i = 0; i < 30; i++) {
+                strangers.add(dial(nodes.getFirst()));
+            }
+            assertArrayEquals(new byte[] {1, 7}, node(nodes, 1).result().get(1));
+            assertArrayEquals(new byte[] {1, 7}, lower.result().get(1));
+            for (Socket stranger : strangers) {
+                stranger.setSoTimeout(30_000);
+                assertEquals(-1, stranger.getInputStream().read(), "it is hung up on at the end");
+            }
+        } finally {
+            for (Socket stranger : strangers) {
+                stranger.close();
+            }
+        }
+    }
+
     private static byte[] frame(int... words) {
         ByteBuffer buffer = ByteBuffer.allocate(words.length * Integer.BYTES);
         for (int word : words) {
