@@ -23,7 +23,7 @@ abstract class MessageTrials extends EndpointTrial {
     @Test
     void messagesOfManySizesArriveWhole() throws Exception {
         Pair pair = connect();
-        for (int size : new int[] {1, 64, 8136, 8137, 100_000, 1_000_003}) {
+        for (int size : new int[] {1, 64, 8136, 8137, 100_000, 1_000_003, 1 << 22}) {
             Call<Void> send = start("send " + size, () -> {
                 try (LocalRegion region = filled(pair.client(), size, size)) {
                     pair.client().send(region);
@@ -37,6 +37,25 @@ abstract class MessageTrials extends EndpointTrial {
             }
             send.result();
         }
+    }
+
+    /** RDMA-RPC: a thousand messages of 64 bytes. */
+    @Test
+    void aThousandSmallMessagesArriveInOrder() throws Exception {
+        Pair pair = connect();
+        Call<Void> send = run("send", () -> {
+            for (int i = 0; i < 1000; i++) {
+                try (LocalRegion region = filled(pair.client(), 64, i)) {
+                    pair.client().send(region);
+                }
+            }
+        });
+        for (int i = 0; i < 1000; i++) {
+            try (Message message = pair.server().receive(PATIENCE)) {
+                assertArrayEquals(random(64, i), message.toArray(), "message " + i);
+            }
+        }
+        send.result();
     }
 
     /** async-rdma: immediate data present, absent and ignored. */

@@ -14,6 +14,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.verbs.Capability;
 
@@ -160,5 +161,16 @@ abstract class RawTrials extends EndpointTrial {
         LocalRegion back = pair.client().allocate(3000);
         pair.client().read(back, there.remote());
         assertArrayEquals(random(3000, 7), bytes(back));
+    }
+
+    /** RDMA-RPC: try_recv does not block. */
+    @Test
+    void whetherSomethingHasComeIsToldWithoutWaiting() throws Exception {
+        Pair pair = connectRaw();
+        Pending<RawMessage> receive = pair.server().startReceiveRaw(pair.server().allocate(64));
+        assertFalse(receive.isDone());
+        pair.client().sendRaw(filled(pair.client(), 64, 6));
+        Await.until("something has come", receive::isDone);
+        assertEquals(64, receive.await(PATIENCE).length());
     }
 }

@@ -8,6 +8,7 @@ import java.security.KeyStore;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
@@ -24,9 +25,19 @@ final class TlsKeys {
 
     private TlsKeys(KeyStore store) throws GeneralSecurityException {
         this.store = store;
+        context.init(keys(), null, null);
+    }
+
+    private KeyManager[] keys() throws GeneralSecurityException {
         KeyManagerFactory factory = KeyManagerFactory.getInstance("PKIX");
         factory.init(store, PASSWORD.toCharArray());
-        context.init(factory.getKeyManagers(), null, null);
+        return factory.getKeyManagers();
+    }
+
+    private TrustManager[] trust() throws GeneralSecurityException {
+        TrustManagerFactory factory = TrustManagerFactory.getInstance("PKIX");
+        factory.init(store);
+        return factory.getTrustManagers();
     }
 
     /** Makes the key of a host. */
@@ -48,9 +59,14 @@ final class TlsKeys {
 
     /** A client without a memory that trusts this server and no other. */
     Client client() throws GeneralSecurityException {
-        TrustManagerFactory factory = TrustManagerFactory.getInstance("PKIX");
-        factory.init(store);
-        return new Client((X509TrustManager) factory.getTrustManagers()[0]);
+        return new Client((X509TrustManager) trust()[0]);
+    }
+
+    /** What makes sockets that show this certificate, and trust the peer's and no other. */
+    SSLContext trusting(TlsKeys peer) throws GeneralSecurityException {
+        SSLContext both = SSLContext.getInstance(PROTOCOL);
+        both.init(keys(), peer.trust(), null);
+        return both;
     }
 
     /** Counts the certificates that it is shown: whoever resumes a session sees none. */

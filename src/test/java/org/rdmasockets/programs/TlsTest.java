@@ -12,6 +12,7 @@ import java.net.Socket;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -56,18 +57,26 @@ class TlsTest {
 
         /** The accepting end, as a TLS server. */
         SSLSocket accept(TlsKeys keys) throws Exception {
+            return accept(keys.context());
+        }
+
+        SSLSocket accept(SSLContext context) throws IOException {
             Socket socket = server.accept();
             socket.setSoTimeout(PATIENCE_MILLIS);
-            return (SSLSocket) keys.context().getSocketFactory().createSocket(socket, null, true);
+            return (SSLSocket) context.getSocketFactory().createSocket(socket, null, true);
         }
 
         SSLSocket connect(TlsKeys.Client client) throws IOException {
+            return connect(client.context());
+        }
+
+        SSLSocket connect(SSLContext context) throws IOException {
             Socket socket = new RdmaSocketFactory(transport).createSocket();
             socket.connect(new InetSocketAddress(place().address(), server.getLocalPort()), PATIENCE_MILLIS);
             socket.setSoTimeout(PATIENCE_MILLIS);
             assertTrue(socket.getOption(RdmaSocketOptions.TRANSPORT).is(transport));
-            return (SSLSocket) client.context().getSocketFactory().createSocket(socket, place().host(),
-                    server.getLocalPort(), true);
+            return (SSLSocket) context.getSocketFactory().createSocket(socket, place().host(), server.getLocalPort(),
+                    true);
         }
 
         @Override
@@ -155,6 +164,30 @@ class TlsTest {
                 assertEquals(-1, in.read());
             }
             assertArrayEquals(question, served.result());
+        }
+    }
+
+    /** rdma-io, its gRPC: the server asks for a certificate, too. */
+    @Test
+    void bothSidesShowACertificate() throws Exception {
+        TlsKeys keys = TlsKeys.make(directory.resolve("server"), place().host());
+        TlsKeys clients = TlsKeys.make(directory.resolve("client"), place().host());
+        try (Ends ends = new Ends(place().transport())) {
+            Call<String> served = Call.start(ThreadKind.VIRTUAL, "serve", () -> {
+                try (SSLSocket socket = ends.accept(keys.trusting(clients))) {
+                    socket.setNeedClientAuth(true);
+                    socket.getInputStream().transferTo(socket.getOutputStream());
+                    return socket.getSession().getPeerPrincipal().getName();
+                }
+            });
+            try (SSLSocket socket = ends.connect(clients.trusting(keys))) {
+                socket.getOutputStream().write("hello".getBytes());
+                assertEquals("hello", new String(socket.getInputStream().readNBytes(5)));
+                assertEquals("CN=server", socket.getSession().getPeerPrincipal().getName());
+                socket.shutdownOutput();
+                assertEquals(-1, socket.getInputStream().read());
+            }
+            assertEquals("CN=client", served.result());
         }
     }
 
