@@ -22,6 +22,10 @@ final class OptionValues {
     int inlineBytes = StreamOptions.DEFAULT.inlineBytes();
     /** Most maps that the peer may announce. */
     int maps = StreamOptions.DEFAULT.maps();
+    /** How the stream is to be carried; once there is a connection, how it is. */
+    StreamKind streamKind = StreamKind.of(StreamOptions.DEFAULT.flow());
+    /** Most bytes of a message, where the stream goes by messages. */
+    int messageBytes = StreamOptions.DEFAULT.messageBytes();
     /** Whether an idle connection is probed. */
     boolean keepAlive = StreamOptions.DEFAULT.keepAlive();
     /** Seconds of silence before the probe. */
@@ -86,7 +90,8 @@ final class OptionValues {
      */
     StreamOptions forTransport() {
         return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                maps, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds, keepAliveProbeSeconds());
+                maps, streamKind.flow(), messageBytes, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds,
+                keepAliveProbeSeconds());
     }
 
     /**
@@ -123,6 +128,8 @@ final class OptionValues {
         receiveQueueSize = listener.receiveQueueSize;
         inlineBytes = listener.inlineBytes;
         maps = listener.maps;
+        streamKind = listener.streamKind;
+        messageBytes = listener.messageBytes;
         keepAliveIdleSeconds = listener.keepAliveIdleSeconds;
         keepAliveIntervalSeconds = listener.keepAliveIntervalSeconds;
         keepAliveCount = listener.keepAliveCount;

@@ -230,6 +230,7 @@ final class RdmaSocketImpl extends SocketImpl {
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
         options.transport = new Transport(connection.transport(), chosen.reason());
+        options.streamKind = StreamKind.of(connection.flow());
         options.forgetSet();
         state = State.CONNECTED;
     }

@@ -41,6 +41,21 @@ public final class RdmaSocketOptions {
     public static final SocketOption<Integer> RDMA_IOMAPSIZE = new Name<>("RDMA_IOMAPSIZE", Integer.class);
 
     /**
+     * How the stream is carried over RDMA or shared memory. The end that connects proposes what is set here, and who
+     * accepts agrees; a C program does not know of it, and is talked to as rsockets do ({@link StreamKind#CREDIT_RING},
+     * the default, which the setting {@code streamKind} changes). A connected socket tells what was agreed on. On a
+     * server socket it is without effect, and so it is over TCP.
+     */
+    public static final SocketOption<StreamKind> STREAM_KIND = new Name<>("STREAM_KIND", StreamKind.class);
+
+    /**
+     * Most bytes of one message that this end takes, 64 to 16,777,216, where {@link #STREAM_KIND} is
+     * {@link StreamKind#SEND_RECEIVE}; 4,096 unless the setting {@code messageBytes} says otherwise. How many messages
+     * may be on their way is another matter: as many as fill {@code SO_RCVBUF}, at most {@link #RDMA_RQSIZE}.
+     */
+    public static final SocketOption<Integer> MESSAGE_BYTES = new Name<>("MESSAGE_BYTES", Integer.class);
+
+    /**
      * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
      * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
      * that of the setting {@code spinMicros}, 50. Whatever it is, a thread parks at once while that has not paid on

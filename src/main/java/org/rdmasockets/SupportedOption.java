@@ -201,6 +201,11 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
                 new SupportedOption<>(RdmaSocketOptions.RDMA_IOMAPSIZE, Time.BEFORE_CONNECT, true, v -> v.maps,
                         (v, maps) -> v.maps = StreamOptions.possibleMaps(inRange(RdmaSocketOptions.RDMA_IOMAPSIZE,
                                 maps, 0, StreamOptions.MAX_MAPS))),
+                new SupportedOption<>(RdmaSocketOptions.STREAM_KIND, Time.BEFORE_CONNECT, true, v -> v.streamKind,
+                        (v, kind) -> v.streamKind = kind),
+                new SupportedOption<>(RdmaSocketOptions.MESSAGE_BYTES, Time.BEFORE_CONNECT, true, v -> v.messageBytes,
+                        (v, bytes) -> v.messageBytes = inRange(RdmaSocketOptions.MESSAGE_BYTES, bytes,
+                                StreamOptions.MIN_MESSAGE_BYTES, StreamOptions.MAX_MESSAGE_BYTES)),
                 new SupportedOption<>(RdmaSocketOptions.SPIN_MICROS, Time.TOLD, true, v -> v.spinMicros,
                         (v, micros) -> v.spinMicros = inRange(RdmaSocketOptions.SPIN_MICROS, micros, 0,
                                 StreamOptions.MAX_SPIN_MICROS)));

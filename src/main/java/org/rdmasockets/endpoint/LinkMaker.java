@@ -32,8 +32,8 @@ record LinkMaker(Settings settings, Sharing shared) implements VerbsConnection.M
     }
 
     @Override
-    public Link make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
-            throws IOException {
+    public Link make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
+            byte[] asked) throws IOException {
         Link.checkPlace(settings, identifier);
         settings.check(identifier.device());
         return Link.make(this, engine, new Link.Place(identifier, events, side));

@@ -20,11 +20,15 @@ import java.nio.ByteOrder;
  * +-----------------------------------+----------------------------------+
  * |first chunk: key                   |first chunk: length in bytes      | 32
  * +-----------------------------------+----------------------------------+ 40
+ * |ours, if byte 4 is not 0: size of the ring, or of a message           |
+ * +----------------------------------------------------------------------+ 48
  * flags: 1 = the sender is a big-endian host, 2 = the map fields mean something, 4 = the sender moves to a chunk that
  * is offered for all others (ours: C sends 0 and ignores it)
  * </pre>
  *
- * C ignores bytes 4 to 6, the other flags, and whatever follows: room for extensions; the version stays 1.
+ * C ignores bytes 4 to 6, the other flags, and whatever follows: room for extensions; the version stays 1. Byte 4 is
+ * ours: the end that connects proposes a {@link FlowKind} there, and who agrees says the same; all else means rsockets'
+ * own.
  *
  * @param bigEndian true if the sender's table is in big-endian order
  * @param movesOn true if the sender takes offers (see {@link ImmediateData#OFFER})
@@ -37,11 +41,16 @@ import java.nio.ByteOrder;
  * @param chunkBytes how long it is, at least 1
  * @param maps how many pieces of memory may be mapped for the sender of this to write to, see {@link MapTable}; the
  *        entries lie behind the table
+ * @param flow what is proposed, or agreed to
+ * @param flowBytes for {@link FlowKind#READ_RING} the size of the ring, which begins with the first chunk; for
+ *        {@link FlowKind#SEND_RECEIVE} the longest message
  */
 public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long tableAddress, int tableKey,
-        int tableEntries, long chunkAddress, int chunkKey, int chunkBytes, int maps) {
-    /** Length on the wire in bytes. */
+        int tableEntries, long chunkAddress, int chunkKey, int chunkBytes, int maps, FlowKind flow, long flowBytes) {
+    /** Length on the wire in bytes, without what is not C's. */
     public static final int BYTES = 40;
+    /** Length on the wire in bytes, if another flow than rsockets' is proposed. */
+    static final int LONG_BYTES = 48;
 
     /** More entries than any end has a use for; C has 2. */
     static final int MAX_TABLE_ENTRIES = 1 << 16;
@@ -52,6 +61,7 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     private static final int FLAG_MOVES_ON = 4;
 
     private static final int VERSION_OFFSET = 0;
+    private static final int FLOW_OFFSET = 4;
     private static final int FLAGS_OFFSET = 1;
     private static final int CREDITS_OFFSET = 2;
     private static final int MAPS_OFFSET = 7;
@@ -61,6 +71,7 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     private static final int CHUNK_ADDRESS_OFFSET = 24;
     private static final int CHUNK_KEY_OFFSET = 32;
     private static final int CHUNK_BYTES_OFFSET = 36;
+    private static final int FLOW_BYTES_OFFSET = 40;
 
     /**
      * Tells the byte order of this host as this protocol does.
@@ -74,10 +85,15 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     /**
      * The bytes for the wire.
      *
-     * @return a new array of {@link #BYTES} bytes
+     * @return a new array of {@link #BYTES} bytes, or more if another flow than rsockets' is proposed
      */
     public byte[] encode() {
-        ByteBuffer buffer = ByteBuffer.allocate(BYTES);
+        boolean plain = flow == FlowKind.CREDIT_RING;
+        ByteBuffer buffer = ByteBuffer.allocate(plain ? BYTES : LONG_BYTES);
+        if (!plain) {
+            buffer.put(FLOW_OFFSET, (byte) flow.code());
+            buffer.putLong(FLOW_BYTES_OFFSET, flowBytes);
+        }
         buffer.put(VERSION_OFFSET, (byte) VERSION);
         // C always sets the map flag, also without maps.
         buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)
@@ -106,12 +122,17 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
         int version = Byte.toUnsignedInt(buffer.get(VERSION_OFFSET));
         require(version == VERSION, "protocol version " + version + ", need " + VERSION);
         int flags = buffer.get(FLAGS_OFFSET);
+        FlowKind flow = FlowKind.ofCode(buffer.get(FLOW_OFFSET));
+        boolean plain = flow == FlowKind.CREDIT_RING;
+        require(plain || privateData.length >= LONG_BYTES, "private data of " + privateData.length
+                + " bytes that proposes " + flow);
         ConnectData data = new ConnectData((flags & FLAG_BIG_ENDIAN) != 0, (flags & FLAG_MOVES_ON) != 0,
                 Short.toUnsignedInt(buffer.getShort(CREDITS_OFFSET)), buffer.getLong(TABLE_ADDRESS_OFFSET),
                 buffer.getInt(TABLE_KEY_OFFSET), buffer.getInt(TABLE_ENTRIES_OFFSET),
                 buffer.getLong(CHUNK_ADDRESS_OFFSET), buffer.getInt(CHUNK_KEY_OFFSET),
                 buffer.getInt(CHUNK_BYTES_OFFSET),
-                (flags & FLAG_MAP) == 0 ? 0 : MapTable.unscale(Byte.toUnsignedInt(buffer.get(MAPS_OFFSET))));
+                (flags & FLAG_MAP) == 0 ? 0 : MapTable.unscale(Byte.toUnsignedInt(buffer.get(MAPS_OFFSET))),
+                flow, plain ? 0 : buffer.getLong(FLOW_BYTES_OFFSET));
         data.check();
         return data;
     }
@@ -125,6 +146,13 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
                 + maps * MapTable.ENTRY_BYTES), "a table beyond memory");
         require(TargetTable.isRange(chunkAddress, chunkBytes),
                 "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes");
+        require(switch (flow) {
+            case CREDIT_RING -> true;
+            case SEND_RECEIVE -> flowBytes > 0;
+            case READ_RING -> flowBytes > 0
+                    && Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
+                    && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0;
+        }, "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow);
     }
 
     private static void require(boolean condition, String otherwise) throws SocketException {

@@ -20,12 +20,14 @@ public final class DirectReceiver {
     public static final String STILL_OPEN = "what was received last is still open: close it before the next read";
 
     private final StreamConnection connection;
-    private final ReceiveBuffer received;
 
-    /** Of a connection. */
-    DirectReceiver(StreamConnection connection, ReceiveBuffer received) {
+    /**
+     * Of a connection.
+     *
+     * @param connection what it belongs to
+     */
+    public DirectReceiver(StreamConnection connection) {
         this.connection = connection;
-        this.received = received;
     }
 
     /**
@@ -40,7 +42,7 @@ public final class DirectReceiver {
         if (connection.isAborted()) {
             return -1;
         }
-        int count = received.view();
+        int count = connection.carrier().received().view();
         return count > 0 ? count : connection.whyNothing();
     }
 
@@ -50,7 +52,7 @@ public final class DirectReceiver {
      * @return a region that must not be closed before {@link #endView}
      */
     public MemoryRegion viewedRegion() {
-        return received.viewedRegion();
+        return connection.carrier().received().viewedRegion();
     }
 
     /**
@@ -59,12 +61,12 @@ public final class DirectReceiver {
      * @return bytes from the beginning of {@link #viewedRegion()}
      */
     public long viewedOffset() {
-        return received.viewedOffset();
+        return connection.carrier().received().viewedOffset();
     }
 
     /** The bytes were read, and the peer may use their place again. */
     public void endView() {
-        received.endView();
+        connection.carrier().received().endView();
         connection.sendControls();
     }
 }

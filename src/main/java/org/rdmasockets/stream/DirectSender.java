@@ -25,9 +25,6 @@ public final class DirectSender {
     private final StreamConnection connection;
     private final SendQueue sendQueue;
     private final SendBuffer sendBuffer;
-    private final TargetTable targets;
-    /** What the peer has mapped; null if it may map nothing. */
-    private final MapTable maps;
     private final int maxWriteBytes;
     private final boolean copiesAtPost;
     /** A write has begun and not all of it was taken. */
@@ -40,13 +37,10 @@ public final class DirectSender {
     private long sentAt;
 
     /** Nothing sent yet. */
-    DirectSender(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, TargetTable targets,
-            MapTable maps, StreamSettings settings) {
+    DirectSender(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
         this.connection = connection;
         this.sendQueue = sendQueue;
         this.sendBuffer = sendBuffer;
-        this.targets = targets;
-        this.maps = maps;
         this.maxWriteBytes = settings.maxWriteBytes();
         this.copiesAtPost = settings.copiesAtPost();
     }
@@ -65,10 +59,11 @@ public final class DirectSender {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
         int taken = 0;
         while (taken < length && connection.canSend()) {
-            int count = Math.min(Math.min(length - taken, maxWriteBytes), targets.room());
+            int count = Math.min(Math.min(length - taken, maxWriteBytes), connection.carrier().room());
             send(from, offset + taken, count, taken + count == length);
             taken += count;
         }
+        connection.awaitRoom(taken < length);
         finish(taken < length, false);
         return taken;
     }
@@ -81,16 +76,15 @@ public final class DirectSender {
     }
 
     private void send(MemoryRegion from, long offset, int count, boolean last) {
-        connection.finish(count, begin(targets.address(), targets.key(), from, offset, count, last));
+        connection.finish(count, fill(connection.carrier().begin(), from, offset, count, last));
         end(last);
     }
 
     /**
-     * Begins a request that reads from the application's memory, or from a copy of a little, and is seen to complete if
+     * Fills a request that reads from the application's memory, or from a copy of a little, and is seen to complete if
      * it is the last. Returns how much is kept in the send ring.
      */
-    private int begin(long address, int key, MemoryRegion from, long offset, int count, boolean last) {
-        SendRequest request = sendQueue.begin(WorkRequestId.DATA, address, key);
+    private int fill(SendRequest request, MemoryRegion from, long offset, int count, boolean last) {
         boolean readLater = !copiesAtPost && !sendQueue.isInline(count);
         boolean copied = readLater && count <= Math.min(MOST_COPIED, sendBuffer.free());
         if (copied) {
@@ -126,19 +120,20 @@ public final class DirectSender {
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
+        MapTable maps = connection.carrier().maps();
         if (!unfinished && (maps == null || !maps.covers(at, length))) {
             throw new SocketException("The peer has not mapped " + length + " bytes at offset " + at);
         }
         int taken = 0;
         while (taken < length && connection.canPlace()) {
-            taken += placePiece(at + taken, from, offset + taken, length - taken);
+            taken += placePiece(maps, at + taken, from, offset + taken, length - taken);
         }
         finish(taken < length, true);
         return taken;
     }
 
     /** Returns how many bytes were written, up to the end of what the peer has mapped in one piece. */
-    private int placePiece(long at, MemoryRegion from, long offset, int length) {
+    private int placePiece(MapTable maps, long at, MemoryRegion from, long offset, int length) {
         int entry = maps.find(at);
         if (entry == MapTable.NONE) {
             connection.fail(StreamFailure.of("The peer has unmapped offset " + at + " while it was written",
@@ -146,7 +141,8 @@ public final class DirectSender {
             return 0;
         }
         int count = Math.min(Math.min(length, maxWriteBytes), maps.room(entry, at));
-        int kept = begin(maps.address(entry, at), maps.key(entry), from, offset, count, count == length);
+        SendRequest request = sendQueue.begin(WorkRequestId.DATA, maps.address(entry, at), maps.key(entry));
+        int kept = fill(request, from, offset, count, count == length);
         connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, kept));
         end(count == length);
         return count;

@@ -12,7 +12,7 @@ package org.rdmasockets.stream;
  *    0     DATA     bytes written into the current chunk
  *    4     UPDATE   credit limit, absolute, 16 bits (C: SGL); a chunk may come with it
  *    6     MAP      index of a direct placement map (C: IOMAP_SGL)
- *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on
+ *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on, 10 and 11 blocked, 12 wake
  * </pre>
  */
 final class ImmediateData {
@@ -39,6 +39,16 @@ final class ImmediateData {
     static final int OFFER = 8;
     /** Argument of {@link #CONTROL}: all data after this goes to the chunk that was offered. */
     static final int MOVED_ON = 9;
+
+    /**
+     * Argument of {@link #CONTROL}: the ring of the one who hears this has no room for the one who says it, who waits
+     * for {@link #WAKE}. Only between ends that agreed on {@link FlowKind#READ_RING}, as the next two.
+     */
+    static final int BLOCKED_BY_BYTES = 10;
+    /** Argument of {@link #CONTROL}: likewise, all messages that may be on their way are. */
+    static final int BLOCKED_BY_MESSAGES = 11;
+    /** Argument of {@link #CONTROL}: there is room. */
+    static final int WAKE = 12;
 
     /** Most bytes that one data message can tell. */
     static final int MAX_ARGUMENT = (1 << 29) - 1;
@@ -68,6 +78,16 @@ final class ImmediateData {
      */
     static int update(long limit) {
         return UPDATE << OPERATION_SHIFT | (int) limit & CREDIT_MASK;
+    }
+
+    /**
+     * Tells of data, whose length the message itself has, and a credit limit ({@link FlowKind#SEND_RECEIVE}).
+     *
+     * @param limit as {@link #update}
+     * @return the message
+     */
+    static int limit(long limit) {
+        return (int) limit & CREDIT_MASK;
     }
 
     /**

@@ -42,6 +42,21 @@ public final class Mapping {
     }
 
     /**
+     * What maps memory for the peer of a connection to write to.
+     *
+     * @param connection one that has started
+     * @return a new one, for all maps of the connection
+     * @throws SocketException if its flow has no maps
+     */
+    public static Mapping of(StreamConnection connection) throws SocketException {
+        if (connection.carrier() instanceof CreditRing ring) {
+            return ring.mapping();
+        }
+        throw new SocketException("No memory can be mapped over a stream of kind " + connection.flow()
+                + "; set STREAM_KIND to CREDIT_RING where the connection is made");
+    }
+
+    /**
      * Finds an entry for a map.
      *
      * @param offset by which the peer will write to it, not negative

@@ -17,7 +17,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a peer that can do so, a
  * small one is offered in their place; see {@link #offer}.
  */
-final class ReceiveBuffer {
+final class ReceiveBuffer implements Received {
     /** Chunks that the peer may write into at a time. */
     private static final int AHEAD = 2;
     /** Two small ones, two large ones, and two that were large before the last pause; a power of two. */
@@ -124,16 +124,8 @@ final class ReceiveBuffer {
         return filling == tail ? 0 : at(filling).room();
     }
 
-    /**
-     * Reads what is there.
-     *
-     * @param bytes where to
-     * @param offset the first
-     * @param length most bytes
-     * @return how many bytes were read, perhaps 0
-     * @throws IllegalStateException if the reader looks at what is there
-     */
-    int read(byte[] bytes, int offset, int length) {
+    @Override
+    public int read(byte[] bytes, int offset, int length) {
         ensureNotViewed();
         int count = Math.min(length, unread);
         int done = 0;
@@ -151,30 +143,25 @@ final class ReceiveBuffer {
         }
     }
 
-    /**
-     * Lets the reader look at what is there, up to the end of a chunk. It stays there until {@link #endView}.
-     *
-     * @return how many bytes, perhaps 0; they begin at {@link #viewedOffset()} of {@link #viewedRegion()}
-     * @throws IllegalStateException if the reader does so already
-     */
-    int view() {
+    @Override
+    public int view() {
         ensureNotViewed();
         viewed = unread == 0 ? 0 : at(head).unread();
         return viewed;
     }
 
-    /** Where the bytes are that the reader looks at. */
-    MemoryRegion viewedRegion() {
+    @Override
+    public MemoryRegion viewedRegion() {
         return at(head).region();
     }
 
-    /** Where they begin in their region. */
-    long viewedOffset() {
+    @Override
+    public long viewedOffset() {
         return at(head).unreadOffset();
     }
 
-    /** Counts what the reader has looked at as read. */
-    void endView() {
+    @Override
+    public void endView() {
         at(head).skip(viewed);
         unread -= viewed;
         viewed = 0;
@@ -184,8 +171,8 @@ final class ReceiveBuffer {
         }
     }
 
-    /** Throws away what is there and what will come, as soon as nobody looks at it. */
-    void discard() {
+    @Override
+    public void discard() {
         discarding = true;
         while (unread > 0 && viewed == 0) {
             unread -= at(head).unread();
@@ -204,12 +191,8 @@ final class ReceiveBuffer {
         }
     }
 
-    /**
-     * How much can be read, besides what the reader looks at.
-     *
-     * @return bytes
-     */
-    int available() {
+    @Override
+    public int available() {
         return unread - viewed;
     }
 

@@ -6,10 +6,10 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
 
 /**
- * The receive queue. Each receive has a slot of 4 bytes if its device needs one, which iWARP fills with the message;
- * it is posted again at once. Other receives are posted again a few at a time, in one call of the device, but always
- * before credits are given: so until then those missing are the ones of data, whose credit was used up, and a few of
- * the many that are kept for control messages.
+ * The receive queue. Each receive has a slot if its device needs one, of 4 bytes, which iWARP fills with the message;
+ * or a longer one, if the payload of messages arrives there. It is posted again at once. Other receives are posted
+ * again a few at a time, in one call of the device, but always before credits are given: so until then those missing
+ * are the ones of data, whose credit was used up, and a few of the many that are kept for control messages.
  */
 final class ReceiveQueue {
     /** What one call of a device takes. */
@@ -21,6 +21,10 @@ final class ReceiveQueue {
     private final MemoryRegion region;
     private final boolean slots;
     private final long incomingOffset;
+    /** How long a receive is, where its payload begins, and how far it is to the next. */
+    private final int bytes;
+    private final int headerBytes;
+    private final int stride;
     private final int depth;
     private final long idBase;
     /** For receives with memory; null if they need none. */
@@ -43,6 +47,9 @@ final class ReceiveQueue {
         this.region = region;
         this.slots = RegionLayout.needsMessageSlots(settings);
         this.incomingOffset = RegionLayout.of(settings).incomingOffset();
+        this.bytes = settings.receiveBytes();
+        this.headerBytes = settings.headerBytes();
+        this.stride = RegionLayout.receiveStride(settings);
         this.depth = settings.maxReceives();
         this.idBase = idBase;
         this.request = slots ? new ReceiveRequest(1) : null;
@@ -72,7 +79,7 @@ final class ReceiveQueue {
      */
     int repost(int slot) {
         if (slots) {
-            return queuePair.postReceive(request.receive(id(slot)).add(region, offset(slot), ImmediateData.BYTES));
+            return queuePair.postReceive(request.receive(id(slot)).add(region, offset(slot), bytes));
         }
         // Receives complete in their order, so only at the end of a turn does the next one not follow.
         int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
@@ -102,11 +109,35 @@ final class ReceiveQueue {
         return region.segment().get(ValueLayout.JAVA_INT, offset(slot));
     }
 
+    /**
+     * How many receives are free, and not posted again yet.
+     *
+     * @return 0 or more; they are posted before any credit is given
+     */
+    int freeCount() {
+        return freeCount;
+    }
+
+    /** Whether so many bytes, sent without immediate data, are a message. */
+    boolean isMessage(int lengthBytes) {
+        return lengthBytes == ImmediateData.BYTES || lengthBytes > ImmediateData.BYTES && headerBytes > 0;
+    }
+
+    /** Where payloads arrive, if receives have memory for them. */
+    MemoryRegion region() {
+        return region;
+    }
+
+    /** Where the payload of a message begins in {@link #region()}. */
+    long payloadOffset(int slot) {
+        return offset(slot) + headerBytes;
+    }
+
     private long id(int slot) {
         return WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
     }
 
     private long offset(int slot) {
-        return incomingOffset + (long) slot * ImmediateData.BYTES;
+        return incomingOffset + (long) slot * stride;
     }
 }

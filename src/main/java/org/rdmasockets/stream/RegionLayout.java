@@ -11,14 +11,17 @@ import org.rdmasockets.verbs.MemoryRegion;
  * | small send ring               |        | target table, 2 x 16 B    |
  * +-------------------------------+        +---------------------------+ 32
  * | staged chunks, 4 x 16 B       |        | maps, 24 B each; or none  |
+ * |                               |        | READ_RING: sink of the    | ring - 128
+ * |                               |        | peer's position, and own  | ring - 64
+ * |                               |        | position, 32 B each       |
  * +-------------------------------+        +---------------------------+ ring - 16
  * |                               |        | offered chunk, 16 B       |
  * +-------------------------------+        +---------------------------+ ring, 64 without maps
  * | iWARP: messages to send, 4 B  |        | two small chunks          |
  * | per send request              |        +---------------------------+
  * +-------------------------------+
- * | received messages, 4 B per    |  unless receives need no memory
- * | receive                       |
+ * | received messages, 4 B per    |  unless receives need no memory;
+ * | receive                       |  longer ones for SEND_RECEIVE
  * +-------------------------------+
  * </pre>
  *
@@ -36,6 +39,11 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long ringOffset,
         long remoteBytes) {
+    /** Where the position of a {@link ReadRing} lies: so far before the ring, on both ends. */
+    static final int POSITION_BEFORE_RING = 64;
+    /** Where the peer's position is read to: so far before the ring. iWARP wants that the peer may write there. */
+    static final int SINK_BEFORE_RING = 128;
+
     private static final int LINE_BYTES = 64;
 
     /**
@@ -51,8 +59,10 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
         long incoming = line(outgoing
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
         long end = line(incoming
-                + (needsMessageSlots(settings) ? (long) settings.maxReceives() * ImmediateData.BYTES : 0));
-        long ring = line(MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES + TargetTable.ENTRY_BYTES);
+                + (needsMessageSlots(settings) ? (long) settings.maxReceives() * receiveStride(settings) : 0));
+        long maps = MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES;
+        long ring = settings.flow() == FlowKind.READ_RING ? line(maps) + SINK_BEFORE_RING
+                : line(maps + TargetTable.ENTRY_BYTES);
         return new RegionLayout(staged, outgoing, incoming, end, ring, ring + 2L * settings.firstChunkBytes());
     }
 
@@ -69,10 +79,21 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      * Tells whether receives need memory.
      *
      * @param settings the capabilities
-     * @return true if each receive has a 4-byte slot
+     * @return true if each receive has a slot
      */
     static boolean needsMessageSlots(StreamSettings settings) {
-        return !settings.immediateData() || !settings.emptyReceive();
+        return !settings.immediateData() || !settings.emptyReceive() || settings.flow() == FlowKind.SEND_RECEIVE;
+    }
+
+    /**
+     * How far it is from one receive's slot to the next.
+     *
+     * @param settings the sizes
+     * @return bytes
+     */
+    static int receiveStride(StreamSettings settings) {
+        int bytes = settings.receiveBytes();
+        return bytes == ImmediateData.BYTES ? bytes : (int) line(bytes);
     }
 
     /**

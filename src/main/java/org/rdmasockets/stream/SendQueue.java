@@ -16,6 +16,8 @@ import org.rdmasockets.verbs.SendRequest;
  * somebody asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write before its message: the
  * completion of the message alone would not show that the kernel has let go of the payload.
  *
+ * <p>A read has a slot of its own, and one is outstanding at most: soft-iWARP completes it after what was posted later.
+ *
  * <p>Four slots are kept for control messages, and no more than four of those are ever outstanding: a limit that C
  * keeps and that its receive queue counts on.
  */
@@ -36,7 +38,8 @@ final class SendQueue {
     private final long outgoingOffset;
     private final long idBase;
     private final int maxInline;
-    private final SendRequest request = new SendRequest(2);
+    private final int headerBytes;
+    private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     private final int maxSends;
     private final int maxUnsignalled;
     private final SendBuffer ring;
@@ -48,6 +51,7 @@ final class SendQueue {
     private int outstanding;
     private int outstandingControl;
     private int outstandingKeepalives;
+    private boolean reading;
     private long completed;
     /** Requests after the last signalled one, and what they keep of the send ring. */
     private int unsignalled;
@@ -69,7 +73,8 @@ final class SendQueue {
         this.outgoingOffset = RegionLayout.of(settings).outgoingOffset();
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
-        this.maxSends = settings.maxSends();
+        this.headerBytes = settings.headerBytes();
+        this.maxSends = settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
         this.maxUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
         this.ring = ring;
     }
@@ -102,7 +107,7 @@ final class SendQueue {
      * @return true if it is sent inline
      */
     boolean isInline(int bytes) {
-        return bytes <= maxInline;
+        return bytes + headerBytes <= maxInline;
     }
 
     /**
@@ -140,6 +145,58 @@ final class SendQueue {
         request.signalled();
         int error = post(kind, kept);
         return error == QueuePair.POSTED ? send(kind, message) : error;
+    }
+
+    /**
+     * Starts a message whose payload goes into the peer's receive; {@link #finishSend} posts it.
+     *
+     * @param kind kind of the work request
+     * @param message the message
+     * @return the request, to which the caller adds the payload
+     */
+    SendRequest beginSend(int kind, int message) {
+        request.send(WorkRequestId.of(idBase, kind, head));
+        return headerBytes == 0 ? request : request.add(region, stage(message), headerBytes);
+    }
+
+    /**
+     * Posts the message that was begun.
+     *
+     * @param kind kind of the work request
+     * @param bytes length of the payload
+     * @param kept how much of the payload is in the send ring until completion
+     * @param message the message
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int finishSend(int kind, int bytes, int kept, int message) {
+        if (isInline(bytes) && request.bytes() == null) {
+            request.inline();
+        }
+        if (immediateData) {
+            request.immediate(message);
+        }
+        if (isSignalDue(kept)) {
+            request.signalled();
+        }
+        return post(kind, kept);
+    }
+
+    /**
+     * Posts a read; none is outstanding.
+     *
+     * @param into where to
+     * @param offset the first byte there
+     * @param bytes how many
+     * @param address where from
+     * @param key the peer's key
+     * @return {@link QueuePair#POSTED} or an error number
+     */
+    int postRead(MemoryRegion into, long offset, int bytes, long address, int key) {
+        assert !reading;
+        int error = queuePair.postSend(request.read(WorkRequestId.of(idBase, WorkRequestId.POSITION, 0), address, key)
+                .add(into, offset, bytes).signalled());
+        reading = error == QueuePair.POSTED;
+        return error;
     }
 
     /**
@@ -197,10 +254,15 @@ final class SendQueue {
         return post(WorkRequestId.KEEPALIVE, 0);
     }
 
-    private int send(int kind, int message) {
+    /** In our own byte order: iWARP ends of different order do not understand each other, which start() refuses. */
+    private long stage(int message) {
         long offset = outgoingOffset + (long) head * ImmediateData.BYTES;
-        // In our own byte order: iWARP ends of different order do not understand each other, which start() refuses.
         region.segment().set(ValueLayout.JAVA_INT, offset, message);
+        return offset;
+    }
+
+    private int send(int kind, int message) {
+        long offset = stage(message);
         request.send(WorkRequestId.of(idBase, kind, head)).add(region, offset, ImmediateData.BYTES).signalled();
         if (isInline(ImmediateData.BYTES)) {
             request.inline();
@@ -247,12 +309,18 @@ final class SendQueue {
     }
 
     /**
-     * Retires a request and all that were posted before it.
+     * Retires a request and all that were posted before it; of a read only that.
      *
-     * @param slot the slot in its identifier
+     * @param workRequestId its identifier
      * @return how many bytes of the send ring they kept; 0 also if the request was retired before
      */
-    int complete(int slot) {
+    int complete(long workRequestId) {
+        if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+            completed += reading ? 1 : 0;
+            reading = false;
+            return 0;
+        }
+        int slot = WorkRequestId.index(workRequestId);
         int tail = head - outstanding;
         int age = slot - (tail < 0 ? tail + maxSends : tail);
         age += age < 0 ? maxSends : 0;
@@ -277,7 +345,7 @@ final class SendQueue {
      * @return requests, not messages
      */
     int outstanding() {
-        return outstanding;
+        return outstanding + (reading ? 1 : 0);
     }
 
     /**

@@ -23,21 +23,19 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
-    private final MemoryRegion remoteRegion;
+    private final Regions regions;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
     private final SendBuffer sendBuffer;
-    private final SendWindow window;
-    private final TargetTable targets;
     private final ReceiveQueue receiveQueue;
     private final ChunkStock chunks;
-    private final ReceiveBuffer received;
-    private final Lending lending;
-    private final Borrowing borrowing;
     private final StreamMemory memory;
     private final Closing closing = new Closing();
-    private final Controls controls;
-    private final Arrivals arrivals;
+    private final Flow.Parts parts;
+    /** What the ends have agreed on; until then, what keeps what comes early. */
+    private Flow flow;
+    /** The flow's. */
+    private Received received;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
@@ -63,22 +61,21 @@ public final class StreamConnection {
         if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
-        this.remoteRegion = remoteRegion;
         this.settings = settings;
+        regions = new Regions(sendRegion, remoteRegion, RegionLayout.of(settings));
         remoteRegion.segment().fill((byte) 0);
         sendBuffer = new SendBuffer(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
-        window = new SendWindow(settings.receiverNotReadyRetry());
-        targets = new TargetTable(remoteRegion.segment(), RegionLayout.of(settings).offerOffset());
         receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
         chunks = new ChunkStock(remoteRegion, settings);
-        received = new ReceiveBuffer(chunks, settings);
-        borrowing = new Borrowing(window, targets, settings.immediateData());
-        lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : sendRegion);
-        controls = new Controls(sendQueue, window, received, closing, borrowing, lending);
-        arrivals = new Arrivals(received, window, borrowing, lending, closing,
-                settings.maps() == 0 ? null : new MapTable(remoteRegion.segment(), settings.maps()));
         memory = new StreamMemory(chunks, sendBuffer);
+        parts = new Flow.Parts(this, sendQueue, receiveQueue, sendBuffer, chunks, regions, closing, settings);
+        use(settings.flow() == FlowKind.CREDIT_RING ? parts.flow(FlowKind.CREDIT_RING) : new Undecided(parts));
+    }
+
+    private void use(Flow newFlow) {
+        flow = newFlow;
+        received = flow.received();
     }
 
     /**
@@ -87,10 +84,7 @@ public final class StreamConnection {
      * @return the private data for connect or accept
      */
     public ConnectData localData() {
-        Chunk first = received.first();
-        return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remoteRegion.address(),
-                remoteRegion.remoteKey(), TargetTable.ENTRIES, first.address(), remoteRegion.remoteKey(),
-                first.lent(), settings.maps());
+        return regions.describe(settings);
     }
 
     /**
@@ -127,12 +121,37 @@ public final class StreamConnection {
      */
     public void start(ConnectData peer) throws SocketException {
         check(peer);
-        if (lending.isStarted()) {
+        if (flow.isStarted()) {
             throw new IllegalStateException("started before");
         }
-        lending.start(peer, RegionLayout.of(settings).stagedOffset());
-        failIf(borrowing.start(peer, received.received()));
+        if (flow instanceof Undecided undecided) {
+            decide(undecided, peer);
+        } else {
+            failIf(flow.start(peer));
+        }
         sendControls();
+    }
+
+    /** Goes on with what the peer has agreed to, and with what has come before. */
+    private void decide(Undecided undecided, ConnectData peer) {
+        use(parts.flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
+        if (flow.kind() != FlowKind.CREDIT_RING) {
+            chunks.refuse(); // for good: none is lent
+        }
+        if (closing.isInputShut()) {
+            received.discard();
+        }
+        failIf(flow.start(peer));
+        failIf(undecided.handOver(flow));
+    }
+
+    /**
+     * How the stream is carried.
+     *
+     * @return what the ends have agreed on; before {@link #start}, what this end would like
+     */
+    public FlowKind flow() {
+        return flow.kind();
     }
 
     /**
@@ -179,7 +198,7 @@ public final class StreamConnection {
         boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
         boolean over = isOver();
         if (!receive) {
-            sendBuffer.release(sendQueue.complete(WorkRequestId.index(workRequestId)));
+            sendBuffer.release(sendQueue.complete(workRequestId));
         }
         if (status != 0) {
             if (!over) {
@@ -187,22 +206,22 @@ public final class StreamConnection {
             }
         } else if (receive && !aborted) {
             int slot = WorkRequestId.index(workRequestId);
-            if (!settings.immediateData()) {
-                messageArrived(receiveQueue.message(slot), lengthBytes, lengthBytes == ImmediateData.BYTES, slot);
-            } else {
-                messageArrived(immediate, lengthBytes, hasImmediate, slot);
-            }
+            boolean whole = settings.immediateData() ? hasImmediate : receiveQueue.isMessage(lengthBytes);
+            heard = true;
+            int message = settings.immediateData() ? immediate : receiveQueue.message(slot);
+            failIf(whole ? flow.arrived(slot, message, lengthBytes)
+                    : "sent " + lengthBytes + " bytes that are no message");
+        } else if (!aborted && WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+            failIf(flow.learned());
         }
         sendControls();
     }
 
-    /** One message, and its receive, which is free again. */
-    private void messageArrived(int message, int lengthBytes, boolean complete, int slot) {
-        heard = true;
-        if (failure == null && !closing.isPeerDisconnected()) {
+    /** A receive is free again: it is posted, now or with the next ones. */
+    void repost(int slot) {
+        if (failure == null && !aborted && !closing.isPeerDisconnected()) {
             failUnlessPosted("ibv_post_recv", receiveQueue.repost(slot));
         }
-        failIf(complete ? arrivals.apply(message, lengthBytes) : "sent " + lengthBytes + " bytes that are no message");
     }
 
     /** Fails if a call of verbs returned an error. */
@@ -248,15 +267,15 @@ public final class StreamConnection {
     }
 
     private boolean isSilent() {
-        return !lending.isStarted() || failure != null || aborted || isListening();
+        return !flow.isStarted() || failure != null || aborted || isListening();
     }
 
     /** Posts what is due to the peer, as far as slots allow. */
     void sendControls() {
-        while (!isSilent() && controls.mayPost()) {
+        while (!isSilent() && flow.mayPost()) {
             // Order matters: the receives first, then the credits for them.
             failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
-            failUnlessPosted("ibv_post_send", controls.post());
+            failUnlessPosted("ibv_post_send", flow.post());
         }
     }
 
@@ -282,15 +301,6 @@ public final class StreamConnection {
             return count;
         }
         return whyNothing();
-    }
-
-    /**
-     * What lends the reader what has arrived.
-     *
-     * @return a new one
-     */
-    public DirectReceiver directReceiver() {
-        return new DirectReceiver(this, received);
     }
 
     /** After a violation, nothing is read. */
@@ -326,15 +336,24 @@ public final class StreamConnection {
         int taken = 0;
         while (taken < length && canSend() && sendBuffer.hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
-                    Math.min(targets.room(), sendBuffer.free()));
+                    Math.min(flow.room(), sendBuffer.free()));
             send(bytes, offset + taken, count);
             taken += count;
         }
         if (taken < length && !sendBuffer.hasRoom()) {
             sendBuffer.wantMore();
         }
+        awaitRoom(taken < length);
         ensureOutput();
         return taken;
+    }
+
+    /** Notes that somebody waits for room at the peer, if so. */
+    void awaitRoom(boolean waiting) {
+        if (waiting && !isSilent() && flow.room() == 0) {
+            flow.awaitRoom();
+            sendControls();
+        }
     }
 
     /** Says why nothing can be written any more, if so. */
@@ -354,38 +373,30 @@ public final class StreamConnection {
      */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendBuffer, targets, arrivals.maps(), settings);
+            directSender = new DirectSender(this, sendQueue, sendBuffer, settings);
         }
         return directSender;
     }
 
-    /**
-     * What maps memory for the peer to write to.
-     *
-     * @return a new one, for all maps of this connection; it has started
-     */
-    public Mapping mapping() {
-        return new Mapping(this, sendQueue, sendBuffer, lending, window);
-    }
-
     private void send(byte[] bytes, int offset, int count) {
-        SendRequest request = sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key());
+        SendRequest request = flow.begin();
         sendBuffer.place(bytes, offset, count, request);
         finish(count, sendQueue.isInline(count) ? 0 : sendBuffer.keep(count));
     }
 
     /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
     void finish(int count, int kept) {
-        // Before the post: from then on, the peer may write the entry anew.
-        targets.take(count);
-        window.dataSent();
-        failUnlessPosted("ibv_post_send", sendQueue.finish(WorkRequestId.DATA, count, kept,
-                ImmediateData.data(count)));
+        failUnlessPosted("ibv_post_send", flow.finish(count, kept));
+    }
+
+    /** What the ends have agreed on. */
+    Flow carrier() {
+        return flow;
     }
 
     /** Whether data can be posted now, if it needs no room in the send ring. */
     boolean canSend() {
-        return canPlace() && window.isOpen() && targets.room() > 0;
+        return canPlace() && flow.room() > 0;
     }
 
     /** Whether a write can be posted of which the peer is not told. */
@@ -442,7 +453,7 @@ public final class StreamConnection {
      * @return true if a credit update, SHUTDOWN or DISCONNECT is due
      */
     public boolean creditOwed() {
-        return !isSilent() && controls.isDue();
+        return !isSilent() && flow.isDue();
     }
 
     /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
@@ -480,7 +491,7 @@ public final class StreamConnection {
      * @return true if so
      */
     public boolean isLarge() {
-        return memory.bytes() > 0 || lending.peerMovesOn() && targets.isLarge();
+        return memory.bytes() > 0 || flow instanceof CreditRing ring && ring.isLarge();
     }
 
     /** Does what has become possible by memory that was supplied. */
@@ -490,9 +501,11 @@ public final class StreamConnection {
 
     /** Goes back to little memory, as far as the peer allows; after a pause. */
     public void shrink() {
-        chunks.shrink();
         sendBuffer.shrink();
-        lending.offer();
+        if (flow instanceof CreditRing ring) {
+            chunks.shrink();
+            ring.shrink();
+        }
         sendControls();
     }
 
@@ -576,7 +589,7 @@ public final class StreamConnection {
      */
     @Override
     public String toString() {
-        return "outstanding=" + sendQueue.outstanding() + " " + window + " target=" + targets.room() + " " + received
-                + " " + closing + (failure == null ? "" : " failure=" + failure.detail());
+        return "outstanding=" + sendQueue.outstanding() + " " + flow + " " + closing
+                + (failure == null ? "" : " failure=" + failure.detail());
     }
 }

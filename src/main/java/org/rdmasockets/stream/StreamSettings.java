@@ -22,10 +22,12 @@ import org.rdmasockets.verbs.Device;
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
  * @param maps how many pieces of memory the peer may map for this end to write to, a number that
  *        {@link #possibleMaps} gives
+ * @param flow what is proposed to the peer, or was agreed to
+ * @param messageBytes most bytes of a message for {@link FlowKind#SEND_RECEIVE}, 1 to {@link #MAX_MESSAGE_BYTES}
  */
 public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry,
         boolean copiesAtPost, int maxSends, int maxReceives, int sendBufferBytes, int receiveBufferBytes,
-        int firstSendBytes, int firstChunkBytes, int maxWriteBytes, int maps) {
+        int firstSendBytes, int firstChunkBytes, int maxWriteBytes, int maps, FlowKind flow, int messageBytes) {
     /** Least depth of a queue, as in C. */
     public static final int MIN_QUEUE = 16;
     /** Greatest depth of a queue: credits are 16 bits wide on the wire. */
@@ -43,6 +45,14 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     /** Greatest size of either ring in bytes unless the application says otherwise, as in C. */
     public static final int DEFAULT_BUFFER_BYTES = 128 * 1024;
 
+    /** Most bytes of a message for {@link FlowKind#SEND_RECEIVE}. */
+    public static final int MAX_MESSAGE_BYTES = 1 << 24;
+    /** Most bytes of a message unless the application says otherwise. */
+    public static final int DEFAULT_MESSAGE_BYTES = 4096;
+
+    /** A header, and a payload that wraps in the send ring. */
+    static final int MOST_SEND_ELEMENTS = 3;
+
     /** With the table, two of them fill 24 KiB. */
     private static final int FIRST_CHUNK_BYTES = 12_224;
     /** With the messages of the default queues, that fills 8 KiB. */
@@ -51,6 +61,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     private static final int SOFTWARE_WRITE_BYTES = 64 * 1024;
     /** Receives that the peer gets no credit for, so that its control messages always find one. */
     private static final int CONTROL_RECEIVES = 16;
+    /** Fewer messages on their way than these would make each wait for the one before. */
+    private static final int LEAST_MESSAGES = 4;
     /** Ring sizes chosen by {@link #withBuffers} are multiples of this, so that both halves begin on a cache line. */
     private static final int BUFFER_STEP = 128;
 
@@ -67,6 +79,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         check("firstSendBytes", firstSendBytes, 1, sendBufferBytes);
         check("firstChunkBytes", firstChunkBytes, 1, receiveBufferBytes / 2);
         check("maxWriteBytes", maxWriteBytes, 1, ImmediateData.MAX_ARGUMENT);
+        check("messageBytes", messageBytes, 1, MAX_MESSAGE_BYTES);
         if (maps != possibleMaps(maps)) {
             throw new IllegalArgumentException(maps + " maps cannot be told to the peer");
         }
@@ -94,7 +107,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
                 device.supports(Capability.RECEIVER_NOT_READY_RETRY), device.supports(Capability.COPIES_AT_POST),
                 DEFAULT_SENDS, DEFAULT_RECEIVES,
                 DEFAULT_BUFFER_BYTES, DEFAULT_BUFFER_BYTES, FIRST_SEND_BYTES, FIRST_CHUNK_BYTES,
-                Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT), 0);
+                Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT), 0, FlowKind.CREDIT_RING, DEFAULT_MESSAGE_BYTES);
     }
 
     /**
@@ -107,7 +120,25 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public StreamSettings withQueues(int sends, int receives) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost,
                 Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
-                receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes, maps);
+                receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes, maps, flow, messageBytes);
+    }
+
+    /**
+     * The same for another flow. {@link FlowKind#READ_RING} has its whole ring from the beginning; for
+     * {@link FlowKind#SEND_RECEIVE} there are as many receives as hold what may be lent to the peer.
+     *
+     * @param newFlow what is proposed to the peer, or was agreed to
+     * @param newMessageBytes most bytes of a message; becomes the nearest that is possible
+     * @return new settings
+     */
+    public StreamSettings withFlow(FlowKind newFlow, int newMessageBytes) {
+        int message = Math.clamp(newMessageBytes, 1, MAX_MESSAGE_BYTES);
+        boolean messages = newFlow == FlowKind.SEND_RECEIVE;
+        int receives = Math.clamp(receiveBufferBytes / message, LEAST_MESSAGES, maxReceives) + CONTROL_RECEIVES;
+        return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
+                messages ? Math.min(receives, maxReceives) : maxReceives, sendBufferBytes, receiveBufferBytes,
+                firstSendBytes, newFlow == FlowKind.READ_RING ? receiveBufferBytes / 2 : firstChunkBytes,
+                maxWriteBytes, maps, newFlow, message);
     }
 
     /**
@@ -119,7 +150,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public StreamSettings withMaps(int wanted) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
                 maxReceives, sendBufferBytes, receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes,
-                possibleMaps(wanted));
+                possibleMaps(wanted), flow, messageBytes);
     }
 
     /**
@@ -145,7 +176,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         int receive = bufferBytes(receiveBytes);
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
                 maxReceives, send, receive, Math.min(send, FIRST_SEND_BYTES), Math.min(receive / 2, FIRST_CHUNK_BYTES),
-                maxWriteBytes, maps);
+                maxWriteBytes, maps, flow, messageBytes);
     }
 
     private static int bufferBytes(int wanted) {
@@ -184,5 +215,39 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     /** Receives that the peer gets no credit for, for its control messages. */
     int spareReceives() {
         return Math.min(CONTROL_RECEIVES, maxReceives / 2);
+    }
+
+    /** What comes before the payload in a message that is sent, where there is no immediate data. */
+    int headerBytes() {
+        return flow == FlowKind.SEND_RECEIVE && !immediateData ? ImmediateData.BYTES : 0;
+    }
+
+    /** How long receives are, if they have memory. */
+    int receiveBytes() {
+        return flow == FlowKind.SEND_RECEIVE ? Math.max(headerBytes() + messageBytes, ImmediateData.BYTES)
+                : ImmediateData.BYTES;
+    }
+
+    /** How large the ring is that the peer of a {@link ReadRing} writes to. */
+    long ringBytes() {
+        return 2L * firstChunkBytes;
+    }
+
+    /** What the peer has to know of the flow: the size of the ring, or of a message. */
+    long flowBytes() {
+        return switch (flow) {
+            case CREDIT_RING -> 0;
+            case SEND_RECEIVE -> messageBytes;
+            case READ_RING -> ringBytes();
+        };
+    }
+
+    /**
+     * How many pieces of memory one send request gathers.
+     *
+     * @return elements
+     */
+    public int sendElements() {
+        return headerBytes() > 0 ? MOST_SEND_ELEMENTS : 2;
     }
 }

@@ -26,6 +26,9 @@ final class WorkRequestId {
     /** A write of nothing, to see whether the peer is there. */
     static final int KEEPALIVE = 4;
 
+    /** A read of how far the peer is. */
+    static final int POSITION = 5;
+
     private static final int INDEX_BITS = 20;
     private static final int INDEX_MASK = (1 << INDEX_BITS) - 1;
     private static final int KIND_MASK = (1 << BITS - INDEX_BITS) - 1;
@@ -78,6 +81,7 @@ final class WorkRequestId {
             case UPDATE -> "credit update";
             case CONTROL -> "control message";
             case KEEPALIVE -> "keep-alive write";
+            case POSITION -> "read of the peer's position";
             default -> "work request " + Long.toHexString(workRequestId);
         };
     }

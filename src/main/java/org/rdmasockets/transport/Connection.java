@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
+import org.rdmasockets.stream.FlowKind;
 
 /**
  * One established byte stream, whatever carries it: RDMA ({@link StreamTransport}) or TCP ({@link TcpConnection}). One
@@ -24,6 +25,15 @@ public interface Connection extends AutoCloseable {
      * @return such as {@code device rxe0}
      */
     String carrier();
+
+    /**
+     * How the stream is carried over RDMA.
+     *
+     * @return what the ends have agreed on; {@link FlowKind#CREDIT_RING} also where there is no choice
+     */
+    default FlowKind flow() {
+        return FlowKind.CREDIT_RING;
+    }
 
     /**
      * The local address.

@@ -1,5 +1,7 @@
 package org.rdmasockets.transport;
 
+import java.util.Arrays;
+import java.util.Locale;
 import org.slf4j.LoggerFactory;
 
 /** Reads system properties whose names begin with {@code org.rdmasockets.} */
@@ -23,6 +25,32 @@ public final class Property {
                     PREFIX + name, text);
         }
         return text.equals("true");
+    }
+
+    /**
+     * Reads one of some names, in capitals or not, with hyphens or underscores; any other value is ignored with a
+     * warning.
+     *
+     * @param <E> the names
+     * @param name name behind the prefix
+     * @param otherwise what holds if the property is not set or ignored
+     * @return what was named
+     */
+    public static <E extends Enum<E>> E choice(String name, E otherwise) {
+        String property = PREFIX + name;
+        String text = System.getProperty(property);
+        if (text == null) {
+            return otherwise;
+        }
+        String wanted = text.strip().toUpperCase(Locale.ROOT).replace('-', '_');
+        for (E each : otherwise.getDeclaringClass().getEnumConstants()) {
+            if (each.name().equals(wanted)) {
+                return each;
+            }
+        }
+        LoggerFactory.getLogger(Property.class).warn("-D{}={} is ignored: one of {} is wanted; {} is used", property,
+                text, Arrays.toString(otherwise.getDeclaringClass().getEnumConstants()), otherwise);
+        return otherwise;
     }
 
     /**

@@ -7,6 +7,7 @@ import java.util.Set;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
+import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamSettings;
 import org.rdmasockets.verbs.AccessFlag;
@@ -26,6 +27,9 @@ import org.rdmasockets.verbs.VerbsException;
 final class Resources {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+
+    private static final Set<AccessFlag> READ_TOO = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_READ);
 
     private static final Recent<StreamSettings> SETTINGS = new Recent<>();
     private static final Recent<QueuePairConfig> QUEUES = new Recent<>();
@@ -60,7 +64,8 @@ final class Resources {
             made.domain = identifier.device().allocateProtectionDomain();
             long sendBytes = settings.sendRegionBytes();
             made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
-            made.remoteRegion = made.allocateRemote(settings.remoteRegionBytes());
+            made.remoteRegion = made.domain.allocate(settings.remoteRegionBytes(),
+                    settings.flow() == FlowKind.READ_RING ? READ_TOO : REMOTE);
             made.inbox = engine.poller().openInbox(identifier.device(), side, client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
@@ -79,8 +84,8 @@ final class Resources {
 
     /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
     private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
-        return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(), 2, 1,
-                inlineBytes, false));
+        return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(),
+                settings.sendElements(), 1, inlineBytes, false));
     }
 
     /** What was asked for, within what the device can do. */
@@ -95,7 +100,7 @@ final class Resources {
         int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
                 options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
         return SETTINGS.same(settings.withBuffers(options.sendBufferBytes(), receiveBytes)
-                .withMaps(options.maps()));
+                .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes()));
     }
 
     /** Where completions arrive. */

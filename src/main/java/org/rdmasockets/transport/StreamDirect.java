@@ -47,7 +47,7 @@ final class StreamDirect implements Direct {
         this.inbox = resources.inbox();
         this.setupPool = setupPool;
         this.sender = resources.stream().directSender();
-        this.receiver = resources.stream().directReceiver();
+        this.receiver = new DirectReceiver(resources.stream());
         this.resources = resources;
         this.pool = new DirectPool(setupPool, resources);
     }

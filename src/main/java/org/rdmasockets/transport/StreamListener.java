@@ -36,9 +36,9 @@ public final class StreamListener implements Listener {
         }
 
         @Override
-        public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
-                throws IOException {
-            return new StreamMaker(options).make(engine, identifier, events, side);
+        public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
+                byte[] asked) throws IOException {
+            return new StreamMaker(options).make(engine, identifier, events, side, asked);
         }
     }
 

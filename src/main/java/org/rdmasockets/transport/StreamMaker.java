@@ -6,7 +6,8 @@ import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
 /**
- * Makes connections that carry a byte stream.
+ * Makes connections that carry a byte stream. The end that accepts agrees to what the other proposes: the sizes, and
+ * so the memory, are its own.
  *
  * @param options their sizes
  */
@@ -22,8 +23,9 @@ public record StreamMaker(StreamOptions options) implements VerbsConnection.Make
     }
 
     @Override
-    public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
-            throws IOException {
-        return StreamTransport.prepare(engine, identifier, events, options, side);
+    public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
+            byte[] asked) throws IOException {
+        StreamOptions agreed = side == Side.ACTIVE ? options : options.withFlow(ConnectData.decode(asked).flow());
+        return StreamTransport.prepare(engine, identifier, events, agreed, side);
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
+import java.net.SocketException;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.stream.Mapping;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -27,13 +28,14 @@ final class StreamMaps {
     private volatile long bytes;
 
     /** Protocol lock held: nothing is mapped yet. */
-    StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool, Resources resources) {
+    StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool, Resources resources)
+            throws SocketException {
         this.direct = direct;
         this.transport = transport;
         this.pool = pool;
         this.resources = resources;
         this.inbox = resources.inbox();
-        this.mapping = resources.stream().mapping();
+        this.mapping = Mapping.of(resources.stream());
     }
 
     /** How much is mapped. */

@@ -1,5 +1,6 @@
 package org.rdmasockets.transport;
 
+import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamSettings;
 
 /**
@@ -14,6 +15,8 @@ import org.rdmasockets.stream.StreamSettings;
  * @param inlineBytes largest message that is copied into its request, 0 for none
  * @param maps how many pieces of memory the peer may map for this end to write to, a number that {@link #possibleMaps}
  *        gives
+ * @param flow what is proposed when connecting
+ * @param messageBytes most bytes of a message, where the stream goes by messages, 64 to {@link #MAX_MESSAGE_BYTES}
  * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
  *        connection manager's default
  * @param spinMicros longest time that a caller looks for data itself before it parks, 0 to {@link #MAX_SPIN_MICROS}
@@ -23,8 +26,8 @@ import org.rdmasockets.stream.StreamSettings;
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, int maps, int trafficClass, int spinMicros, boolean keepAlive, int keepAliveIdleSeconds,
-        int keepAliveProbeSeconds) {
+        int inlineBytes, int maps, FlowKind flow, int messageBytes, int trafficClass, int spinMicros,
+        boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
     /** Largest size of a ring, in bytes. */
@@ -37,6 +40,10 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     public static final int MIN_RECEIVE_QUEUE_SIZE = 32;
     /** Most maps: the largest number that the protocol has. */
     public static final int MAX_MAPS = StreamSettings.MAX_MAPS;
+    /** Shortest limit for a message, in bytes. */
+    public static final int MIN_MESSAGE_BYTES = 64;
+    /** Longest message, in bytes. */
+    public static final int MAX_MESSAGE_BYTES = StreamSettings.MAX_MESSAGE_BYTES;
     /** Longest time that a caller may look for data itself, in microseconds. */
     public static final int MAX_SPIN_MICROS = 1000;
 
@@ -53,6 +60,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
         inlineBytes = Math.max(0, inlineBytes);
         maps = possibleMaps(maps);
+        messageBytes = Math.clamp(messageBytes, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
         spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
         keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
         keepAliveProbeSeconds = Math.max(1, keepAliveProbeSeconds);
@@ -61,6 +69,18 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     /** Rounds up to a multiple of 16 within the range: both halves of a ring must be aligned and equal. */
     private static int evenPages(int bytes) {
         return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
+    }
+
+    /**
+     * The same for another flow.
+     *
+     * @param other what is proposed, or agreed to
+     * @return new options, or these
+     */
+    StreamOptions withFlow(FlowKind other) {
+        return other == flow ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
+                receiveQueueSize, inlineBytes, maps, other, messageBytes, trafficClass, spinMicros, keepAlive,
+                keepAliveIdleSeconds, keepAliveProbeSeconds);
     }
 
     /**

@@ -15,6 +15,7 @@ import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
 import org.rdmasockets.stream.ConnectData;
+import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamFailure;
 import org.rdmasockets.verbs.Capability;
@@ -121,10 +122,11 @@ public final class StreamTransport implements Connection, VerbsConnection {
                 device.info().name());
     }
 
-    /** No reads and atomics at once, but one for iWARP, whose handshake needs it. */
+    /** No reads and atomics at once, but one for iWARP, whose handshake needs it, and for who reads positions. */
     @Override
     public ConnectionParameters parameters() {
-        int reads = device.supports(Capability.RECEIVER_NOT_READY_RETRY) ? 0 : 1;
+        boolean none = device.supports(Capability.RECEIVER_NOT_READY_RETRY) && stream.flow() != FlowKind.READ_RING;
+        int reads = none ? 0 : 1;
         return new ConnectionParameters(stream.localData().encode(), reads, reads, Engine.RETRY_COUNT,
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
@@ -258,6 +260,16 @@ public final class StreamTransport implements Connection, VerbsConnection {
     @Override
     public String carrier() {
         return "device " + device.info().name();
+    }
+
+    @Override
+    public FlowKind flow() {
+        inbox.enter();
+        try {
+            return stream.flow();
+        } finally {
+            inbox.exit();
+        }
     }
 
     @Override

@@ -1,6 +1,8 @@
 package org.rdmasockets.transport;
 
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.stream.FlowKind;
+import org.rdmasockets.stream.StreamSettings;
 
 /**
  * The settings of this floor, read once from system properties. A property that is not a number in its range is
@@ -43,7 +45,10 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.number("sendQueue", 64, StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE),
                 Property.number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE,
                         StreamOptions.MAX_QUEUE_SIZE),
-                Property.number("inline", 64, 0, 4096), 0, 0,
+                Property.number("inline", 64, 0, 4096), 0,
+                Property.choice("streamKind", FlowKind.CREDIT_RING),
+                Property.number("messageBytes", StreamSettings.DEFAULT_MESSAGE_BYTES, StreamOptions.MIN_MESSAGE_BYTES,
+                        StreamOptions.MAX_MESSAGE_BYTES), 0,
                 Property.number("spinMicros", 50, 0, StreamOptions.MAX_SPIN_MICROS), false,
                 Property.number("keepAliveIdle", 7200, 1, DAY_SECONDS),
                 Property.number("keepAliveProbe", 30, 1, DAY_SECONDS));

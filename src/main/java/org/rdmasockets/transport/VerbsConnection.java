@@ -114,10 +114,11 @@ public interface VerbsConnection {
          * @param identifier a connection whose device is known
          * @param events where its events go
          * @param side who connects to whom
+         * @param asked what the peer has sent, if this is the end that accepts; else empty
          * @return the connection
          * @throws IOException if the device refuses; the identifier stays the caller's then
          */
-        C make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side)
+        C make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side, byte[] asked)
                 throws IOException;
     }
 }

@@ -100,7 +100,8 @@ final class CPeer implements StreamPeer {
     @Override
     public ConnectData localData() {
         return new ConnectData(ConnectData.isNativeBigEndian(), false, settings.maxReceives(), tableRegion.address(),
-                tableRegion.remoteKey(), entries, ringRegion.address(), ringRegion.remoteKey(), half(), 0);
+                tableRegion.remoteKey(), entries, ringRegion.address(), ringRegion.remoteKey(), half(), 0,
+                FlowKind.CREDIT_RING, 0);
     }
 
     @Override

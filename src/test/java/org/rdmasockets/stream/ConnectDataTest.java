@@ -27,7 +27,7 @@ class ConnectDataTest {
     void readsWhatCSends() throws SocketException {
         ConnectData data = ConnectData.decode(ofC());
         assertEquals(new ConnectData(false, false, 384, 0x7f8812345000L, 0x470, 2, 0x7f8812346000L, 0x547,
-                65536, 0), data);
+                65536, 0, FlowKind.CREDIT_RING, 0), data);
         assertArrayEquals(ofC(), data.encode());
     }
 
@@ -63,7 +63,7 @@ class ConnectDataTest {
     @Test
     void highValuesAreUnsigned() throws SocketException {
         ConnectData data = new ConnectData(true, true, 65534, 0xFFFF_8000_0000_0000L, 0xFFFF_FFFF, 65536,
-                0xFFFF_9000_0000_0000L, 0x8000_0000, Integer.MAX_VALUE, 0);
+                0xFFFF_9000_0000_0000L, 0x8000_0000, Integer.MAX_VALUE, 0, FlowKind.CREDIT_RING, 0);
         assertEquals(data, ConnectData.decode(data.encode()));
     }
 

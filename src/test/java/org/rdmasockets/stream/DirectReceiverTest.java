@@ -27,7 +27,7 @@ class DirectReceiverTest {
     @Test
     void aViewEndsWithItsChunkAndNotWithAMessage() throws SocketException {
         ScriptedConnection c = started();
-        DirectReceiver receiver = c.connection.directReceiver();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
         assertEquals(0, receiver.view());
         c.data(new byte[1000]);
         c.data(new byte[64_536]);
@@ -44,7 +44,7 @@ class DirectReceiverTest {
     @Test
     void thePeerGetsTheChunkWhenTheViewEnds() throws SocketException {
         ScriptedConnection c = started();
-        DirectReceiver receiver = c.connection.directReceiver();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
         c.data(new byte[65_536]);
         receiver.view();
         assertTrue(c.posted().isEmpty());
@@ -55,7 +55,7 @@ class DirectReceiverTest {
     @Test
     void nothingElseIsReadMeanwhile() throws SocketException {
         ScriptedConnection c = started();
-        DirectReceiver receiver = c.connection.directReceiver();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
         c.data(new byte[5]);
         assertEquals(2, c.read(new byte[2]));
         assertEquals(3, receiver.view());
@@ -69,7 +69,7 @@ class DirectReceiverTest {
     @Test
     void discardedInputIsKeptAsLongAsSomebodyLooks() throws SocketException {
         ScriptedConnection c = started();
-        DirectReceiver receiver = c.connection.directReceiver();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
         c.data(new byte[65_536]);
         receiver.view();
         c.connection.shutdownInput();
@@ -86,17 +86,17 @@ class DirectReceiverTest {
         ScriptedConnection ended = started();
         ended.data(new byte[1]);
         ended.arrive(ScriptedConnection.SHUTDOWN, 0);
-        DirectReceiver receiver = ended.connection.directReceiver();
+        DirectReceiver receiver = new DirectReceiver(ended.connection);
         assertEquals(1, receiver.view());
         receiver.endView();
         assertEquals(-1, receiver.view());
         ScriptedConnection violated = started();
         violated.data(new byte[1]);
         violated.arrive(0x2000_0000, 0);
-        assertThrows(SocketException.class, violated.connection.directReceiver()::view);
+        assertThrows(SocketException.class, new DirectReceiver(violated.connection)::view);
         ScriptedConnection aborted = started();
         aborted.data(new byte[1]);
-        DirectReceiver late = aborted.connection.directReceiver();
+        DirectReceiver late = new DirectReceiver(aborted.connection);
         assertEquals(1, late.view());
         aborted.connection.abort();
         late.endView();

@@ -93,7 +93,7 @@ class DirectSenderTest {
         assertTrue(send.inline);
         assertFalse(send.signalled);
         StreamSettings copies = new StreamSettings(true, true, true, true, 64, 400, 131072, 131072, 131072, 65536,
-                1 << 20, 0);
+                1 << 20, 0, FlowKind.CREDIT_RING, 4096);
         ScriptedConnection copying = ScriptedConnection.started(arena, copies);
         copying.connection.directSender().write(own(copying, 5000), 0, 5000);
         assertTrue(copying.connection.directSender().isSent());
@@ -102,7 +102,7 @@ class DirectSenderTest {
     @Test
     void aSmallEndOfALargeWriteWaitsForTheRest() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
-                3000, 0);
+                3000, 0, FlowKind.CREDIT_RING, 4096);
         ScriptedConnection c = new ScriptedConnection(arena, settings, 64);
         c.connection.start(ScriptedConnection.peer(384, 2, false));
         c.takePosted();

@@ -61,11 +61,30 @@ final class FakeQueuePair implements QueuePair {
         }
 
         boolean needsReceive() {
-            return opcode != SendRequest.Opcode.WRITE;
+            return opcode != SendRequest.Opcode.WRITE && !isRead();
+        }
+
+        boolean isRead() {
+            return opcode == SendRequest.Opcode.READ;
         }
 
         boolean isWrite() {
-            return opcode != SendRequest.Opcode.SEND;
+            return opcode == SendRequest.Opcode.WRITE || opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
+        }
+
+        boolean hasImmediate() {
+            return opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE
+                    || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        }
+
+        /** Puts what was read where it was wanted. */
+        void fill(byte[] data) {
+            Piece piece = pieces.getFirst();
+            piece.region().at(piece.address(), data.length).copyFrom(MemorySegment.ofArray(data));
+        }
+
+        int readBytes() {
+            return pieces.getFirst().lengthBytes();
         }
 
         private static byte[] gather(List<Piece> pieces) {
@@ -97,6 +116,7 @@ final class FakeQueuePair implements QueuePair {
     private final int maxInline;
     private final boolean emptyReceive;
     private final boolean copiesAtPost;
+    private final boolean holdsMessages;
     private final List<SimulatedRegion> regions;
     /** Identifiers of requests whose slot is in use. */
     private final Deque<Long> outstandingSends = new ArrayDeque<>();
@@ -108,6 +128,7 @@ final class FakeQueuePair implements QueuePair {
         this.maxReceives = settings.maxReceives();
         this.emptyReceive = settings.emptyReceive();
         this.copiesAtPost = settings.copiesAtPost();
+        this.holdsMessages = settings.flow() == FlowKind.SEND_RECEIVE;
         this.maxInline = maxInline;
         this.regions = new ArrayList<>(List.of(regions));
     }
@@ -137,6 +158,10 @@ final class FakeQueuePair implements QueuePair {
 
     /** The completion of a request was delivered, so its slot and those of all before it are free. */
     void retireSend(long workRequestId) {
+        if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+            outstandingSends.remove(workRequestId);
+            return;
+        }
         if (outstandingSends.contains(workRequestId)) {
             while (outstandingSends.remove() != workRequestId) {
                 assert !outstandingSends.isEmpty();
@@ -183,7 +208,7 @@ final class FakeQueuePair implements QueuePair {
         }
         if (request.opcode() == SendRequest.Opcode.WRITE_WITH_IMMEDIATE
                 && ImmediateData.operation(request.immediate()) == ImmediateData.UPDATE
-                && outstandingReceives < maxReceives) {
+                && !holdsMessages && outstandingReceives < maxReceives) {
             throw new AssertionError("credits for receives that are not posted");
         }
         outstandingSends.add(request.workRequestId());

@@ -203,13 +203,13 @@ class HostilePeerTest {
 
     private static void playGarbage(Random random, boolean immediateData, Arena arena) throws SocketException {
         StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 16, 32, 2048,
-                2048, 2048, 1024, 1000, random.nextInt(3));
+                2048, 2048, 1024, 1000, random.nextInt(3), FlowKind.CREDIT_RING, 4096);
         ScriptedConnection c = new ScriptedConnection(arena, settings, 16);
         SimulatedRegion own = SimulatedRegion.local(arena, 3000);
         c.queuePair.add(own);
         c.connection.start(new ConnectData(random.nextBoolean() && immediateData, random.nextBoolean(),
                 1 + random.nextInt(65534), 0x10000, 1, 2 + random.nextInt(8), random.nextLong() >>> 1, 1,
-                1 + random.nextInt(1 << 30), 0));
+                1 + random.nextInt(1 << 30), 0, FlowKind.CREDIT_RING, 0));
         byte[] buffer = new byte[3000];
         for (int step = 0; step < 100 && !c.queuePair.receives.isEmpty(); step++) {
             c.posted();

@@ -23,6 +23,7 @@ final class JavaPeer implements StreamPeer {
     private SimulatedWire.End end;
     private long written;
     private long read;
+    private boolean started;
     private boolean sawEnd;
     private boolean cutOff;
     private boolean shut;
@@ -52,12 +53,12 @@ final class JavaPeer implements StreamPeer {
 
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
         SimulatedRegion sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
-        SimulatedRegion remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
+        SimulatedRegion remoteRegion = SimulatedRegion.readable(arena, settings.remoteRegionBytes());
         own = SimulatedRegion.local(arena, Math.max(plan.mostPerCall(), Long.BYTES));
         mapped = SimulatedRegion.remote(arena, Long.BYTES);
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own, mapped);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
-        receiver = connection.directReceiver();
+        receiver = new DirectReceiver(connection);
         this.arena = arena;
         this.plan = plan;
         this.random = random;
@@ -88,6 +89,7 @@ final class JavaPeer implements StreamPeer {
     @Override
     public void start(ConnectData peer) throws SocketException {
         connection.start(peer);
+        started = true;
     }
 
     @Override
@@ -96,7 +98,8 @@ final class JavaPeer implements StreamPeer {
         if (completion != null) {
             connection.onCompletion(completion.workRequestId(), completion.status().ordinal(), completion.opcode(),
                     completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
-            require(connection.failure() != null || connection.peerDisconnected() || end.isDead()
+            boolean held = !started || connection.flow() == FlowKind.SEND_RECEIVE; // until messages were read
+            require(held || connection.failure() != null || connection.peerDisconnected() || end.isDead()
                     || queuePair.hasReceives(), "a receive was not posted again");
             return true;
         }
@@ -259,7 +262,7 @@ final class JavaPeer implements StreamPeer {
         }
         try {
             if (mapping == null) {
-                mapping = connection.mapping();
+                mapping = Mapping.of(connection);
                 mapping.reserve(MAP_OFFSET, Long.BYTES);
             }
             announced = mapping.announce(0, mapped);

@@ -36,7 +36,7 @@ class MappingTest {
     private static ConnectData peer(boolean bigEndian, boolean movesOn, int maps) {
         return new ConnectData(bigEndian, movesOn, 384, ScriptedConnection.PEER_TABLE,
                 ScriptedConnection.PEER_TABLE_KEY, 2, ScriptedConnection.PEER_RING, ScriptedConnection.PEER_RING_KEY,
-                ScriptedConnection.PEER_HALF, maps);
+                ScriptedConnection.PEER_HALF, maps, FlowKind.CREDIT_RING, 0);
     }
 
     private ScriptedConnection connected(StreamSettings settings, ConnectData peer) throws SocketException {
@@ -95,7 +95,7 @@ class MappingTest {
     @CsvSource({"false", "true"})
     void aMapIsToldAsInC(boolean bigEndian) throws SocketException {
         ScriptedConnection c = connected(ScriptedConnection.infiniBand(), peer(bigEndian, false, 2));
-        Mapping mapping = c.connection.mapping();
+        Mapping mapping = Mapping.of(c.connection);
         SimulatedRegion region = SimulatedRegion.remote(arena, 4096);
         assertEquals(0, mapping.reserve(0, 4000));
         assertTrue(mapping.announce(0, region));
@@ -113,7 +113,7 @@ class MappingTest {
     @Test
     void iwarpTellsItAfterTheWrite() throws SocketException {
         ScriptedConnection c = connected(ScriptedConnection.iwarp(), peer(false, false, 1));
-        Mapping mapping = c.connection.mapping();
+        Mapping mapping = Mapping.of(c.connection);
         mapping.reserve(7, 10);
         mapping.announce(0, SimulatedRegion.remote(arena, 10));
         assertEquals(List.of("WRITE 24 @10020/77", "SEND 4 000000c0"), c.posted());
@@ -122,7 +122,7 @@ class MappingTest {
     @Test
     void entriesRunOutAndComeBack() throws SocketException {
         ScriptedConnection c = withMaps(0);
-        Mapping mapping = c.connection.mapping();
+        Mapping mapping = Mapping.of(c.connection);
         mapping.reserve(100, 50);
         assertTrue(assertThrows(SocketException.class, () -> mapping.reserve(0, 1)).getMessage()
                 .contains("RDMA_IOMAPSIZE"));
@@ -134,12 +134,12 @@ class MappingTest {
         assertEquals(0, ByteBuffer.wrap(send.payload()).getInt(20), "an entry without a length");
         assertEquals(0, mapping.reserve(0, 1));
         ScriptedConnection none = connected(ScriptedConnection.infiniBand(), peer(false, true, 0));
-        assertThrows(SocketException.class, () -> none.connection.mapping().reserve(0, 1));
+        assertThrows(SocketException.class, () -> Mapping.of(none.connection).reserve(0, 1));
     }
 
     @Test
     void offsetsAreChecked() throws SocketException {
-        Mapping mapping = connected(ScriptedConnection.infiniBand(), peer(false, true, 8)).connection.mapping();
+        Mapping mapping = Mapping.of(connected(ScriptedConnection.infiniBand(), peer(false, true, 8)).connection);
         mapping.reserve(100, 50);
         assertThrows(IllegalArgumentException.class, () -> mapping.reserve(149, 10));
         assertThrows(IllegalArgumentException.class, () -> mapping.reserve(50, 51));
@@ -160,7 +160,7 @@ class MappingTest {
 
     private int messagesAfterMaps(StreamSettings settings, boolean java) throws SocketException {
         ScriptedConnection c = connected(settings.withQueues(1000, 400), peer(false, java, 5));
-        Mapping mapping = c.connection.mapping();
+        Mapping mapping = Mapping.of(c.connection);
         for (int i = 0; i < 5; i++) {
             mapping.reserve(i, 1);
             assertTrue(mapping.announce(i, SimulatedRegion.remote(arena, 1)));
@@ -242,10 +242,10 @@ class MappingTest {
     @Test
     void placingWaitsForSlotsAndForNothingElse() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 16, 400, 131072, 131072, 131072, 65536,
-                10, 1);
+                10, 1, FlowKind.CREDIT_RING, 4096);
         ScriptedConnection c = connected(settings, new ConnectData(false, false, 1, ScriptedConnection.PEER_TABLE,
                 ScriptedConnection.PEER_TABLE_KEY, 2, ScriptedConnection.PEER_RING, ScriptedConnection.PEER_RING_KEY,
-                1, 0));
+                1, 0, FlowKind.CREDIT_RING, 0));
         map(c, 0, 0, 0x5000, 1000);
         DirectSender sender = c.connection.directSender();
         SimulatedRegion own = local(c, 200);
@@ -265,7 +265,7 @@ class MappingTest {
     @Test
     void whatIsUnmappedWhileItIsWrittenBreaksTheConnection() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 16, 400, 131072, 131072, 131072, 65536,
-                10, 1);
+                10, 1, FlowKind.CREDIT_RING, 4096);
         ScriptedConnection c = connected(settings, peer(false, true, 0));
         map(c, 0, 0, 0x5000, 1000);
         DirectSender sender = c.connection.directSender();

@@ -50,13 +50,13 @@ final class ScriptedConnection {
     /** On InfiniBand, with chunks of some size in the beginning. */
     static StreamSettings settings(int firstChunkBytes) {
         return new StreamSettings(true, true, true, false, 64, 400, 131072, Math.max(131072, 2 * firstChunkBytes),
-                131072, firstChunkBytes, 1 << 20, 0);
+                131072, firstChunkBytes, 1 << 20, 0, FlowKind.CREDIT_RING, 4096);
     }
 
     /** The same on iWARP. */
     static StreamSettings iwarp() {
         return new StreamSettings(false, false, false, false, 64, 400, 131072, 131072, 131072, 65536,
-                1 << 20, 0);
+                1 << 20, 0, FlowKind.CREDIT_RING, 4096);
     }
 
     /** Connected to a peer with C's defaults, and the first announcement done. */
@@ -74,7 +74,7 @@ final class ScriptedConnection {
 
     static ConnectData peer(int credits, int tableEntries, boolean bigEndian, boolean movesOn) {
         return new ConnectData(bigEndian, movesOn, credits, PEER_TABLE, PEER_TABLE_KEY, tableEntries, PEER_RING,
-                PEER_RING_KEY, PEER_HALF, 0);
+                PEER_RING_KEY, PEER_HALF, 0, FlowKind.CREDIT_RING, 0);
     }
 
     /** What was posted since the last call, such as {@code WRITE_WITH_IMMEDIATE 10 @200000/88 0000000a}. */

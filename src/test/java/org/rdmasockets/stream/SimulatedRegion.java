@@ -31,6 +31,11 @@ final class SimulatedRegion implements MemoryRegion {
         return new SimulatedRegion(arena, bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
     }
 
+    static SimulatedRegion readable(Arena arena, long bytes) {
+        return new SimulatedRegion(arena, bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_READ);
+    }
+
     /** The piece at an address, or an IndexOutOfBoundsException. */
     MemorySegment at(long address, long bytes) {
         if (closed) {

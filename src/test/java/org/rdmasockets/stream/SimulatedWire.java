@@ -1,6 +1,7 @@
 package org.rdmasockets.stream;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
@@ -66,7 +67,9 @@ final class SimulatedWire {
             } else {
                 queuePair.sends.remove();
                 flights.add(new Flight(send, send.payload()));
-                complete(send, WorkCompletionStatus.SUCCESS);
+                if (!send.isRead()) {
+                    complete(send, WorkCompletionStatus.SUCCESS);
+                }
             }
             return true;
         }
@@ -97,16 +100,20 @@ final class SimulatedWire {
 
         private void arrive(FakeQueuePair.Send send, byte[] payload) {
             int message = send.immediate;
-            if (send.isWrite()) {
+            if (send.isRead()) {
+                read(send);
+            } else if (send.isWrite()) {
                 write(send, payload);
-            } else {
+            } else if (!send.hasImmediate()) {
                 message = ByteBuffer.wrap(payload).order(ByteOrder.nativeOrder()).getInt();
             }
             if (!send.needsReceive()) {
                 return;
             }
-            sending.messageFromSender(message);
-            peer.sending.messageFromReceiver(message);
+            if (sending != null) {
+                sending.messageFromSender(message);
+                peer.sending.messageFromReceiver(message);
+            }
             FakeQueuePair.Receive receive = peer.queuePair.receives.poll();
             if (receive == null) {
                 throw new AssertionError("a message without a posted receive breaks an iWARP connection");
@@ -117,7 +124,19 @@ final class SimulatedWire {
                 opcode = CompletionOpcode.RECEIVE;
             }
             peer.receiveCompletions.add(new Completion(receive.workRequestId(), WorkCompletionStatus.SUCCESS, opcode,
-                    payload.length, send.isWrite(), send.immediate, time++));
+                    payload.length, send.hasImmediate(), send.immediate, time++));
+        }
+
+        /** The answer of the peer's device; on iWARP, too, a read completes when it is there. */
+        private void read(FakeQueuePair.Send send) {
+            SimulatedRegion region = peer.queuePair.byRemoteKey(send.remoteKey);
+            if (region == null || !region.access().contains(AccessFlag.REMOTE_READ)) {
+                throw new AssertionError("read with a wrong key");
+            }
+            send.fill(region.at(send.remoteAddress, send.readBytes()).toArray(ValueLayout.JAVA_BYTE));
+            if (!immediateData) {
+                complete(send, WorkCompletionStatus.SUCCESS);
+            }
         }
 
         private void write(FakeQueuePair.Send send, byte[] payload) {
@@ -129,6 +148,9 @@ final class SimulatedWire {
                 throw new AssertionError("write with a wrong key");
             }
             region.at(send.remoteAddress, payload.length).copyFrom(MemorySegment.ofArray(payload));
+            if (sending == null) {
+                return;
+            }
             boolean beside = peer.sending.isMapped(send.remoteAddress, payload.length)
                     || sending.mapWritten(send.remoteAddress, payload);
             if (!beside && !peer.sending.tableWritten(send.remoteAddress, payload)) {
@@ -193,8 +215,9 @@ final class SimulatedWire {
             return dead;
         }
 
-        WireRules sending() {
-            return sending;
+        /** What it does on the wire, in words. */
+        String activity() {
+            return String.valueOf(sending);
         }
     }
 
@@ -212,15 +235,18 @@ final class SimulatedWire {
         this.right.peer = this.left;
     }
 
-    /** Begins to watch the rules. */
+    /** Begins to watch the rules, which are those of rsockets' own flow. */
     void connect(ConnectData leftData, ConnectData rightData) {
+        if (leftData.flow() == rightData.flow() && leftData.flow() != FlowKind.CREDIT_RING) {
+            return;
+        }
         left.sending = new WireRules("left to right", leftData, rightData);
         right.sending = new WireRules("right to left", rightData, leftData);
     }
 
     /** How often an end moved to a chunk that was offered. */
     int moves() {
-        return left.sending.moves() + right.sending.moves();
+        return left.sending == null ? 0 : left.sending.moves() + right.sending.moves();
     }
 
     /** How often a message found no receive on InfiniBand; each costs 655 ms there. */

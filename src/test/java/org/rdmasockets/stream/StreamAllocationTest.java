@@ -101,7 +101,7 @@ class StreamAllocationTest {
         Loop(Arena arena, boolean immediateData) throws SocketException {
             this.immediateData = immediateData;
             StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 64, 64,
-                    2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536, 0);
+                    2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536, 0, FlowKind.CREDIT_RING, 4096);
             sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
             remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
             slots = RegionLayout.of(settings).incomingOffset();

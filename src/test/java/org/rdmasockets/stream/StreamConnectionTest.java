@@ -179,7 +179,7 @@ class StreamConnectionTest {
     @Test
     void largeWritesAreSplit() throws SocketException {
         StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, 131072, 131072, 131072, 65536,
-                1000, 0);
+                1000, 0, FlowKind.CREDIT_RING, 4096);
         ScriptedConnection c = ScriptedConnection.started(arena, settings);
         assertEquals(2500, c.write(2500));
         assertEquals(List.of(1000, 1000, 500), c.takePosted().stream().map(s -> s.payload().length).toList());

@@ -248,7 +248,7 @@ class StreamMemoryTest {
     void theSendRingGrowsWhenItHoldsAWriterUpAndEmptiesBeforeItGoes() throws SocketException {
         int first = 4096;
         StreamSettings settings = new StreamSettings(true, true, true, false, 64, 400, LARGE, LARGE, first, LARGE / 2,
-                1 << 20, 0);
+                1 << 20, 0, FlowKind.CREDIT_RING, 4096);
         c = new ScriptedConnection(arena, settings, 0);
         c.connection.start(ScriptedConnection.peer(384, 2, false, true));
         memory = c.connection.memory();
@@ -277,7 +277,7 @@ class StreamMemoryTest {
     void aSendRingGoesOnlyWhenAllThatIsInItWasSent() throws SocketException {
         SimulatedRegion small = SimulatedRegion.local(arena, 8192);
         SendBuffer buffer = new SendBuffer(small, new StreamSettings(true, true, true, false, 64, 400, LARGE, LARGE,
-                4096, LARGE / 2, 1 << 20, 0));
+                4096, LARGE / 2, 1 << 20, 0, FlowKind.CREDIT_RING, 4096));
         buffer.keep(4096);
         buffer.wantMore();
         SimulatedRegion large = SimulatedRegion.local(arena, LARGE);

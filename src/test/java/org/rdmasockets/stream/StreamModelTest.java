@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.stream.StreamPeer.Ending;
 import org.rdmasockets.stream.StreamPeer.Plan;
 
@@ -46,9 +48,32 @@ class StreamModelTest {
         runMany(false, true);
     }
 
+    @ParameterizedTest
+    @EnumSource(FlowKind.class)
+    void otherFlowsOverInfiniBand(FlowKind wanted) throws Exception {
+        runMany(true, false, wanted);
+    }
+
+    @ParameterizedTest
+    @EnumSource(FlowKind.class)
+    void otherFlowsOverIwarp(FlowKind wanted) throws Exception {
+        runMany(false, false, wanted);
+    }
+
+    @ParameterizedTest
+    @EnumSource(FlowKind.class)
+    void cKnowsNoOtherFlow(FlowKind wanted) throws Exception {
+        runMany(true, true, wanted);
+        runMany(false, true, wanted);
+    }
+
     private static void runMany(boolean immediateData, boolean withC) throws Exception {
+        runMany(immediateData, withC, FlowKind.CREDIT_RING);
+    }
+
+    private static void runMany(boolean immediateData, boolean withC, FlowKind wanted) throws Exception {
         if (SEED != null) {
-            run(SEED, immediateData, withC);
+            run(SEED, immediateData, withC, wanted);
             return;
         }
         long first = new Random().nextInt(1 << 30) * 100_000L;
@@ -57,7 +82,7 @@ class StreamModelTest {
         int placements = 0;
         for (long seed = first; seed < first + RUNS; seed++) {
             try {
-                int[] events = run(seed, immediateData, withC);
+                int[] events = run(seed, immediateData, withC, wanted);
                 growths += events[0];
                 moves += events[1];
                 placements += events[2];
@@ -65,16 +90,20 @@ class StreamModelTest {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        if (wanted != FlowKind.CREDIT_RING) {
+            return;
+        }
         assertTrue(growths > RUNS / 4, "hardly anything grew: " + growths + " times");
         assertTrue(withC ? moves == 0 : moves > RUNS / 20, moves + " offers were taken");
         assertTrue(withC ? placements == 0 : placements > RUNS / 20, placements + " times something was placed");
     }
 
     /** Returns how often something grew, a peer moved to an offered chunk, and something was placed. */
-    private static int[] run(long seed, boolean immediateData, boolean withC) throws Exception {
+    private static int[] run(long seed, boolean immediateData, boolean withC, FlowKind wanted)
+            throws Exception {
         Random random = new Random(seed);
         try (Arena arena = Arena.ofConfined()) {
-            Run run = new Run(random, immediateData, withC, arena);
+            Run run = new Run(random, immediateData, withC, wanted, arena);
             run.play();
             run.verify();
             return new int[] {run.left.growths(), run.wire.moves(), run.left.placements()};
@@ -85,6 +114,7 @@ class StreamModelTest {
     private static final class Run {
         private final Random random;
         private final boolean withC;
+        private FlowKind wanted;
         private final SimulatedWire wire;
         private final JavaPeer left;
         private final StreamPeer right;
@@ -93,8 +123,10 @@ class StreamModelTest {
         private final int laziness;
         private final boolean roomForControls;
 
-        Run(Random random, boolean immediateData, boolean withC, Arena arena) throws Exception {
+        Run(Random random, boolean immediateData, boolean withC, FlowKind wanted, Arena arena)
+                throws Exception {
             this.random = random;
+            this.wanted = wanted;
             this.withC = withC;
             Ending leftEnding = Ending.values()[random.nextInt(3)];
             Ending rightEnding = Ending.values()[random.nextInt(3)];
@@ -120,6 +152,7 @@ class StreamModelTest {
                 right = c;
                 roomForControls = rightSettings.maxReceives() >= 64;
             } else {
+                wanted = random.nextInt(8) == 0 ? FlowKind.CREDIT_RING : wanted;
                 JavaPeer java = new JavaPeer(arena, settings(immediateData, immediateData && random.nextBoolean()),
                         pick(0, 4, 16, 64), rightPlan, random, -1);
                 wire = new SimulatedWire(immediateData, left.queuePair, java.queuePair);
@@ -156,16 +189,23 @@ class StreamModelTest {
             int send = pick(1024, 1500, 4096, 16_384);
             int receive = pick(1024, 1026, 2050, 4096, 16_384);
             int chunk = receive / 2 / pick(1, 2, 8, 64);
-            return new StreamSettings(immediateData, emptyReceive, immediateData, random.nextInt(3) == 0,
+            return new StreamSettings(immediateData, emptyReceive, immediateData, copiesAtPost(immediateData),
                     pick(16, 17, 20, 64), pick(16, 17, 23, 40, 128), send, receive, send / pick(1, 2, 8, 64),
-                    withC ? Math.max(512, chunk) : chunk, pick(100, 1024, 65_536, 1 << 20), pick(0, 0, 1, 5));
+                    withC ? Math.max(512, chunk) : chunk, pick(100, 1024, 65_536, 1 << 20), pick(0, 0, 1, 5),
+                    FlowKind.CREDIT_RING, 4096).withFlow(wanted, pick(1, 7, 64, 700, 5000));
+        }
+
+        /** Where there is no immediate data, messages have a header, which needs memory. */
+        private boolean copiesAtPost(boolean immediateData) {
+            return random.nextInt(3) == 0 && (immediateData || wanted != FlowKind.SEND_RECEIVE);
         }
 
         /** C reads chunks straight from memory, so a send buffer larger than a few of our chunks starves receives. */
         private StreamSettings cSettings(boolean immediateData, StreamSettings ours) {
             int send = Math.max(4096, Math.min(16_384, 2 * ours.firstChunkBytes()));
             return new StreamSettings(immediateData, immediateData, immediateData, false, pick(16, 64, 384),
-                    pick(16, 16, 17, 40, 64, 384), send, pick(1024, 1026, 4096, 16_384), 1, 1, 1 << 16, 0);
+                    pick(16, 16, 17, 40, 64, 384), send, pick(1024, 1026, 4096, 16_384), 1, 1, 1 << 16, 0,
+                    FlowKind.CREDIT_RING, 4096);
         }
 
         void play() throws Exception {
@@ -180,8 +220,8 @@ class StreamModelTest {
                     for (int i = 0; i < FORCED_STEPS && !any; i++) {
                         any = left.act() || step(1 + i % 7);
                     }
-                    assertTrue(any, () -> "stuck: left " + left + "\nright " + right + "\nwire " + wire.left.sending()
-                            + " / " + wire.right.sending());
+                    assertTrue(any, () -> "stuck: left " + left + "\nright " + right + "\nwire " + wire.left.activity()
+                            + " / " + wire.right.activity());
                     idle = 0;
                 }
             }

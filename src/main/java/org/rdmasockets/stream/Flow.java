@@ -1,0 +1,175 @@
+package org.rdmasockets.stream;
+
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * How bytes get to the peer, and how each end learns what room there is at the other: what the kinds of stream differ
+ * in. Everything else about a stream is the same in all of them, and in {@link StreamConnection}. What an end has to
+ * tell the peer besides data goes in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
+ */
+abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided {
+    private final SendQueue sendQueue;
+    private final Closing closing;
+
+    /**
+     * Of a connection.
+     *
+     * @param parts what it is made of
+     */
+    Flow(Parts parts) {
+        sendQueue = parts.sendQueue();
+        closing = parts.closing();
+    }
+
+    /**
+     * What the flows of a connection are made of.
+     *
+     * @param connection whose flow it is; told when something cannot be posted
+     * @param sendQueue where to post
+     * @param receiveQueue where messages arrive
+     * @param sendBuffer the send ring
+     * @param chunks memory to lend
+     * @param memory the regions
+     * @param closing has SHUTDOWN and DISCONNECT
+     * @param settings the sizes
+     */
+    record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, SendBuffer sendBuffer,
+            ChunkStock chunks, Regions memory, Closing closing, StreamSettings settings) {
+        /** The flow of a kind. */
+        Flow flow(FlowKind kind) {
+            return switch (kind) {
+                case CREDIT_RING -> new CreditRing(this);
+                case SEND_RECEIVE -> new SendReceive(this);
+                case READ_RING -> new ReadRing(this);
+            };
+        }
+    }
+
+    /** Which kind it is; what was proposed, as long as nothing was agreed. */
+    abstract FlowKind kind();
+
+    /**
+     * Begins.
+     *
+     * @param peer what the peer sent, checked
+     * @return null if all is well, otherwise what the peer did wrong before
+     */
+    abstract String start(ConnectData peer);
+
+    /** Tells whether {@link #start} was called. */
+    abstract boolean isStarted();
+
+    /**
+     * How much may be sent now in one message, if it has a slot.
+     *
+     * @return bytes, 0 if no message may be sent
+     */
+    abstract int room();
+
+    /** Somebody waits until {@link #room} is more than 0. */
+    void awaitRoom() {
+    }
+
+    /** Begins a data message; the caller adds the payload, at most {@link #room}, and calls {@link #finish}. */
+    abstract SendRequest begin();
+
+    /**
+     * Posts the data message that was begun.
+     *
+     * @param count its payload in bytes
+     * @param kept how much of the payload is in the send ring until completion
+     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
+     */
+    abstract int finish(int count, int kept);
+
+    /** What has arrived. */
+    abstract Received received();
+
+    /**
+     * Takes a message, and posts its receive again when it is free.
+     *
+     * @param slot its receive
+     * @param message what it says
+     * @param lengthBytes how much came with it, if the device tells
+     * @return null if all is well, otherwise what the peer did wrong
+     */
+    abstract String arrived(int slot, int message, int lengthBytes);
+
+    /** What the peer has mapped; null if it may map nothing. */
+    MapTable maps() {
+        return null;
+    }
+
+    /** A request has completed that this flow has posted to learn something. */
+    String learned() {
+        return null;
+    }
+
+    /** Tells whether an answer to the peer is due, before anything else is said. */
+    boolean isAnswerDue() {
+        return false;
+    }
+
+    /** Answers. */
+    int answer() {
+        throw new IllegalStateException("nothing was asked");
+    }
+
+    /** Tells whether this kind of flow has something to tell or to ask. */
+    abstract boolean isNewsDue();
+
+    /** Tells whether that can be done now. */
+    abstract boolean mayTellNews();
+
+    /** Tells or asks one thing. */
+    abstract int tellNews();
+
+    /** Counts a message that costs the peer a receive, and no credit. */
+    void noteControl() {
+    }
+
+    private boolean isWordDue() {
+        return closing.due() != Closing.NOTHING;
+    }
+
+    /**
+     * Tells whether there is something to tell.
+     *
+     * @return true if so
+     */
+    final boolean isDue() {
+        return isAnswerDue() || isWordDue() || isNewsDue();
+    }
+
+    /**
+     * Tells whether there is something to tell that can be told now.
+     *
+     * @return true if {@link #post} may be called
+     */
+    final boolean mayPost() {
+        return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : isNewsDue() && mayTellNews();
+    }
+
+    /**
+     * Posts one message.
+     *
+     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
+     */
+    final int post() {
+        if (isAnswerDue()) {
+            return answer();
+        }
+        if (isWordDue()) {
+            int word = closing.due();
+            closing.sent(word);
+            return tell(word);
+        }
+        return tellNews();
+    }
+
+    /** Posts a word about the connection. */
+    final int tell(int control) {
+        noteControl();
+        return sendQueue.postMessage(WorkRequestId.CONTROL, ImmediateData.control(control));
+    }
+}

@@ -1,0 +1,31 @@
+package org.rdmasockets.stream;
+
+/**
+ * How a byte stream is carried. The end that connects proposes one, and the end that accepts agrees by saying the same
+ * in its private data. C says nothing there, which means {@link #CREDIT_RING}.
+ */
+public enum FlowKind {
+    /** rsockets: writes into pieces of memory that the peer lends, which tells of more by messages. */
+    CREDIT_RING,
+    /** Messages into receives that the peer has posted; no memory is open to the peer. */
+    SEND_RECEIVE,
+    /** Writes into a ring of the peer, whose position is learned by reading it: who reads a stream sends nothing. */
+    READ_RING;
+
+    private static final FlowKind[] ALL = values();
+
+    /**
+     * What a peer has said.
+     *
+     * @param code a byte of its private data
+     * @return the kind; {@link #CREDIT_RING} also for one that is not known here
+     */
+    static FlowKind ofCode(int code) {
+        return code > 0 && code < ALL.length ? ALL[code] : CREDIT_RING;
+    }
+
+    /** The byte for the private data. */
+    int code() {
+        return ordinal();
+    }
+}

@@ -1,0 +1,208 @@
+package org.rdmasockets.stream;
+
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * A flow into a ring of the peer, whose position this end reads by RDMA when it may run out of room. So who receives
+ * sends nothing, and does no more than to store how far it is; that is for streams that go one way, and for receivers
+ * whose processors are dear.
+ *
+ * <p>Nobody asks again and again: a writer that finds the ring full, or all its messages on their way, says so
+ * ({@link ImmediateData#BLOCKED_BY_BYTES}, {@link ImmediateData#BLOCKED_BY_MESSAGES}), and is woken
+ * ({@link ImmediateData#WAKE}) once a quarter of the ring is free, or at once if it was for the messages: they have all
+ * been taken in when the word arrives behind them. At most one of each is on its way, so the receives that no credit
+ * was given for are enough for them.
+ */
+final class ReadRing extends Flow {
+    private static final int PARTS = 4;
+    /** Nobody has to be woken. */
+    private static final int NOBODY = 0;
+
+    private final StreamConnection connection;
+    private final SendQueue sendQueue;
+    private final Closing closing;
+    private final ReceiveRing received;
+    private final MemoryRegion region;
+    private final long sinkOffset;
+    /** The hosts are of different byte order. */
+    private boolean swap;
+    /** Null before the start. */
+    private PeerRing peer;
+    /** A read of the peer's position is on its way. */
+    private boolean looking;
+    /** The peer was told that we wait, and has not woken us. */
+    private boolean blocked;
+    /** What was read means nothing, or the peer has woken us: look again. */
+    private boolean again;
+    /** A writer waits for room. */
+    private boolean wanted;
+    /** What the peer waits for, one of the words, or NOBODY. */
+    private int blockedPeer = NOBODY;
+
+    /**
+     * Nothing was sent.
+     *
+     * @param parts what the connection is made of
+     */
+    ReadRing(Parts parts) {
+        super(parts);
+        connection = parts.connection();
+        sendQueue = parts.sendQueue();
+        closing = parts.closing();
+        received = new ReceiveRing(parts);
+        region = parts.memory().remote();
+        sinkOffset = parts.memory().layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
+    }
+
+    @Override
+    FlowKind kind() {
+        return FlowKind.READ_RING;
+    }
+
+    @Override
+    String start(ConnectData data) {
+        peer = new PeerRing(data);
+        swap = data.bigEndian() != ConnectData.isNativeBigEndian();
+        return null;
+    }
+
+    @Override
+    boolean isStarted() {
+        return peer != null;
+    }
+
+    @Override
+    int room() {
+        return peer.room();
+    }
+
+    @Override
+    void awaitRoom() {
+        wanted = true;
+    }
+
+    @Override
+    SendRequest begin() {
+        return sendQueue.begin(WorkRequestId.DATA, peer.nextAddress(), peer.key());
+    }
+
+    @Override
+    int finish(int count, int kept) {
+        peer.write(count);
+        return sendQueue.finish(WorkRequestId.DATA, count, kept, ImmediateData.data(count));
+    }
+
+    @Override
+    ReceiveRing received() {
+        return received;
+    }
+
+    @Override
+    String arrived(int slot, int message, int lengthBytes) {
+        connection.repost(slot);
+        int argument = ImmediateData.argument(message);
+        switch (ImmediateData.operation(message)) {
+            case ImmediateData.DATA -> {
+                return closing.isInputEnded() ? null : received.arrive(argument);
+            }
+            case ImmediateData.CONTROL -> {
+                return control(argument);
+            }
+            default -> {
+                return "sent a message with the unknown operation " + ImmediateData.operation(message);
+            }
+        }
+    }
+
+    private String control(int word) {
+        switch (word) {
+            case ImmediateData.BLOCKED_BY_BYTES, ImmediateData.BLOCKED_BY_MESSAGES -> {
+                if (blockedPeer != NOBODY) {
+                    return "said twice that it waits";
+                }
+                blockedPeer = word;
+            }
+            case ImmediateData.WAKE -> {
+                if (!blocked) {
+                    return "woke who does not wait";
+                }
+                blocked = false;
+                again = true;
+            }
+            default -> closing.received(word);
+        }
+        return null;
+    }
+
+    /** The peer's position is here. */
+    @Override
+    String learned() {
+        looking = false;
+        long released = read(0);
+        long taken = read(1);
+        again = released != read(2) || taken != read(3);
+        String wrong = again ? null : peer.advance(released, taken);
+        wanted = wanted && peer.room() == 0;
+        return wrong;
+    }
+
+    private long read(int index) {
+        long value = region.segment().get(ValueLayout.JAVA_LONG, sinkOffset + (long) index * Long.BYTES);
+        return swap ? Long.reverseBytes(value) : value;
+    }
+
+    private boolean isLookDue() {
+        return !looking && !blocked && !isOutputOver()
+                && (again || wanted && peer.hasSentSinceLook() || peer.isLookOfUse());
+    }
+
+    private boolean isBlockedDue() {
+        return wanted && !looking && !blocked && !isOutputOver() && peer.room() == 0;
+    }
+
+    private boolean isOutputOver() {
+        return closing.isOutputShut() || closing.isFinished();
+    }
+
+    private boolean isWakeDue() {
+        return blockedPeer != NOBODY && !closing.isFinished() && !closing.isInputEnded()
+                && (blockedPeer == ImmediateData.BLOCKED_BY_MESSAGES
+                        || received.free() >= Math.max(1, received.capacity() / PARTS));
+    }
+
+    @Override
+    boolean isNewsDue() {
+        return isStarted() && (isWakeDue() || isLookDue() || isBlockedDue());
+    }
+
+    @Override
+    boolean mayTellNews() {
+        return !isWakeDue() && isLookDue() || sendQueue.hasControlSlot(false);
+    }
+
+    @Override
+    int tellNews() {
+        if (isWakeDue()) {
+            blockedPeer = NOBODY;
+            received.publish(); // all receives are posted by now
+            return tell(ImmediateData.WAKE);
+        }
+        if (isLookDue()) {
+            looking = true;
+            again = false;
+            peer.look();
+            return sendQueue.postRead(region, sinkOffset, ReceiveRing.POSITION_BYTES, peer.positionAddress(),
+                    peer.key());
+        }
+        blocked = true;
+        return tell(peer.hasCredit() ? ImmediateData.BLOCKED_BY_BYTES : ImmediateData.BLOCKED_BY_MESSAGES);
+    }
+
+    @Override
+    public String toString() {
+        return peer + (looking ? " looking" : "") + (blocked ? " blocked" : "") + (wanted ? " wanted" : "")
+                + (blockedPeer == NOBODY ? "" : " peer blocked") + " " + received;
+    }
+}
