@@ -23,7 +23,7 @@ final class OptionValues {
     /** Most maps that the peer may announce. */
     int maps = StreamOptions.DEFAULT.maps();
     /** How the stream is to be carried; once there is a connection, how it is. */
-    StreamKind streamKind = StreamKind.of(StreamOptions.DEFAULT.flow());
+    StreamKind streamKind = StreamKind.valueOf(StreamOptions.DEFAULT.streamKind());
     /** Most bytes of a message, where the stream goes by messages. */
     int messageBytes = StreamOptions.DEFAULT.messageBytes();
     /** Whether an idle connection is probed. */
@@ -90,7 +90,7 @@ final class OptionValues {
      */
     StreamOptions forTransport() {
         return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                maps, streamKind.flow(), messageBytes, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds,
+                maps, streamKind.name(), messageBytes, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds,
                 keepAliveProbeSeconds());
     }
 

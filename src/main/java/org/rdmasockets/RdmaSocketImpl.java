@@ -230,7 +230,7 @@ final class RdmaSocketImpl extends SocketImpl {
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
         options.transport = new Transport(connection.transport(), chosen.reason());
-        options.streamKind = StreamKind.of(connection.flow());
+        options.streamKind = StreamKind.valueOf(connection.streamKind());
         options.forgetSet();
         state = State.CONNECTED;
     }

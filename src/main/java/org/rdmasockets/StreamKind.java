@@ -1,7 +1,5 @@
 package org.rdmasockets;
 
-import org.rdmasockets.stream.FlowKind;
-
 /**
  * How a byte stream is carried over RDMA: the value of {@link RdmaSocketOptions#STREAM_KIND}. To the application all of
  * them are the same stream, with the same rules; they differ in what they cost, and what they ask of a peer.
@@ -21,17 +19,5 @@ public enum StreamKind {
      * Writes into a ring of {@code SO_RCVBUF} bytes, whose position the writer reads by RDMA: who reads the stream
      * sends nothing.
      */
-    READ_RING;
-
-    private static final StreamKind[] ALL = values();
-
-    /** The same, as the floors below call it. */
-    static StreamKind of(FlowKind flow) {
-        return ALL[flow.ordinal()];
-    }
-
-    /** What the floors below call it. */
-    FlowKind flow() {
-        return FlowKind.valueOf(name());
-    }
+    READ_RING
 }

@@ -29,10 +29,11 @@ public interface Connection extends AutoCloseable {
     /**
      * How the stream is carried over RDMA.
      *
-     * @return what the ends have agreed on; {@link FlowKind#CREDIT_RING} also where there is no choice
+     * @return what the ends have agreed on, the name of a {@link FlowKind}; {@code CREDIT_RING} also where there is no
+     *         choice
      */
-    default FlowKind flow() {
-        return FlowKind.CREDIT_RING;
+    default String streamKind() {
+        return FlowKind.CREDIT_RING.name();
     }
 
     /**

@@ -15,7 +15,7 @@ import org.rdmasockets.stream.StreamSettings;
  * @param inlineBytes largest message that is copied into its request, 0 for none
  * @param maps how many pieces of memory the peer may map for this end to write to, a number that {@link #possibleMaps}
  *        gives
- * @param flow what is proposed when connecting
+ * @param streamKind how a stream is to be carried, as proposed when connecting: the name of a {@link FlowKind}
  * @param messageBytes most bytes of a message, where the stream goes by messages, 64 to {@link #MAX_MESSAGE_BYTES}
  * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
  *        connection manager's default
@@ -26,7 +26,7 @@ import org.rdmasockets.stream.StreamSettings;
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, int maps, FlowKind flow, int messageBytes, int trafficClass, int spinMicros,
+        int inlineBytes, int maps, String streamKind, int messageBytes, int trafficClass, int spinMicros,
         boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
@@ -60,6 +60,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
         inlineBytes = Math.max(0, inlineBytes);
         maps = possibleMaps(maps);
+        FlowKind.valueOf(streamKind);
         messageBytes = Math.clamp(messageBytes, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
         spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
         keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
@@ -71,6 +72,11 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
     }
 
+    /** How a stream is to be carried. */
+    FlowKind flow() {
+        return FlowKind.valueOf(streamKind);
+    }
+
     /**
      * The same for another flow.
      *
@@ -78,8 +84,8 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
      * @return new options, or these
      */
     StreamOptions withFlow(FlowKind other) {
-        return other == flow ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
-                receiveQueueSize, inlineBytes, maps, other, messageBytes, trafficClass, spinMicros, keepAlive,
+        return other == flow() ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
+                receiveQueueSize, inlineBytes, maps, other.name(), messageBytes, trafficClass, spinMicros, keepAlive,
                 keepAliveIdleSeconds, keepAliveProbeSeconds);
     }
 

@@ -263,10 +263,10 @@ public final class StreamTransport implements Connection, VerbsConnection {
     }
 
     @Override
-    public FlowKind flow() {
+    public String streamKind() {
         inbox.enter();
         try {
-            return stream.flow();
+            return stream.flow().name();
         } finally {
             inbox.exit();
         }

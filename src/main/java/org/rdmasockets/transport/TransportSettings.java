@@ -46,7 +46,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.number("receiveQueue", 128, StreamOptions.MIN_RECEIVE_QUEUE_SIZE,
                         StreamOptions.MAX_QUEUE_SIZE),
                 Property.number("inline", 64, 0, 4096), 0,
-                Property.choice("streamKind", FlowKind.CREDIT_RING),
+                Property.choice("streamKind", FlowKind.CREDIT_RING).name(),
                 Property.number("messageBytes", StreamSettings.DEFAULT_MESSAGE_BYTES, StreamOptions.MIN_MESSAGE_BYTES,
                         StreamOptions.MAX_MESSAGE_BYTES), 0,
                 Property.number("spinMicros", 50, 0, StreamOptions.MAX_SPIN_MICROS), false,

@@ -145,7 +145,7 @@ abstract class ReceiveContract extends RdmaTheme {
     void lentBytesOutliveTheSocket() throws Exception {
         for (int round = 0; round < 10; round++) {
             Ends ends = ends();
-            byte[] sent = bytes(5000);
+            byte[] sent = bytes(4000);
             ends.client().getOutputStream().write(sent);
             Await.until("it is there", () -> ends.server().getInputStream().available() == sent.length);
             ReceivedBytes received = ends.server().receive();

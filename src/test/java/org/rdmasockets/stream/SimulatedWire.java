@@ -100,7 +100,9 @@ final class SimulatedWire {
 
         private void arrive(FakeQueuePair.Send send, byte[] payload) {
             int message = send.immediate;
+            words += sending == null && (send.isWrite() ? isWaiting(message) : payload.length > 0) ? 1 : 0;
             if (send.isRead()) {
+                reads++;
                 read(send);
             } else if (send.isWrite()) {
                 write(send, payload);
@@ -125,6 +127,11 @@ final class SimulatedWire {
             }
             peer.receiveCompletions.add(new Completion(receive.workRequestId(), WorkCompletionStatus.SUCCESS, opcode,
                     payload.length, send.hasImmediate(), send.immediate, time++));
+        }
+
+        private static boolean isWaiting(int message) {
+            return ImmediateData.operation(message) == ImmediateData.CONTROL
+                    && ImmediateData.argument(message) >= ImmediateData.BLOCKED_BY_BYTES;
         }
 
         /** The answer of the peer's device; on iWARP, too, a read completes when it is there. */
@@ -225,6 +232,8 @@ final class SimulatedWire {
     final End left;
     final End right;
     private int receiverNotReady;
+    private int reads;
+    private int words;
     private long time;
 
     SimulatedWire(boolean immediateData, FakeQueuePair left, FakeQueuePair right) {
@@ -247,6 +256,16 @@ final class SimulatedWire {
     /** How often an end moved to a chunk that was offered. */
     int moves() {
         return left.sending == null ? 0 : left.sending.moves() + right.sending.moves();
+    }
+
+    /** How often an end read how far the other is. */
+    int reads() {
+        return reads;
+    }
+
+    /** How often, in another flow than rsockets', an end said that it waits or woke the other, or sent a message. */
+    int words() {
+        return words;
     }
 
     /** How often a message found no receive on InfiniBand; each costs 655 ms there. */

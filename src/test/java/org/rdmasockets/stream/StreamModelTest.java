@@ -80,16 +80,23 @@ class StreamModelTest {
         int growths = 0;
         int moves = 0;
         int placements = 0;
+        int reads = 0;
+        int words = 0;
         for (long seed = first; seed < first + RUNS; seed++) {
             try {
                 int[] events = run(seed, immediateData, withC, wanted);
                 growths += events[0];
                 moves += events[1];
                 placements += events[2];
+                reads += events[3];
+                words += events[4];
             } catch (Exception | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        assertTrue(withC || wanted != FlowKind.READ_RING || reads > RUNS / 2 && words > RUNS / 20,
+                reads + " reads of positions, " + words + " words of who waits");
+        assertTrue(withC || wanted != FlowKind.SEND_RECEIVE || words > RUNS, words + " messages with a payload");
         if (wanted != FlowKind.CREDIT_RING) {
             return;
         }
@@ -98,7 +105,10 @@ class StreamModelTest {
         assertTrue(withC ? placements == 0 : placements > RUNS / 20, placements + " times something was placed");
     }
 
-    /** Returns how often something grew, a peer moved to an offered chunk, and something was placed. */
+    /**
+     * Returns how often something grew, a peer moved to an offered chunk, something was placed, a position was read,
+     * and a word was said that only other flows have, or a message sent.
+     */
     private static int[] run(long seed, boolean immediateData, boolean withC, FlowKind wanted)
             throws Exception {
         Random random = new Random(seed);
@@ -106,7 +116,8 @@ class StreamModelTest {
             Run run = new Run(random, immediateData, withC, wanted, arena);
             run.play();
             run.verify();
-            return new int[] {run.left.growths(), run.wire.moves(), run.left.placements()};
+            return new int[] {run.left.growths(), run.wire.moves(), run.left.placements(), run.wire.reads(),
+                run.wire.words()};
         }
     }
 

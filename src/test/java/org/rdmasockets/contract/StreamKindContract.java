@@ -1,0 +1,58 @@
+package org.rdmasockets.contract;
+
+import org.junit.jupiter.api.Nested;
+import org.rdmasockets.StreamKind;
+
+/** However a stream is carried, it is the same to the application: all that the contracts ask of sockets. */
+abstract class StreamKindContract {
+    /** How streams are carried. */
+    abstract StreamKind kind();
+
+    /** Where that is tried. */
+    abstract SocketFixture place();
+
+    private SocketFixture ofKind() {
+        return new StreamKindFixture(place(), kind());
+    }
+
+    /** What {@code java.net} promises. */
+    @Nested
+    class Sockets extends SocketContract {
+        @Override
+        protected SocketFixture fixture() {
+            return ofKind();
+        }
+    }
+
+    /** Sending from buffers of the socket. */
+    @Nested
+    class Buffers extends DirectContract {
+        @Override
+        SocketFixture fixture() {
+            return ofKind();
+        }
+    }
+
+    /** Lending what has arrived. */
+    @Nested
+    class Lending extends ReceiveContract {
+        @Override
+        SocketFixture fixture() {
+            return ofKind();
+        }
+    }
+
+    /** What the ends agree on. */
+    @Nested
+    class Agreeing extends StreamKindTheme {
+        @Override
+        SocketFixture fixture() {
+            return place();
+        }
+
+        @Override
+        StreamKind kind() {
+            return StreamKindContract.this.kind();
+        }
+    }
+}
