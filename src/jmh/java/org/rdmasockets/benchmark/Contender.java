@@ -15,6 +15,9 @@ enum Contender {
     RDMA("RdmaSocket", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_PARKING("RdmaSocket, spinMicros=0", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_SPINNING("RdmaSocket, spinMicros=1000", () -> new SocketPeer(true), true, Contender.MANY),
+    /** The same socket whose streams are carried in other ways; those are compared with each other alone. */
+    RDMA_MESSAGES("RdmaSocket, SEND_RECEIVE", () -> new SocketPeer(true), true, 1),
+    RDMA_READ_RING("RdmaSocket, READ_RING", () -> new SocketPeer(true), true, 1),
     RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
     /** What sockets cost comes on top of this. */
     VERBS("Typed verbs", VerbsPeer::new, false, 1),
@@ -72,6 +75,11 @@ enum Contender {
         return this == RDMA_ONE_JVM || this == VERBS;
     }
 
+    /** Whether it takes part where all do. */
+    boolean isOrdinary() {
+        return this != RDMA_MESSAGES && this != RDMA_READ_RING;
+    }
+
     /** Whether this machine has what it needs: JUCX brings its JNI library, but not UCX itself. */
     boolean isHere() {
         return this != JUCX || UCX_FOLDERS.stream().anyMatch(folder -> Files.exists(Path.of(folder, "libucp.so.0")));
@@ -81,6 +89,8 @@ enum Contender {
     List<String> jvmOptions() {
         return switch (this) {
             case RDMA_PARKING -> List.of("-Dorg.rdmasockets.spinMicros=0");
+            case RDMA_MESSAGES -> List.of("-Dorg.rdmasockets.streamKind=send-receive");
+            case RDMA_READ_RING -> List.of("-Dorg.rdmasockets.streamKind=read-ring");
             case RDMA_SPINNING -> List.of("-Dorg.rdmasockets.spinMicros=1000");
             case AERON -> List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
                     "--add-opens=java.base/java.util.zip=ALL-UNNAMED");

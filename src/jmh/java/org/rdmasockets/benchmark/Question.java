@@ -5,8 +5,8 @@ import java.util.List;
 /** One question: a class, a page of results, a chart. */
 interface Question {
     /** All of them, in the order of the results. */
-    List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new RequestResponse(), new OpenLoop(),
-            new ConnectAndClose(), new IdleConnections());
+    List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new StreamKinds(), new RequestResponse(),
+            new OpenLoop(), new ConnectAndClose(), new IdleConnections());
 
     /** On the command line and in names of files. */
     String name();
@@ -19,7 +19,7 @@ interface Question {
 
     /** Whether it makes sense for a contender. */
     default boolean suits(Contender contender) {
-        return !contender.roundTripOnly();
+        return !contender.roundTripOnly() && contender.isOrdinary();
     }
 
     /** Answers it once; the trial notes the figures. */

@@ -22,7 +22,7 @@ final class RoundTrip implements Question {
 
     @Override
     public boolean suits(Contender contender) {
-        return true;
+        return contender.isOrdinary();
     }
 
     @Override

@@ -45,6 +45,34 @@ class ConnectDataTest {
     }
 
     @Test
+    void byteFourProposesAnotherFlowAndItsSizeFollows() throws SocketException {
+        ConnectData plain = ConnectData.decode(ofC());
+        ConnectData ring = new ConnectData(false, true, 112, plain.tableAddress(), 1, 2, plain.chunkAddress(), 1, 65536,
+                0, FlowKind.READ_RING, 1L << 40);
+        byte[] bytes = ring.encode();
+        assertEquals(48, bytes.length);
+        assertEquals(2, bytes[4]);
+        assertEquals("0000010000000000", HexFormat.of().formatHex(bytes, 40, 48));
+        assertEquals(ring, ConnectData.decode(Arrays.copyOf(bytes, 56)));
+        bytes[4] = 1;
+        assertEquals(FlowKind.SEND_RECEIVE, ConnectData.decode(bytes).flow());
+        bytes[4] = 3;
+        assertEquals(FlowKind.CREDIT_RING, ConnectData.decode(bytes).flow());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0000000000000000, size of 0", "2, 0000000000000000, size of 0", "2, 8000000000000000, size of 9223",
+        "1, ffffffffffffffff, size of 18446744073709551615"})
+    void refusesSizesThatNoPeerSends(byte flow, String size, String reason) {
+        byte[] bytes = Arrays.copyOf(ofC(), 48);
+        bytes[4] = flow;
+        System.arraycopy(HexFormat.of().parseHex(size), 0, bytes, 40, 8);
+        SocketException e = assertThrows(SocketException.class, () -> ConnectData.decode(bytes));
+        assertTrue(e.getMessage().contains(reason), e.getMessage());
+        assertThrows(SocketException.class, () -> ConnectData.decode(Arrays.copyOf(bytes, 47)));
+    }
+
+    @Test
     void bigEndianFlagIsBitZero() throws SocketException {
         byte[] bytes = ofC();
         bytes[1] = 3;

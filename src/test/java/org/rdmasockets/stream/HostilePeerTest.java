@@ -12,6 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.verbs.CompletionOpcode;
 
@@ -189,27 +190,30 @@ class HostilePeerTest {
     }
 
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void randomGarbageNeverDoesAnythingElse(boolean immediateData) throws SocketException {
+    @CsvSource({"true, CREDIT_RING", "false, CREDIT_RING", "true, SEND_RECEIVE", "false, SEND_RECEIVE",
+        "true, READ_RING", "false, READ_RING"})
+    void randomGarbageNeverDoesAnythingElse(boolean immediateData, FlowKind flow) throws SocketException {
         long first = new Random().nextLong(1L << 40);
         for (long seed = first; seed < first + 1000; seed++) {
             try (Arena own = Arena.ofConfined()) {
-                playGarbage(new Random(seed), immediateData, own);
+                playGarbage(new Random(seed), immediateData, flow, own);
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e, e);
             }
         }
     }
 
-    private static void playGarbage(Random random, boolean immediateData, Arena arena) throws SocketException {
+    private static void playGarbage(Random random, boolean immediateData, FlowKind flow, Arena arena)
+            throws SocketException {
         StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 16, 32, 2048,
-                2048, 2048, 1024, 1000, random.nextInt(3), FlowKind.CREDIT_RING, 4096);
+                2048, 2048, 1024, 1000, random.nextInt(3), FlowKind.CREDIT_RING,
+                4096).withFlow(flow, 1 + random.nextInt(300));
         ScriptedConnection c = new ScriptedConnection(arena, settings, 16);
         SimulatedRegion own = SimulatedRegion.local(arena, 3000);
         c.queuePair.add(own);
         c.connection.start(new ConnectData(random.nextBoolean() && immediateData, random.nextBoolean(),
                 1 + random.nextInt(65534), 0x10000, 1, 2 + random.nextInt(8), random.nextLong() >>> 1, 1,
-                1 + random.nextInt(1 << 30), 0, FlowKind.CREDIT_RING, 0));
+                1 + random.nextInt(1 << 30), 0, flow, 1 + random.nextInt(3000)));
         byte[] buffer = new byte[3000];
         for (int step = 0; step < 100 && !c.queuePair.receives.isEmpty(); step++) {
             c.posted();
@@ -218,6 +222,7 @@ class HostilePeerTest {
             }
             for (int i = random.nextInt(3); i > 0; i--) {
                 c.remoteRegion.segment().set(ValueLayout.JAVA_INT, 4L * random.nextInt(16), garbage(random));
+                position(c, random, flow);
             }
             c.arrive(garbage(random), random.nextBoolean() ? 16 : random.nextInt(20));
             attempt(() -> c.connection.read(buffer, 0, 1 + random.nextInt(3000)));
@@ -230,6 +235,15 @@ class HostilePeerTest {
         }
     }
 
+    /** What a read of the peer's position brings; mostly both copies are the same. */
+    private static void position(ScriptedConnection c, Random random, FlowKind flow) {
+        for (int i = 0; i < 4 && flow == FlowKind.READ_RING; i++) {
+            c.remoteRegion.segment().set(ValueLayout.JAVA_LONG,
+                    c.ringStart - RegionLayout.SINK_BEFORE_RING + 8L * i,
+                    random.nextInt(20) == 0 ? random.nextLong() : i % 2 * random.nextInt(3));
+        }
+    }
+
     /** Mostly messages that get somewhere. */
     private static int garbage(Random random) {
         return switch (random.nextInt(8)) {
@@ -237,7 +251,7 @@ class HostilePeerTest {
             case 1, 2, 3 -> random.nextInt(1100);
             case 4, 5 -> UPDATE | random.nextInt(200);
             case 6 -> UPDATE | random.nextInt(1 << 17);
-            default -> random.nextBoolean() ? 0xE0000001 + random.nextInt(3) : 0xC0000000 | random.nextInt(3);
+            default -> random.nextBoolean() ? 0xE0000001 + random.nextInt(13) : 0xC0000000 | random.nextInt(3);
         };
     }
 
