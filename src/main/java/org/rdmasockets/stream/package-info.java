@@ -1,11 +1,17 @@
 /**
- * The byte stream protocol of rsockets (librdmacm), version 1, as a state machine without input and output of its own.
+ * The byte stream protocol of rsockets (librdmacm), version 1, and two other ways to carry such a stream, as a state
+ * machine without input and output of its own.
  *
  * <p>One {@link org.rdmasockets.stream.StreamConnection} is one end of an established connection. Completions go in
  * ({@code onCompletion}), work requests come out (posts to a {@link org.rdmasockets.verbs.QueuePair}), and bytes pass
  * through {@code read} and {@code write}, which never wait: they say that nothing is there now.
  *
- * <p>How the stream works: each end lends the other one pieces of its receive ring (<em>chunks</em>), announced by
+ * <p>What the ways differ in is behind one seam, {@code Flow}: how bytes get to the peer, and how each end learns what
+ * room the other has. {@code CreditRing} is rsockets' own, {@code SendReceive} sends messages, {@code ReadRing} reads
+ * how far the peer is. The end that connects proposes one in its private data, see
+ * {@link org.rdmasockets.stream.ConnectData}; with C it is always rsockets' own.
+ *
+ * <p>How that works: each end lends the other one pieces of its receive ring (<em>chunks</em>), announced by
  * writing their address, key and length into a table in the other's memory. Data is pushed by RDMA writes into the
  * current chunk; each push also consumes one posted receive and delivers a 32-bit message. So a sender has two budgets:
  * bytes left in chunks, and <em>credits</em>, the number of data messages. InfiniBand and RoCE carry the message as
