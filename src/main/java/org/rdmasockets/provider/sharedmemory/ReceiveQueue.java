@@ -308,8 +308,14 @@ final class ReceiveQueue {
 
     /** Completes the receive that was begun. */
     synchronized void finish(boolean send, int length, boolean hasImmediate, int immediate) {
-        if (filling && received(send, length, hasImmediate, immediate)) {
+        if (!filling) {
+            return;
+        }
+        if (received(send, length, hasImmediate, immediate)) {
             completions.report();
+        }
+        if (wanted > 0) {
+            claim(); // it has one fewer now that it has not used
         }
     }
 

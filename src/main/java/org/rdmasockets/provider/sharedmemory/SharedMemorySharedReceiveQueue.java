@@ -84,17 +84,22 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     }
 
     /**
-     * Gives the oldest receive to a queue pair that has a message for it.
+     * Gives the oldest receive to a queue pair that has a message for it. Who has some that were not used yet gets no
+     * more of them than are left: one that asks for all and sends nothing does not keep the others out.
      *
-     * @param taker whose message it is; it is told of the next receive if there is none
+     * @param taker whose message it is; it is told of the next receive if there is none, and if it has some it asks
+     *        again when it has used one
      * @param target where to put the receive
-     * @return false if there is none
+     * @return false if there is none for it
      */
     synchronized boolean give(QueueOwner taker, PostedReceives target) {
         if (receives.size() == 0) {
             if (!closed && !hungry.contains(taker)) {
                 hungry.add(taker);
             }
+            return false;
+        }
+        if (target.size() > 0 && target.size() >= receives.size()) {
             return false;
         }
         target.takeOldestOf(receives);
