@@ -22,6 +22,8 @@ final class Assembly {
     /** Where the message goes, null while there is none or it has no bytes. */
     private LocalRegion region;
     private long done;
+    /** Nobody will want the rest; written before the last look at turn. */
+    private volatile boolean closed;
 
     /** Nothing has come. */
     Assembly(Link link) {
@@ -43,6 +45,20 @@ final class Assembly {
             drop(); // the rest will not come
             throw e;
         } finally {
+            turn.unlock();
+            dropIfClosed();
+        }
+    }
+
+    /** Any thread: this end is closed. Never blocks: who is at it drops what there is when he leaves. */
+    void close() {
+        closed = true;
+        dropIfClosed();
+    }
+
+    private void dropIfClosed() {
+        if (closed && turn.tryLock()) {
+            drop();
             turn.unlock();
         }
     }

@@ -376,8 +376,14 @@ final class Link implements VerbsConnection {
 
     @Override
     public boolean isDelivered() {
-        return end.hasReached(Ending.Stage.TEARING_DOWN)
-                || compute(all -> all.failure() != null || !all.sends().isBusy());
+        return end.hasReached(Ending.Stage.TEARING_DOWN) || compute(all -> end.hasReached(Ending.Stage.CLOSING)
+                ? isDrained(all) && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY))
+                : all.failure() != null || !all.sends().isBusy());
+    }
+
+    /** Protocol lock held: whether nothing is left for the device to do after a close. */
+    private boolean isDrained(Traffic all) {
+        return !all.sends().isBusy() && (peerGone || !all.sends().hasLast());
     }
 
     @Override
@@ -412,7 +418,7 @@ final class Link implements VerbsConnection {
     /** Set-up pool: a closed connection got news, or its time may be over. */
     private void linger() {
         if (!end.hasReached(Ending.Stage.TEARING_DOWN)) {
-            boolean drained = compute(all -> !all.sends().isBusy() && (peerGone || !all.sends().hasLast()));
+            boolean drained = compute(this::isDrained);
             boolean delivered = drained && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY));
             if (drained && !delivered) {
                 endQueuePair(); // there, only the peer's disconnect proves that it has everything

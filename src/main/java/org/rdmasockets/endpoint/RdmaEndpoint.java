@@ -549,6 +549,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     @Override
     public void close() {
         link.close();
+        assembly.close();
     }
 
     @Override

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -162,6 +164,23 @@ abstract class EndTrials extends EndpointTrial {
         Await.until("the region ends", () -> !segment.scope().isAlive());
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().send(region));
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().read(region, there));
+    }
+
+    @Test
+    void whatHasComeOfAMessageGoesWithTheConnection() throws Exception {
+        Pair first = connect();
+        Pair pair = connectSharing(first);
+        Domain domain = pair.client().link().domain();
+        long before = domain.bytes();
+        LocalRegion piece = pair.server().allocate(64);
+        of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 8 << 20).write(piece.segment());
+        pair.server().link().locked(() -> pair.server().link().traffic().sends().send(new Forged(piece)));
+        Await.until("a piece of a message has come", () -> {
+            assertThrows(SocketTimeoutException.class, () -> pair.client().receive(Duration.ofMillis(50)));
+            return domain.bytes() >= before + (8 << 20);
+        });
+        pair.client().close();
+        Await.until("its memory is freed", () -> domain.bytes() <= before);
     }
 
     /** The last word needs no credit that is kept for others. */

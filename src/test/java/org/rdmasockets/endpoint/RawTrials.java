@@ -76,6 +76,21 @@ abstract class RawTrials extends EndpointTrial {
         send.await(PATIENCE);
     }
 
+    /** A process that ends waits for a moment, for closed endpoints, too. */
+    @Test
+    void whatIsOnItsWayAtTheCloseIsNotDelivered() throws Exception {
+        Pair pair = connect(builder().raw(true).linger(PATIENCE), builder().raw(true));
+        if (!pair.client().supports(Capability.RECEIVER_NOT_READY_RETRY)) {
+            return; // there, it would break the connection: RFC 5041
+        }
+        Link link = pair.client().link();
+        pair.client().startSendRaw(filled(pair.client(), 8, 3), OptionalInt.empty());
+        pair.client().close();
+        assertFalse(link.isDelivered());
+        assertArrayEquals(random(8, 3), pair.server().receiveRaw(8).segment().toArray(ValueLayout.JAVA_BYTE));
+        Await.until("it is delivered", link::isDelivered);
+    }
+
     /** parity, traps: a retry count of 7 means for ever. Here the wait has an end. */
     @Test
     void aSendThatFindsNoReceiveEnds() throws Exception {
