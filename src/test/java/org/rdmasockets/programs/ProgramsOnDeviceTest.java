@@ -47,6 +47,15 @@ class ProgramsOnDeviceTest {
         }
     }
 
+    /** gRPC on our sockets. */
+    @Nested
+    class Grpc extends GrpcTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
     /** A JGroups cluster. */
     @Nested
     class Cluster extends ClusterTest {

@@ -28,13 +28,15 @@ final class TlsKeys {
         context.init(keys(), null, null);
     }
 
-    private KeyManager[] keys() throws GeneralSecurityException {
+    /** What shows this certificate. */
+    KeyManager[] keys() throws GeneralSecurityException {
         KeyManagerFactory factory = KeyManagerFactory.getInstance("PKIX");
         factory.init(store, PASSWORD.toCharArray());
         return factory.getKeyManagers();
     }
 
-    private TrustManager[] trust() throws GeneralSecurityException {
+    /** What trusts this certificate and no other. */
+    TrustManager[] trust() throws GeneralSecurityException {
         TrustManagerFactory factory = TrustManagerFactory.getInstance("PKIX");
         factory.init(store);
         return factory.getTrustManagers();
