@@ -101,21 +101,37 @@ abstract class PipelineTheme extends SocketTheme {
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void bothWritersAreBlockedBeforeAnybodyReads(ThreadKind kind) throws Exception {
+        blockBothWriters(kind, FAR_TOO_MUCH, FAR_TOO_MUCH);
+    }
+
+    /** Likewise, where there is room for bytes and none for messages. */
+    @Test
+    void bothWritersOfSmallMessagesAreBlockedBeforeAnybodyReads() throws Exception {
+        blockBothWriters(ThreadKind.VIRTUAL, FAR_TOO_MUCH / 8, MESSAGE);
+    }
+
+    /** Both ends write so much in so large pieces, and read when both are stuck. */
+    private void blockBothWriters(ThreadKind kind, int length, int piece) throws Exception {
         SocketPair pair = smallPair();
-        byte[] there = bytes(FAR_TOO_MUCH, 1);
-        byte[] back = bytes(FAR_TOO_MUCH, 2);
-        Call<Void> write = Call.run(kind, "client writes", () -> pair.client().getOutputStream().write(there));
-        Call<Void> writeBack = Call.run(kind, "server writes", () -> pair.server().getOutputStream().write(back));
+        byte[] there = bytes(length, 1);
+        byte[] back = bytes(length, 2);
+        Call<Void> write = Call.run(kind, "client writes", () -> writeInPieces(pair.client(), there, piece));
+        Call<Void> writeBack = Call.run(kind, "server writes", () -> writeInPieces(pair.server(), back, piece));
         write.awaitBlocked();
         writeBack.awaitBlocked();
-        Call<byte[]> read = Call.start(kind, "server reads",
-                () -> pair.server().getInputStream().readNBytes(FAR_TOO_MUCH));
+        Call<byte[]> read = Call.start(kind, "server reads", () -> pair.server().getInputStream().readNBytes(length));
         Call<byte[]> readBack = Call.start(kind, "client reads",
-                () -> pair.client().getInputStream().readNBytes(FAR_TOO_MUCH));
+                () -> pair.client().getInputStream().readNBytes(length));
         assertArrayEquals(there, read.result());
         assertArrayEquals(back, readBack.result());
         write.result();
         writeBack.result();
+    }
+
+    private static void writeInPieces(Socket socket, byte[] bytes, int piece) throws IOException {
+        for (int at = 0; at < bytes.length; at += piece) {
+            socket.getOutputStream().write(bytes, at, Math.min(piece, bytes.length - at));
+        }
     }
 
     /** rdma-io, transports: back-pressure, and recovery from it. */
