@@ -35,7 +35,7 @@ final class SendReceive extends Flow {
         sendQueue = parts.sendQueue();
         closing = parts.closing();
         received = new MessageQueue(parts);
-        // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
+        // No more than two updates and two words are on their way to a peer that takes nothing in, and for those it
         // has receives that it gives no credits for: so none of its credits has to be kept for them.
         window = new SendWindow(true);
         headerBytes = parts.settings().headerBytes();

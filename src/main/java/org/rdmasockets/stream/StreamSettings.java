@@ -61,10 +61,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     private static final int SOFTWARE_WRITE_BYTES = 64 * 1024;
     /** Receives that the peer gets no credit for, so that its control messages always find one. */
     private static final int CONTROL_RECEIVES = 16;
-    /** Likewise where receives have the size of messages: for three updates and two words, and a few more. */
-    private static final int CONTROL_MESSAGES = 8;
     /** Fewer messages on their way than these would make each wait for the one before. */
-    private static final int LEAST_MESSAGES = MIN_QUEUE - CONTROL_MESSAGES;
+    private static final int LEAST_MESSAGES = 4;
     /** Ring sizes chosen by {@link #withBuffers} are multiples of this, so that both halves begin on a cache line. */
     private static final int BUFFER_STEP = 128;
 
@@ -136,7 +134,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     public StreamSettings withFlow(FlowKind newFlow, int newMessageBytes) {
         int message = Math.clamp(newMessageBytes, 1, MAX_MESSAGE_BYTES);
         boolean messages = newFlow == FlowKind.SEND_RECEIVE;
-        int receives = Math.clamp(receiveBufferBytes / message, LEAST_MESSAGES, maxReceives) + CONTROL_MESSAGES;
+        int receives = Math.clamp(receiveBufferBytes / message, LEAST_MESSAGES, maxReceives) + CONTROL_RECEIVES;
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
                 messages ? Math.min(receives, maxReceives) : maxReceives, sendBufferBytes, receiveBufferBytes,
                 firstSendBytes, newFlow == FlowKind.READ_RING ? receiveBufferBytes / 2 : firstChunkBytes,
@@ -216,8 +214,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
 
     /** Receives that the peer gets no credit for, for its control messages. */
     int spareReceives() {
-        int wanted = flow == FlowKind.SEND_RECEIVE ? CONTROL_MESSAGES : CONTROL_RECEIVES;
-        return Math.min(wanted, maxReceives / 2);
+        return Math.min(CONTROL_RECEIVES, maxReceives / 2);
     }
 
     /** What comes before the payload in a message that is sent, where there is no immediate data. */
