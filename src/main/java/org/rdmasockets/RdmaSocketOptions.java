@@ -41,17 +41,18 @@ public final class RdmaSocketOptions {
     public static final SocketOption<Integer> RDMA_IOMAPSIZE = new Name<>("RDMA_IOMAPSIZE", Integer.class);
 
     /**
-     * How the stream is carried over RDMA or shared memory. The end that connects proposes what is set here, and who
-     * accepts agrees; a C program does not know of it, and is talked to as rsockets do ({@link StreamKind#CREDIT_RING},
-     * the default, which the setting {@code streamKind} changes). A connected socket tells what was agreed on. On a
-     * server socket it is without effect, and so it is over TCP.
+     * How the stream is carried over RDMA or shared memory. The end that connects proposes what is set here, and a
+     * server socket agrees if the same is set there; otherwise, and with C programs, it is
+     * {@link StreamKind#CREDIT_RING}, the default, which the setting {@code streamKind} changes. A connected socket
+     * tells what was agreed on. What was proposed in vain keeps the memory that it takes. Over TCP it has no effect.
      */
     public static final SocketOption<StreamKind> STREAM_KIND = new Name<>("STREAM_KIND", StreamKind.class);
 
     /**
      * Most bytes of one message that this end takes, 64 to 16,777,216, where {@link #STREAM_KIND} is
      * {@link StreamKind#SEND_RECEIVE}; 4,096 unless the setting {@code messageBytes} says otherwise. How many messages
-     * may be on their way is another matter: as many as fill {@code SO_RCVBUF}, at most {@link #RDMA_RQSIZE}.
+     * may be on their way is another matter: as many as fill {@code SO_RCVBUF}, at least ten, and at most
+     * {@link #RDMA_RQSIZE} less sixteen, for which there is memory besides.
      */
     public static final SocketOption<Integer> MESSAGE_BYTES = new Name<>("MESSAGE_BYTES", Integer.class);
 

@@ -2,7 +2,7 @@ package org.rdmasockets;
 
 /**
  * How a byte stream is carried over RDMA: the value of {@link RdmaSocketOptions#STREAM_KIND}. To the application all of
- * them are the same stream, with the same rules; they differ in what they cost, and what they ask of a peer.
+ * them are the same stream; they differ in what they cost, what they ask of a peer, and how much they hold.
  */
 public enum StreamKind {
     /**
@@ -11,13 +11,14 @@ public enum StreamKind {
      */
     CREDIT_RING,
     /**
-     * Messages into receives that the peer has posted; no memory is open to the peer. Each write takes a receive of
-     * {@link RdmaSocketOptions#MESSAGE_BYTES} there, however short it is.
+     * Messages into receives that the peer has posted; the end that accepts opens no memory to its peer. Each write
+     * takes a receive of {@link RdmaSocketOptions#MESSAGE_BYTES} there until it was read, however short it is: a writer
+     * waits after so many writes, not only after so many bytes.
      */
     SEND_RECEIVE,
     /**
-     * Writes into a ring of {@code SO_RCVBUF} bytes, whose position the writer reads by RDMA: who reads the stream
-     * sends nothing.
+     * Writes into a ring of {@code SO_RCVBUF} bytes ({@code SO_SNDBUF} comes on top over shared memory), whose position
+     * the writer reads by RDMA: who reads the stream sends nothing unless the writer waits for room.
      */
     READ_RING
 }

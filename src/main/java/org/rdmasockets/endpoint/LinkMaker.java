@@ -6,6 +6,7 @@ import org.rdmasockets.transport.ConnectionEvents;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
  * Makes the connections of endpoints.
@@ -33,7 +34,7 @@ record LinkMaker(Settings settings, Sharing shared) implements VerbsConnection.M
 
     @Override
     public Link make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
-            byte[] asked) throws IOException {
+            ConnectionParameters asked) throws IOException {
         Link.checkPlace(settings, identifier);
         settings.check(identifier.device());
         return Link.make(this, engine, new Link.Place(identifier, events, side));

@@ -30,6 +30,13 @@ public final class DirectReceiver {
         this.connection = connection;
     }
 
+    /** Refuses who wants to read or to look while so many bytes are looked at, unless that is 0. */
+    static void ensureClosed(int viewed) {
+        if (viewed > 0) {
+            throw new IllegalStateException(STILL_OPEN);
+        }
+    }
+
     /**
      * Lends what is there, up to the end of a chunk.
      *

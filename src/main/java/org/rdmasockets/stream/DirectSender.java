@@ -101,7 +101,7 @@ public final class DirectSender {
 
     private void end(boolean last) {
         if (last && lent) {
-            sentAt = sendQueue.completed() + sendQueue.outstanding();
+            sentAt = sendQueue.posted();
             lent = false;
         }
     }
@@ -121,7 +121,7 @@ public final class DirectSender {
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
         MapTable maps = connection.carrier().maps();
-        if (!unfinished && (maps == null || !maps.covers(at, length))) {
+        if (maps == null || !unfinished && !maps.covers(at, length)) {
             throw new SocketException("The peer has not mapped " + length + " bytes at offset " + at);
         }
         int taken = 0;

@@ -7,9 +7,9 @@ package org.rdmasockets.stream;
 public enum FlowKind {
     /** rsockets: writes into pieces of memory that the peer lends, which tells of more by messages. */
     CREDIT_RING,
-    /** Messages into receives that the peer has posted; no memory is open to the peer. */
+    /** Messages into receives that the peer has posted. */
     SEND_RECEIVE,
-    /** Writes into a ring of the peer, whose position is learned by reading it: who reads a stream sends nothing. */
+    /** Writes into a ring of the peer, whose position is learned by reading it. */
     READ_RING;
 
     private static final FlowKind[] ALL = values();

@@ -103,7 +103,7 @@ final class ImmediateData {
     /**
      * Tells of the connection.
      *
-     * @param what {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or {@link #MOVED_ON}
+     * @param what {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or another of these arguments
      * @return the message
      */
     static int control(int what) {

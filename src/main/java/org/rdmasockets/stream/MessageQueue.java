@@ -12,6 +12,7 @@ final class MessageQueue implements Received {
     private final StreamConnection connection;
     private final ReceiveQueue receives;
     private final int credits;
+    private final int mostBytes;
     /** The receives of messages that were not read to their end, and the lengths; a ring. */
     private final int[] slots;
     private final int[] lengths;
@@ -36,6 +37,7 @@ final class MessageQueue implements Received {
         connection = parts.connection();
         receives = parts.receiveQueue();
         credits = parts.settings().credits();
+        mostBytes = parts.settings().messageBytes();
         granted = credits;
         slots = new int[credits];
         lengths = new int[credits];
@@ -52,8 +54,8 @@ final class MessageQueue implements Received {
         if (arrived == granted) {
             return "sent more than the " + granted + " messages it had credits for";
         }
-        if (bytes == 0) {
-            return "sent an empty message of data";
+        if (bytes < 1 || bytes > mostBytes) {
+            return "sent a message of " + bytes + " bytes, where 1 to " + mostBytes + " fit";
         }
         arrived++;
         int tail = (head + count++) % slots.length;
@@ -73,7 +75,7 @@ final class MessageQueue implements Received {
 
     @Override
     public int read(byte[] bytes, int offset, int length) {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         int wanted = Math.min(length, unread);
         int done = 0;
         while (done < wanted) {
@@ -99,15 +101,9 @@ final class MessageQueue implements Received {
         }
     }
 
-    private void ensureNotViewed() {
-        if (viewed > 0) {
-            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
-        }
-    }
-
     @Override
     public int view() {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         viewed = unread == 0 ? 0 : lengths[head] - headOffset;
         return viewed;
     }

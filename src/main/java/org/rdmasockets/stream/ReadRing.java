@@ -6,8 +6,8 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * A flow into a ring of the peer, whose position this end reads by RDMA when it may run out of room. So who receives
- * sends nothing, and does no more than to store how far it is; that is for streams that go one way, and for receivers
- * whose processors are dear.
+ * sends nothing unless somebody waits for it, and does no more than to store how far it is; that is for streams that go
+ * one way, and for receivers whose processors are dear.
  *
  * <p>Nobody asks again and again: a writer that finds the ring full, or all its messages on their way, says so
  * ({@link ImmediateData#BLOCKED_BY_BYTES}, {@link ImmediateData#BLOCKED_BY_MESSAGES}), and is woken
@@ -17,6 +17,8 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class ReadRing extends Flow {
     private static final int PARTS = 4;
+    /** So often a read may meet the peer writing its position, which takes nanoseconds. */
+    private static final int MOST_TORN = 64;
     /** Nobody has to be woken. */
     private static final int NOBODY = 0;
 
@@ -36,6 +38,7 @@ final class ReadRing extends Flow {
     private boolean blocked;
     /** What was read means nothing, or the peer has woken us: look again. */
     private boolean again;
+    private int torn;
     /** A writer waits for room. */
     private boolean wanted;
     /** What the peer waits for, one of the words, or NOBODY. */
@@ -143,7 +146,9 @@ final class ReadRing extends Flow {
         long released = read(0);
         long taken = read(1);
         again = released != read(2) || taken != read(3);
-        String wrong = again ? null : peer.advance(released, taken);
+        torn = again ? torn + 1 : 0;
+        String wrong = !again ? peer.advance(released, taken) : torn < MOST_TORN ? null
+                : "showed a position that was half changed " + MOST_TORN + " times in a row";
         wanted = wanted && peer.room() == 0;
         return wrong;
     }

@@ -126,7 +126,7 @@ final class ReceiveBuffer implements Received {
 
     @Override
     public int read(byte[] bytes, int offset, int length) {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         int count = Math.min(length, unread);
         int done = 0;
         while (done < count) {
@@ -137,15 +137,9 @@ final class ReceiveBuffer implements Received {
         return count;
     }
 
-    private void ensureNotViewed() {
-        if (viewed > 0) {
-            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
-        }
-    }
-
     @Override
     public int view() {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         viewed = unread == 0 ? 0 : at(head).unread();
         return viewed;
     }

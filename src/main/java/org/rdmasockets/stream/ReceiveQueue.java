@@ -7,9 +7,10 @@ import org.rdmasockets.verbs.ReceiveRequest;
 
 /**
  * The receive queue. Each receive has a slot if its device needs one, of 4 bytes, which iWARP fills with the message;
- * or a longer one, if the payload of messages arrives there. It is posted again at once. Other receives are posted
- * again a few at a time, in one call of the device, but always before credits are given: so until then those missing
- * are the ones of data, whose credit was used up, and a few of the many that are kept for control messages.
+ * or a longer one, if the payload of messages arrives there. It is posted again at once, or when its message was read.
+ * Other receives are posted again a few at a time, in one call of the device, but always before credits are given: so
+ * until then those missing are the ones of data, whose credit was used up, and a few of the many that are kept for
+ * control messages.
  */
 final class ReceiveQueue {
     /** What one call of a device takes. */
@@ -119,8 +120,9 @@ final class ReceiveQueue {
     }
 
     /** Whether so many bytes, sent without immediate data, are a message. */
-    boolean isMessage(int lengthBytes) {
-        return lengthBytes == ImmediateData.BYTES || lengthBytes > ImmediateData.BYTES && headerBytes > 0;
+    boolean isMessage(int lengthBytes, FlowKind flow) {
+        return lengthBytes == ImmediateData.BYTES
+                || lengthBytes > ImmediateData.BYTES && flow == FlowKind.SEND_RECEIVE;
     }
 
     /** Where payloads arrive, if receives have memory for them. */

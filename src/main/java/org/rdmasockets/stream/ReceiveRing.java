@@ -102,7 +102,7 @@ final class ReceiveRing implements Received {
 
     @Override
     public int read(byte[] bytes, int at, int length) {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         int wanted = (int) Math.min(length, arrived - read);
         int done = 0;
         while (done < wanted) {
@@ -117,15 +117,9 @@ final class ReceiveRing implements Received {
         return done;
     }
 
-    private void ensureNotViewed() {
-        if (viewed > 0) {
-            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
-        }
-    }
-
     @Override
     public int view() {
-        ensureNotViewed();
+        DirectReceiver.ensureClosed(viewed);
         viewed = (int) Math.min(Math.min(arrived - read, capacity - read % capacity), Integer.MAX_VALUE);
         return viewed;
     }

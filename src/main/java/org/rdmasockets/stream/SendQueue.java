@@ -316,7 +316,6 @@ final class SendQueue {
      */
     int complete(long workRequestId) {
         if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
-            completed += reading ? 1 : 0;
             reading = false;
             return 0;
         }
@@ -349,6 +348,15 @@ final class SendQueue {
     }
 
     /**
+     * How many requests will have completed when all that were posted have; reads do not count.
+     *
+     * @return requests since the start
+     */
+    long posted() {
+        return completed + outstanding;
+    }
+
+    /**
      * Tells whether a keep-alive write is outstanding.
      *
      * @return true if one is
@@ -358,7 +366,7 @@ final class SendQueue {
     }
 
     /**
-     * How many requests have completed.
+     * How many requests have completed; reads do not count.
      *
      * @return requests since the start
      */

@@ -3,8 +3,10 @@ package org.rdmasockets.stream;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * A flow of messages into receives that the peer has posted. The peer has no key to any memory, and each message takes
- * a whole receive, however short it is: so this flow is for writes of about the size of a receive.
+ * A flow of messages into receives that the peer has posted. Nobody writes into memory by its address: the end that
+ * accepts opens none to its peer, and the end that proposes has some open, for the case that the peer knows rsockets'
+ * own flow alone, and does not look at it otherwise. Each message takes a whole receive until it was read, however
+ * short it is: so this flow is for writes of about the size of a receive.
  *
  * <p>Each end says in its private data how long a message may be that it takes, and how many credits the other has. A
  * message says {@link ImmediateData#DATA} with the credit limit of the other direction, 16 bits, absolute; if no
@@ -35,8 +37,8 @@ final class SendReceive extends Flow {
         sendQueue = parts.sendQueue();
         closing = parts.closing();
         received = new MessageQueue(parts);
-        // No more than two updates and two words are on their way to a peer that takes nothing in, and for those it
-        // has receives that it gives no credits for: so none of its credits has to be kept for them.
+        // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
+        // has receives that it gives no credits for: so none of them has to be counted.
         window = new SendWindow(true);
         headerBytes = parts.settings().headerBytes();
         maxWriteBytes = parts.settings().maxWriteBytes();

@@ -48,9 +48,11 @@ public final class StreamConnection {
      * One end that is not connected yet. Zeroes the remote region: the table must be empty, and a peer that claims to
      * have written what it did not write must not make us show it what another connection left there.
      *
-     * @param queuePair the queue pair, with two send elements, one receive element and the queue depths of the settings
+     * @param queuePair the queue pair, with {@link StreamSettings#sendElements}, one receive element and the depths of
+     *        the settings
      * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
-     * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE
+     * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE, and
+     *        REMOTE_READ for {@link FlowKind#READ_RING}
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
      * @throws IllegalArgumentException if a region is too small, or the base has low bits
@@ -113,7 +115,7 @@ public final class StreamConnection {
     }
 
     /**
-     * Begins to talk, and lends the second chunk. Call it once, when the queue pair can send (connect is
+     * Begins to talk, in the way that both ends have agreed on. Call it once, when the queue pair can send (connect is
      * done, or accept has returned). What the peer sent before counts.
      *
      * @param peer what the peer sent
@@ -206,7 +208,8 @@ public final class StreamConnection {
             }
         } else if (receive && !aborted) {
             int slot = WorkRequestId.index(workRequestId);
-            boolean whole = settings.immediateData() ? hasImmediate : receiveQueue.isMessage(lengthBytes);
+            boolean whole = settings.immediateData() ? hasImmediate
+                    : receiveQueue.isMessage(lengthBytes, flow.kind());
             heard = true;
             int message = settings.immediateData() ? immediate : receiveQueue.message(slot);
             failIf(whole ? flow.arrived(slot, message, lengthBytes)
@@ -450,7 +453,7 @@ public final class StreamConnection {
     /**
      * Tells whether a message to the peer waits for a free slot, so that a send completion matters also to a reader.
      *
-     * @return true if a credit update, SHUTDOWN or DISCONNECT is due
+     * @return true if something about room, SHUTDOWN or DISCONNECT is due
      */
     public boolean creditOwed() {
         return !isSilent() && flow.isDue();
@@ -459,8 +462,10 @@ public final class StreamConnection {
     /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
     public void shutdownInput() {
         closing.shutInput();
-        received.discard();
-        sendControls();
+        if (!aborted) {
+            received.discard();
+            sendControls();
+        }
     }
 
     /** Writes no more: the peer is told after everything that was written. */

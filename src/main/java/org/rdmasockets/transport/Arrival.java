@@ -61,7 +61,7 @@ final class Arrival<C extends VerbsConnection> {
         }
         C prepared;
         try {
-            prepared = maker.make(engine, identifier, events, Side.PASSIVE, request.privateData());
+            prepared = maker.make(engine, identifier, events, Side.PASSIVE, request);
         } catch (IOException | RuntimeException e) {
             refuse(e, !hasEnded());
             return;

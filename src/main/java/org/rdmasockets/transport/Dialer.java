@@ -19,8 +19,6 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer<C extends VerbsConnection> {
-    private static final byte[] NOTHING_ASKED = new byte[0];
-
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
@@ -67,7 +65,7 @@ final class Dialer<C extends VerbsConnection> {
         boolean done = false;
         try {
             resolve();
-            onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, NOTHING_ASKED));
+            onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, null));
             await(engine.setupPool().submitPeerCall(marked(this::request)));
             byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
             onPool(() -> {

@@ -64,8 +64,7 @@ final class Resources {
             made.domain = identifier.device().allocateProtectionDomain();
             long sendBytes = settings.sendRegionBytes();
             made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
-            made.remoteRegion = made.domain.allocate(settings.remoteRegionBytes(),
-                    settings.flow() == FlowKind.READ_RING ? READ_TOO : REMOTE);
+            made.remoteRegion = made.domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));
             made.inbox = engine.poller().openInbox(identifier.device(), side, client,
                     settings.maxSends() + settings.maxReceives());
             made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
@@ -80,6 +79,15 @@ final class Resources {
                 made.close(List.of(), null, null);
             }
         }
+    }
+
+    /** What the peer may do with the region it is told of. Who has agreed to messages needs no region for it. */
+    private static Set<AccessFlag> opened(FlowKind flow, Side side) {
+        return switch (flow) {
+            case CREDIT_RING -> REMOTE;
+            case SEND_RECEIVE -> side == Side.PASSIVE ? LOCAL : REMOTE;
+            case READ_RING -> READ_TOO;
+        };
     }
 
     /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */

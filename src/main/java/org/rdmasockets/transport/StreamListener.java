@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketOption;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
 
 /** Accepts byte streams over RDMA. */
 public final class StreamListener implements Listener {
@@ -37,7 +38,7 @@ public final class StreamListener implements Listener {
 
         @Override
         public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
-                byte[] asked) throws IOException {
+                ConnectionParameters asked) throws IOException {
             return new StreamMaker(options).make(engine, identifier, events, side, asked);
         }
     }

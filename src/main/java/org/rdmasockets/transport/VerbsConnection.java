@@ -114,11 +114,11 @@ public interface VerbsConnection {
          * @param identifier a connection whose device is known
          * @param events where its events go
          * @param side who connects to whom
-         * @param asked what the peer has sent, if this is the end that accepts; else empty
+         * @param asked what the peer has asked for, if this is the end that accepts; else null
          * @return the connection
          * @throws IOException if the device refuses; the identifier stays the caller's then
          */
-        C make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side, byte[] asked)
-                throws IOException;
+        C make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
+                ConnectionParameters asked) throws IOException;
     }
 }

@@ -18,7 +18,7 @@ record StreamKindFixture(SocketFixture place, StreamKind kind) implements Socket
 
     @Override
     public ServerSocket newServerSocket() throws IOException {
-        return place.newServerSocket();
+        return place.newServerSocket().setOption(RdmaSocketOptions.STREAM_KIND, kind);
     }
 
     @Override

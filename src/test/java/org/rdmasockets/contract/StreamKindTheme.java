@@ -24,6 +24,7 @@ abstract class StreamKindTheme extends RdmaTheme {
 
     private Ends ends(RdmaSocket client, int serverBufferBytes, int serverMessageBytes) throws IOException {
         ServerSocket listener = serverSocket();
+        listener.setOption(RdmaSocketOptions.STREAM_KIND, kind());
         listener.setReceiveBufferSize(serverBufferBytes);
         listener.setOption(RdmaSocketOptions.MESSAGE_BYTES, serverMessageBytes);
         listener.bind(new InetSocketAddress(fixture().address(), 0));
@@ -47,6 +48,23 @@ abstract class StreamKindTheme extends RdmaTheme {
         assertEquals(kind(), ends.server().getOption(RdmaSocketOptions.STREAM_KIND));
         assertThrows(SocketException.class,
                 () -> ends.client().setOption(RdmaSocketOptions.STREAM_KIND, StreamKind.CREDIT_RING));
+    }
+
+    @Test
+    void unlessTheServerAgreesItIsThatOfRsockets() throws Exception {
+        ServerSocket listener = listening();
+        RdmaSocket client = proposing();
+        client.connect(addressOf(listener));
+        RdmaSocket server = (RdmaSocket) acceptFrom(listener);
+        assertEquals(StreamKind.CREDIT_RING, client.getOption(RdmaSocketOptions.STREAM_KIND));
+        assertEquals(StreamKind.CREDIT_RING, server.getOption(RdmaSocketOptions.STREAM_KIND));
+        byte[] sent = bytes(300_000);
+        for (Ends ends : new Ends[] {new Ends(client, server), new Ends(server, client)}) {
+            Call<byte[]> read = Call.start(ThreadKind.VIRTUAL, "read",
+                    () -> ends.server().getInputStream().readNBytes(sent.length));
+            ends.client().getOutputStream().write(sent);
+            assertArrayEquals(sent, read.result());
+        }
     }
 
     @Test

@@ -9,7 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.net.SocketException;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
@@ -94,25 +94,36 @@ class StreamAllocationTest {
         private final boolean immediateData;
         private final byte[] buffer = new byte[LENGTH];
         private final long slots;
+        private final FlowKind flow;
+        private final int stride;
+        /** Where positions are read to. */
+        private final long sink0;
+        private long written;
         private long limit;
         private int sentIntoChunk;
         private int nextEntry = 1;
 
-        Loop(Arena arena, boolean immediateData) throws SocketException {
+        Loop(Arena arena, boolean immediateData, FlowKind flow) throws SocketException {
             this.immediateData = immediateData;
+            this.flow = flow;
             StreamSettings settings = new StreamSettings(immediateData, immediateData, immediateData, false, 64, 64,
-                    2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536, 0, FlowKind.CREDIT_RING, 4096);
+                    2 * CHUNK, 2 * CHUNK, 2 * CHUNK, CHUNK, 65_536, 0, FlowKind.CREDIT_RING,
+                    4096).withFlow(flow, LENGTH);
             sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
             remoteRegion = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
             slots = RegionLayout.of(settings).incomingOffset();
+            stride = RegionLayout.receiveStride(settings);
+            sink0 = RegionLayout.of(settings).ringOffset() - RegionLayout.SINK_BEFORE_RING;
             connection = new StreamConnection(sink, sendRegion, remoteRegion, settings, 0);
             connection.postReceives();
             ConnectData own = connection.localData();
             connection.start(own);
             limit = own.credits();
-            entry();
-            complete();
-            arrive(ImmediateData.update(limit), 16);
+            if (flow == FlowKind.CREDIT_RING) {
+                entry();
+                complete();
+                arrive(ImmediateData.update(limit), 16);
+            }
         }
 
         private void entry() {
@@ -132,13 +143,37 @@ class StreamAllocationTest {
         private void arrive(int message, int length) {
             if (!immediateData) {
                 sendRegion.segment().set(ValueLayout.JAVA_INT,
-                        slots + 4L * WorkRequestId.index(sink.receive), message);
+                        slots + (long) stride * WorkRequestId.index(sink.receive), message);
             }
-            connection.onCompletion(sink.receive, 0, CompletionOpcode.RECEIVE, immediateData ? length : 4,
-                    immediateData, message);
+            connection.onCompletion(sink.receive, 0, CompletionOpcode.RECEIVE, immediateData ? length
+                    : flow == FlowKind.SEND_RECEIVE ? length + 4 : 4, immediateData, message);
+        }
+
+        /** The peer has read everything, and says so where it is asked. */
+        private void position() {
+            for (int i = 0; i < 4 && flow == FlowKind.READ_RING; i++) {
+                remoteRegion.segment().set(ValueLayout.JAVA_LONG, sink0 + 8L * i,
+                        i % 2 == 0 ? written * LENGTH : written);
+            }
+        }
+
+        private void runOther(int messages) throws SocketException {
+            for (int i = 0; i < messages; i++) {
+                assertEquals(LENGTH, connection.write(buffer, 0, LENGTH));
+                written++;
+                limit++;
+                arrive(flow == FlowKind.READ_RING ? LENGTH : ImmediateData.limit(limit), LENGTH);
+                assertEquals(LENGTH, connection.read(buffer, 0, LENGTH));
+                position();
+                complete();
+            }
         }
 
         void run(int messages) throws SocketException {
+            if (flow != FlowKind.CREDIT_RING) {
+                runOther(messages);
+                return;
+            }
             for (int i = 0; i < messages; i++) {
                 assertEquals(LENGTH, connection.write(buffer, 0, LENGTH));
                 arrive(LENGTH, LENGTH);
@@ -158,11 +193,12 @@ class StreamAllocationTest {
     }
 
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void readsAndWritesAllocateNothing(boolean immediateData) throws SocketException {
+    @CsvSource({"true, CREDIT_RING", "false, CREDIT_RING", "true, SEND_RECEIVE", "false, SEND_RECEIVE",
+        "true, READ_RING", "false, READ_RING"})
+    void readsAndWritesAllocateNothing(boolean immediateData, FlowKind flow) throws SocketException {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         try (Arena arena = Arena.ofConfined()) {
-            Loop loop = new Loop(arena, immediateData);
+            Loop loop = new Loop(arena, immediateData, flow);
             loop.run(WARM_UP);
             long before = threads.getCurrentThreadAllocatedBytes();
             loop.run(MESSAGES);
