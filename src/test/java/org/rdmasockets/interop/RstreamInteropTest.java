@@ -1,13 +1,19 @@
 package org.rdmasockets.interop;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.StreamKind;
 
 /** The rstream of rdma-core, which checks every byte, against Java: blocking, both directions, small to large. */
 @Tag("device")
@@ -37,6 +43,23 @@ class RstreamInteropTest {
             try (Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server)) {
                 QueuePairTable.assertConnected(server.pid());
                 new RstreamPeer(socket, bytes, true).runClient(iterations, messages);
+            }
+            server.awaitSuccess();
+        }
+    }
+
+    /** C ignores what it does not know: the stream is rsockets' own, whatever was proposed. */
+    @ParameterizedTest
+    @EnumSource(names = {"SEND_RECEIVE", "READ_RING"})
+    void cDoesNotKnowOtherWaysToCarryAStream(StreamKind proposed) throws Exception {
+        Assumptions.assumeFalse(TestBed.tcp(), "sockets of the JDK propose nothing");
+        int bytes = 20_000;
+        try (Program server = rstream(bytes, 20, 5, "-p", "" + C_SERVER_PORT, "-b",
+                        TestBed.address().getHostAddress())) {
+            try (Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server,
+                    () -> TestBed.socket().setOption(RdmaSocketOptions.STREAM_KIND, proposed))) {
+                assertEquals(StreamKind.CREDIT_RING, socket.getOption(RdmaSocketOptions.STREAM_KIND));
+                new RstreamPeer(socket, bytes, true).runClient(5, 20);
             }
             server.awaitSuccess();
         }

@@ -118,7 +118,10 @@ public final class TestBed {
      * @throws IOException if there is no connection
      */
     public static Socket connect(InetSocketAddress destination) throws IOException {
-        Socket socket = socket();
+        return connect(socket(), destination);
+    }
+
+    private static Socket connect(Socket socket, InetSocketAddress destination) throws IOException {
         try {
             socket.connect(destination, PATIENCE_MILLIS);
             socket.setSoTimeout(PATIENCE_MILLIS);
@@ -139,10 +142,25 @@ public final class TestBed {
      * @throws InterruptedException if interrupted
      */
     public static Socket connectOnceListening(int port, Program program) throws IOException, InterruptedException {
+        return connectOnceListening(port, program, TestBed::socket);
+    }
+
+    /**
+     * Connects to a program that may not listen yet and does not say when it does.
+     *
+     * @param port a port of {@link #address()}
+     * @param program the program, whose end ends the waiting
+     * @param maker makes the unconnected socket of each attempt
+     * @return a connected socket
+     * @throws IOException if it does not listen in time
+     * @throws InterruptedException if interrupted
+     */
+    static Socket connectOnceListening(int port, Program program, Maker maker)
+            throws IOException, InterruptedException {
         long deadline = System.nanoTime() + PATIENCE_MILLIS * 1_000_000L;
         while (true) {
             try {
-                return connect(port);
+                return connect(maker.make(), new InetSocketAddress(address(), port));
             } catch (ConnectException e) {
                 if (System.nanoTime() > deadline || !program.isAlive()) {
                     throw new IOException("nobody listens on port " + port + ": " + program, e);
@@ -150,6 +168,18 @@ public final class TestBed {
             }
             Thread.sleep(RETRY_MILLIS);
         }
+    }
+
+    /** Makes sockets. */
+    @FunctionalInterface
+    interface Maker {
+        /**
+         * Makes one.
+         *
+         * @return a new unconnected socket
+         * @throws IOException if there can be none
+         */
+        Socket make() throws IOException;
     }
 
     private static String required(String property) {
