@@ -22,7 +22,8 @@ record CountedQueuePair(QueuePair target, boolean copiesAtPost, Counts counts) i
     public int postSend(SendRequest request) {
         int result = target.postSend(request);
         long registered = request.elements().totalBytes();
-        counts.add(Counts.What.POST_SEND, 1);
+        boolean signOfLife = request.opcode() == SendRequest.Opcode.WRITE && registered + request.bytesLength() == 0;
+        counts.add(signOfLife ? Counts.What.SIGN_OF_LIFE : Counts.What.POST_SEND, 1);
         counts.add(Counts.What.PAYLOADS, registered + request.bytesLength() > 0 ? 1 : 0);
         counts.add(Counts.What.PAYLOAD_BYTES, registered + request.bytesLength());
         counts.add(Counts.What.COPIED_BYTES, (counts.isOwn(request.elements()) ? 0 : registered) + request.bytesLength()

@@ -8,9 +8,11 @@ import org.rdmasockets.verbs.ScatterGatherList;
 final class Counts {
     /** What is counted. */
     enum What {
-        /** Calls of {@code ibv_post_send}; each rings a doorbell. */
+        /** Calls of {@code ibv_post_send}, but for the next ones; each rings a doorbell. */
         POST_SEND,
-        /** Of those, the ones with payload in place of a bare message. */
+        /** Writes of nothing, which the peer does not notice: by the clock, so more per message on a slow machine. */
+        SIGN_OF_LIFE,
+        /** Of the posts, the ones with payload in place of a bare message. */
         PAYLOADS,
         /** Bytes that the requests carried. */
         PAYLOAD_BYTES,

@@ -172,7 +172,8 @@ abstract class DataPathContract {
         int requests = immediateData() ? 1 : 2;
         double completions = immediateData() ? 1 + 1 / 14.0 : 3;
         double receives = immediateData() ? 1 / 8.0 : 1;
-        return new Limits().garbage(garbage).times(What.POST_SEND, requests * (1 + UPDATES))
+        return new Limits().garbage(garbage).times(What.SIGN_OF_LIFE, 0.1)
+                .times(What.POST_SEND, requests * (1 + UPDATES))
                 .times(What.COMPLETION, completions + (1 + requests) * UPDATES)
                 .times(What.POST_RECEIVE, receives + UPDATES + UPDATES * receives);
     }
