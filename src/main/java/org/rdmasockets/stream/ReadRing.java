@@ -17,8 +17,8 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class ReadRing extends Flow {
     private static final int PARTS = 4;
-    /** So often a read may meet the peer writing its position, which takes nanoseconds. */
-    private static final int MOST_TORN = 64;
+    /** More often in a row than a read meets a peer that writes its position, which it does at each message. */
+    private static final int MOST_TORN = 10_000;
     /** Nobody has to be woken. */
     private static final int NOBODY = 0;
 
