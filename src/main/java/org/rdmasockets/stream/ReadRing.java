@@ -17,8 +17,8 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class ReadRing extends Flow {
     private static final int PARTS = 4;
-    /** More often in a row than a read meets a peer that writes its position, which it does at each message. */
-    private static final int MOST_TORN = 10_000;
+    /** More often in a row than a read meets a peer that stores its position, which it does in steps. */
+    private static final int MOST_TORN = 1000;
     /** Nobody has to be woken. */
     private static final int NOBODY = 0;
 

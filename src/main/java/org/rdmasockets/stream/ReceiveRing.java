@@ -8,7 +8,8 @@ import org.rdmasockets.verbs.MemoryRegion;
 /**
  * The ring that the peer of a {@link ReadRing} writes to, and the position that it reads: how many bytes were read, and
  * how many messages were taken in with their receives posted again. The position is there twice, the second copy
- * written after the first, so that a read that caught it half changed shows:
+ * written after the first, so that a read that caught it half changed shows. It is stored in steps, for a position that
+ * changes with each small message is seldom caught whole, and its cache line would go to and fro between the two:
  *
  * <pre>
  * +----------------+----------------+----------------+----------------+
@@ -19,6 +20,9 @@ import org.rdmasockets.verbs.MemoryRegion;
 final class ReceiveRing implements Received {
     /** Length of the position in bytes. */
     static final int POSITION_BYTES = 4 * Long.BYTES;
+
+    /** In how many steps the position goes around the ring; the peer asks for at most a quarter at once. */
+    private static final int STEPS = 16;
 
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
 
@@ -33,7 +37,8 @@ final class ReceiveRing implements Received {
     private int viewed;
     private boolean discarding;
     private long messages;
-    /** How many messages the peer can know that we have taken in. */
+    /** What the peer can know of both. */
+    private long publishedBytes;
     private long published;
 
     /**
@@ -70,12 +75,21 @@ final class ReceiveRing implements Received {
         if (discarding) {
             discard();
         }
-        publish();
+        advance();
         return null;
+    }
+
+    /** Shows the peer how far we are, if that is a step further than what it can know. */
+    private void advance() {
+        if (read - publishedBytes >= Math.max(1, capacity / STEPS)
+                || messages - receives.freeCount() - published >= Math.max(1, credits / STEPS)) {
+            publish();
+        }
     }
 
     /** Shows the peer how far we are. */
     void publish() {
+        publishedBytes = read;
         published = Math.max(published, messages - receives.freeCount());
         MemorySegment memory = region.segment();
         for (int copy = 0; copy < 2; copy++) {
@@ -112,7 +126,7 @@ final class ReceiveRing implements Received {
             done += piece;
         }
         if (done > 0) {
-            publish();
+            advance();
         }
         return done;
     }
@@ -141,7 +155,7 @@ final class ReceiveRing implements Received {
         if (discarding) {
             discard();
         }
-        publish();
+        advance();
     }
 
     @Override
@@ -149,12 +163,13 @@ final class ReceiveRing implements Received {
         discarding = true;
         if (viewed == 0) {
             read = arrived;
-            publish();
+            advance();
         }
     }
 
     @Override
     public String toString() {
-        return "unread=" + (arrived - read) + " messages=" + messages + " published=" + published;
+        return "unread=" + (arrived - read) + " messages=" + messages + " published=" + publishedBytes
+                + " in " + published;
     }
 }
