@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -15,8 +16,8 @@ import org.rdmasockets.transport.Engine;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * Many messages, leases and connections, in ten parts; what is left after each is printed, and growth from the second
- * to the last is an error. Both ends are in this process.
+ * Many messages, leases and connections, all at once and in ten parts; what is left after each is printed, and growth
+ * from the second to the last is an error. Both ends are in this process. See {@code src/test/guest/soak}.
  */
 final class EndpointSoak {
     private static final int PARTS = 10;
@@ -26,11 +27,11 @@ final class EndpointSoak {
     private static final long SLACK_KIB = 64 << 10;
 
     private final String device;
-    private final RdmaEndpointServer server;
+    private final InetSocketAddress address;
 
-    private EndpointSoak(String device, InetAddress address) throws IOException {
+    private EndpointSoak(String device, InetAddress address) {
         this.device = device;
-        server = RdmaEndpoint.builder().device(device).listen(new InetSocketAddress(address, 0));
+        this.address = new InetSocketAddress(address, 0);
     }
 
     /**
@@ -43,27 +44,38 @@ final class EndpointSoak {
         long first = 0;
         long last = 0;
         for (int part = 1; part <= PARTS; part++) {
-            soak.messages(Integer.parseInt(arguments[2]) / PARTS);
-            soak.leases(Integer.parseInt(arguments[3]) / PARTS);
-            soak.connections(Integer.parseInt(arguments[4]) / PARTS);
+            soak.allAtOnce(Integer.parseInt(arguments[2]) / PARTS, Integer.parseInt(arguments[3]) / PARTS,
+                    Integer.parseInt(arguments[4]) / PARTS);
             soak.awaitNoConnections();
             last = residentKib();
             first = part == 2 ? last : first;
             System.out.println("part " + part + ": " + last + " KiB resident, " + lines("/proc/self/maps")
                     + " mappings");
         }
-        soak.server.close();
         if (last - first > SLACK_KIB) {
             throw new AssertionError("it grew by " + (last - first) + " KiB");
         }
         System.out.println("SUCCESS");
     }
 
-    private RdmaEndpoint connect() throws IOException {
+    /** Each with a server of its own, so that none is given another's connection. */
+    private void allAtOnce(int messages, int leases, int connections) throws Exception {
+        List<FutureTask<Void>> tasks = List.of(start(() -> messages(messages)), start(() -> leases(leases)),
+                start(() -> connections(connections)));
+        for (FutureTask<Void> task : tasks) {
+            task.get();
+        }
+    }
+
+    private RdmaEndpointServer listen() throws IOException {
+        return RdmaEndpoint.builder().device(device).listen(address);
+    }
+
+    private RdmaEndpoint connect(RdmaEndpointServer server) throws IOException {
         return RdmaEndpoint.builder().device(device).connect(server.localAddress());
     }
 
-    private RdmaEndpoint accept() throws IOException {
+    private static RdmaEndpoint accept(RdmaEndpointServer server) throws IOException {
         return server.accept(Duration.ofSeconds(60));
     }
 
@@ -73,8 +85,9 @@ final class EndpointSoak {
         return task;
     }
 
-    private void messages(int count) throws Exception {
-        try (RdmaEndpoint client = connect(); RdmaEndpoint accepted = accept()) {
+    private Void messages(int count) throws Exception {
+        try (RdmaEndpointServer server = listen(); RdmaEndpoint client = connect(server);
+                RdmaEndpoint accepted = accept(server)) {
             long began = System.nanoTime();
             FutureTask<Void> receive = start(() -> {
                 for (int i = 0; i < count; i++) {
@@ -97,10 +110,12 @@ final class EndpointSoak {
             receive.get();
             report(count, "messages", began);
         }
+        return null;
     }
 
-    private void leases(int count) throws Exception {
-        try (RdmaEndpoint client = connect(); RdmaEndpoint accepted = accept()) {
+    private Void leases(int count) throws Exception {
+        try (RdmaEndpointServer server = listen(); RdmaEndpoint client = connect(server);
+                RdmaEndpoint accepted = accept(server)) {
             long began = System.nanoTime();
             start(() -> {
                 LocalRegion region = client.allocate(LEASE_BYTES);
@@ -113,17 +128,21 @@ final class EndpointSoak {
             }).get();
             report(count, "leases over " + accepted.device().name(), began);
         }
+        return null;
     }
 
-    private void connections(int count) throws Exception {
+    private Void connections(int count) throws Exception {
         long began = System.nanoTime();
-        for (int i = 0; i < count; i++) {
-            try (RdmaEndpoint client = connect(); RdmaEndpoint accepted = accept()) {
-                client.sendImmediate(i);
-                accepted.receive().close();
+        try (RdmaEndpointServer server = listen()) {
+            for (int i = 0; i < count; i++) {
+                try (RdmaEndpoint client = connect(server); RdmaEndpoint accepted = accept(server)) {
+                    client.sendImmediate(i);
+                    accepted.receive().close();
+                }
             }
         }
         report(count, "connections", began);
+        return null;
     }
 
     private static void report(int count, String what, long began) {
