@@ -10,6 +10,7 @@ final class CreditRing extends Flow {
     private final StreamConnection connection;
     private final SendQueue sendQueue;
     private final SendBuffer sendBuffer;
+    private final ChunkStock chunks;
     private final Closing closing;
     private final RegionLayout layout;
     private final SendWindow window;
@@ -31,11 +32,12 @@ final class CreditRing extends Flow {
         connection = parts.connection();
         sendQueue = parts.sendQueue();
         sendBuffer = parts.sendBuffer();
+        chunks = parts.chunks();
         closing = parts.closing();
         layout = memory.layout();
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new TargetTable(memory.remote().segment(), layout.offerOffset());
-        received = new ReceiveBuffer(parts.chunks(), settings);
+        received = new ReceiveBuffer(chunks, settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
         lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : memory.send());
         arrivals = new Arrivals(received, window, borrowing, lending, closing,
@@ -130,12 +132,15 @@ final class CreditRing extends Flow {
     }
 
     /** Whether the peer may be asked for large chunks back, or waits for us to let go of its own. */
+    @Override
     boolean isLarge() {
         return lending.peerMovesOn() && targets.isLarge();
     }
 
     /** Asks the peer for large chunks back, if it has some. */
+    @Override
     void shrink() {
+        chunks.shrink();
         lending.offer();
     }
 

@@ -124,6 +124,15 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     /** Tells or asks one thing. */
     abstract int tellNews();
 
+    /** Tells whether {@link #shrink} could give memory back. */
+    boolean isLarge() {
+        return false;
+    }
+
+    /** Goes back to little memory, as far as the peer allows. */
+    void shrink() {
+    }
+
     /** Counts a message that costs the peer a receive, and no credit. */
     void noteControl() {
     }

@@ -132,19 +132,11 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finish(int kind, int bytes, int kept, int message) {
-        if (isInline(bytes) && request.bytes() == null) {
-            request.inline();
-        }
         if (immediateData) {
             request.immediate(message);
-            if (kind != WorkRequestId.DATA || isSignalDue(kept)) {
-                request.signalled();
-            }
-            return post(kind, kept);
         }
-        request.signalled();
-        int error = post(kind, kept);
-        return error == QueuePair.POSTED ? send(kind, message) : error;
+        int error = postPayload(kind, bytes, kept);
+        return immediateData || error != QueuePair.POSTED ? error : send(kind, message);
     }
 
     /**
@@ -169,16 +161,10 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finishSend(int kind, int bytes, int kept, int message) {
-        if (isInline(bytes) && request.bytes() == null) {
-            request.inline();
-        }
         if (immediateData) {
             request.immediate(message);
         }
-        if (isSignalDue(kept)) {
-            request.signalled();
-        }
-        return post(kind, kept);
+        return postPayload(kind, bytes, kept);
     }
 
     /**
@@ -207,15 +193,20 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finishSilently(int bytes, int kept) {
+        return postPayload(WorkRequestId.DATA, bytes, kept);
+    }
+
+    private int postPayload(int kind, int bytes, int kept) {
         if (isInline(bytes) && request.bytes() == null) {
             request.inline();
         }
-        if (isSignalDue(kept)) {
+        if (kind != WorkRequestId.DATA || isSignalDue(kept)) {
             request.signalled();
         }
-        return post(WorkRequestId.DATA, kept);
+        return post(kind, kept);
     }
 
+    /** On iWARP of every request: none may be unsignalled. */
     private boolean isSignalDue(int kept) {
         return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }

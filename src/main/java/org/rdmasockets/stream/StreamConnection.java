@@ -496,7 +496,7 @@ public final class StreamConnection {
      * @return true if so
      */
     public boolean isLarge() {
-        return memory.bytes() > 0 || flow instanceof CreditRing ring && ring.isLarge();
+        return memory.bytes() > 0 || flow.isLarge();
     }
 
     /** Does what has become possible by memory that was supplied. */
@@ -507,10 +507,7 @@ public final class StreamConnection {
     /** Goes back to little memory, as far as the peer allows; after a pause. */
     public void shrink() {
         sendBuffer.shrink();
-        if (flow instanceof CreditRing ring) {
-            chunks.shrink();
-            ring.shrink();
-        }
+        flow.shrink();
         sendControls();
     }
 

@@ -124,8 +124,9 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * The same for another flow. {@link FlowKind#READ_RING} has its whole ring from the beginning; for
-     * {@link FlowKind#SEND_RECEIVE} there are as many receives as hold what may be lent to the peer.
+     * The same for another flow; to be called last, for it goes by the queues and buffers that there are.
+     * {@link FlowKind#READ_RING} has its whole ring from the beginning; for {@link FlowKind#SEND_RECEIVE} there are as
+     * many receives as hold what may be lent to the peer.
      *
      * @param newFlow what is proposed to the peer, or was agreed to
      * @param newMessageBytes most bytes of a message; becomes the nearest that is possible
