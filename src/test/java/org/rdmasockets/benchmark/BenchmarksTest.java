@@ -11,10 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The suite itself: contenders carry bytes between two JVMs, and the results say what was measured. */
+@Execution(ExecutionMode.CONCURRENT)
 class BenchmarksTest {
     private static final Promise AT_MOST_HALF = new Promise(new Promise.Claim("full", "round-trip", "64 B", Metric.P50),
             Contender.RDMA.title(), Contender.PLAIN.title(), 0.5, true);

@@ -13,12 +13,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Millions of completions over a simulated device, in JVMs of their own, because the number of carriers is a property
  * of the JVM. {@code -Dorg.rdmasockets.test.simulationScale=N} (default 400) makes it longer.
  */
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
+@Execution(ExecutionMode.CONCURRENT)
 class SimulationTest {
     private static final String SCALE = System.getProperty("org.rdmasockets.test.simulationScale", "400");
     private static final long LIMIT_MINUTES = 2L + Integer.parseInt(SCALE) / 400;

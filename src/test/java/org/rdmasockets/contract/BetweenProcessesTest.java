@@ -20,13 +20,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
 import org.rdmasockets.verbs.CompletionOpcode;
-import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionEvent.AddressResolved;
 import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
 import org.rdmasockets.verbs.ConnectionEvent.Established;
+import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Errno;
@@ -35,6 +36,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Verbs over shared memory with another process: every operation, every error, and its death. */
+@Isolated
 class BetweenProcessesTest extends ContractTest {
     private static final int TARGET = 4096;
     /** Property with the number of processes that are killed under load. */

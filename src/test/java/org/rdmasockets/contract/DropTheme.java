@@ -73,7 +73,7 @@ abstract class DropTheme extends SocketTheme {
     @ValueSource(booleans = {false, true})
     void droppingWithWorkInFlightHarmsNobody(boolean reset) throws Exception {
         SocketPair neighbour = pair();
-        for (int round = 0; round < 6; round++) {
+        for (int round = 0; round < 4; round++) {
             SocketPair pair = pair();
             Socket dropped = round % 2 == 0 ? pair.client() : pair.server();
             Socket other = dropped == pair.client() ? pair.server() : pair.client();

@@ -17,12 +17,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Close, interrupt, timeout, shutdown and the peer against every operation that blocks, in random order: everything
  * ends, with an exception that {@code java.net} knows, and nothing is left. Two properties repeat a failure:
  * {@code org.rdmasockets.test.seed} and {@code org.rdmasockets.test.interleavings}, the number of them.
  */
+@Isolated
 public abstract class InterleavingContract implements SocketFixture.Keeper {
     /** Property with the number of interleavings. */
     protected static final String COUNT = "org.rdmasockets.test.interleavings";

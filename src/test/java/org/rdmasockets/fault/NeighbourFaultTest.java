@@ -4,10 +4,12 @@ import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.interop.TestBed;
 import org.rdmasockets.provider.Providers;
 
 /** Processes that share memory are killed, or hostile: the short form of {@code src/test/sharedmemory}. */
+@Isolated
 class NeighbourFaultTest {
     @BeforeAll
     static void needSharedMemory() {

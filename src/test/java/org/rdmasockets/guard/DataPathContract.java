@@ -15,6 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.RdmaBuffer;
@@ -35,6 +36,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  * dearer, by what keeps spinning threads out of the way of others; so one round of several has to keep the limits.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
+@Isolated
 abstract class DataPathContract {
     private static final int ROUNDS = 8;
     private static final int WAIT_SECONDS = 240;

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
@@ -34,6 +35,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  * as it was, while the thread gets a second piece.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
+@Isolated
 abstract class IdleHeapContract {
     private static final String STACK = "jdk.internal.vm.StackChunk";
     private static final int MOST_STACK = 2 * 3072;

@@ -14,12 +14,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /**
  * The built jar as an agent of unmodified programs: the server and the shell of the H2 database, which use plain
  * {@code new ServerSocket} and {@code new Socket}.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class AgentTest {
     private static final String SERVER = "org.h2.tools.Server";
     private static final String SHELL = "org.h2.tools.Shell";

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/Barrier}. Parity: ibverbs-rs's examples of barriers and of scatter and gather. */
+@Execution(ExecutionMode.CONCURRENT)
 class BarrierTest {
     private static final int NODES = 3;
 

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/Cluster}: a JGroups cluster of three processes, one of which is killed. */
+@Execution(ExecutionMode.CONCURRENT)
 class ClusterTest {
     private static final List<String> NAMES = List.of("A", "B", "C");
 

@@ -11,9 +11,12 @@ import java.util.Random;
 import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/HttpComponents}: an HTTP/1.1 server and client of Apache over the socket factories. */
+@Execution(ExecutionMode.CONCURRENT)
 class HttpComponentsTest {
     private static final int LONG = 1_000_000;
 

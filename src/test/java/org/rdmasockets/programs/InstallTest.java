@@ -8,10 +8,13 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.Transport;
 import org.rdmasockets.interop.Program;
 
 /** {@code RdmaSockets.install()} in a process of its own, for it is for good: {@link Installed} says what it saw. */
+@Execution(ExecutionMode.CONCURRENT)
 class InstallTest {
     private static final String OPEN = "--add-opens=java.base/java.net=ALL-UNNAMED";
 

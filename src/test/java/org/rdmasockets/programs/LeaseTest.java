@@ -3,9 +3,12 @@ package org.rdmasockets.programs;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/Lease}. Parity: async-rdma's lease example. */
+@Execution(ExecutionMode.CONCURRENT)
 class LeaseTest {
     /** Where the two meet. */
     Place place() {

@@ -10,9 +10,12 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/Query}: a JDBC driver over RDMA, {@code examples/Gateway} and a real PostgreSQL behind it. */
+@Execution(ExecutionMode.CONCURRENT)
 class QueryTest {
     private static final String SQL = "select x, md5(x::text), repeat('long ', x % 200) from "
             + "generate_series(1, 3000) x";

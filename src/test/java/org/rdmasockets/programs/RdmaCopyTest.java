@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/RdmaCopyServer} and {@code examples/RdmaCopyClient}. Parity: rdma-example. */
+@Execution(ExecutionMode.CONCURRENT)
 class RdmaCopyTest {
     private static final String TEXT = "a text of " + "many ".repeat(1000) + "words";
 

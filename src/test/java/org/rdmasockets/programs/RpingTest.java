@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.interop.Program;
 
 /** {@code examples/Rping} against itself; against the C program it is {@code RpingInteropTest}. */
+@Execution(ExecutionMode.CONCURRENT)
 class RpingTest {
     /** Where the two meet. */
     Place place() {

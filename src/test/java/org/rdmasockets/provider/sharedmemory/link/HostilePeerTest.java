@@ -17,6 +17,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
 import org.rdmasockets.verbs.VerbsException;
@@ -26,6 +27,7 @@ import org.rdmasockets.verbs.VerbsException;
  * honest link loses nothing, and no descriptor or mapping is left.
  */
 @SuppressWarnings("try")
+@Isolated
 class HostilePeerTest {
     private static final long SEED = 20260101;
     private static final int ALL_SEALS = Descriptors.SHRINK | Descriptors.GROW | Descriptors.SEAL;

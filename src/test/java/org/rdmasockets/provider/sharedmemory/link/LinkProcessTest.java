@@ -22,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
@@ -35,6 +36,7 @@ import org.rdmasockets.verbs.VerbsException;
  * {@code -Dorg.rdmasockets.test.kills=100} and {@code -Dorg.rdmasockets.test.exchanges=1000000}.
  */
 @Timeout(600)
+@Isolated
 class LinkProcessTest {
     private static final int KILLS = Integer.getInteger("org.rdmasockets.test.kills", 5);
     private static final int EXCHANGES = Integer.getInteger("org.rdmasockets.test.exchanges", 5000);

@@ -9,10 +9,12 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** What is mapped and what is refused. */
+@Isolated
 class SealedMemoryTest {
     private static final long BYTES = 3 * 4096;
     private static final int MFD_HUGETLB = 4;
