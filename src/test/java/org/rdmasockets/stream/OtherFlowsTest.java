@@ -1,7 +1,6 @@
 package org.rdmasockets.stream;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -110,34 +109,26 @@ class OtherFlowsTest {
                 : line.contains(" 0 @") ? line.substring(line.lastIndexOf(' ') + 1) : line).toList();
     }
 
+    /** Who changes it may wait for a processor meanwhile, so it is not read again before the peer says so. */
     @Test
-    void aPositionThatWasHalfChangedIsReadAgain() throws SocketException {
+    void aPositionThatWasHalfChangedIsNotUsed() throws SocketException {
         start(FlowKind.READ_RING, 100);
         c.write(150);
         brief();
-        position(30, 1, 20, 1);
-        c.complete();
-        assertEquals(List.of("READ"), brief());
-        position(30, 0, 30, 1);
-        c.complete();
-        assertEquals(List.of("READ"), brief());
-        assertEquals(0, c.write(1));
+        long[][] halves = {{30, 1, 20, 1}, {30, 0, 30, 1}, {101, 1, 30, 1}};
+        for (long[] half : halves) {
+            position(half[0], half[1], half[2], half[3]);
+            c.complete();
+            assertEquals(List.of("e000000a"), brief());
+            c.complete();
+            assertEquals(List.of(), brief());
+            assertEquals(0, c.write(1));
+            c.arrive(WAKE, 0);
+            assertEquals(List.of("READ"), brief());
+        }
         position(30, 1, 30, 1);
         c.complete();
         assertEquals(1, c.write(1));
-    }
-
-    @Test
-    void aPositionThatIsAlwaysHalfChangedIsALie() throws SocketException {
-        start(FlowKind.READ_RING, 100);
-        c.write(150);
-        for (int i = 0; i < 1000; i++) {
-            assertNull(c.connection.failure());
-            assertEquals("READ", brief().getLast());
-            position(i, 0, i + 1, 0);
-            c.complete();
-        }
-        assertViolation("half changed");
     }
 
     @Test
