@@ -107,7 +107,7 @@ abstract class PipelineTheme extends SocketTheme {
     /** Likewise, where there is room for bytes and none for messages. */
     @Test
     void bothWritersOfSmallMessagesAreBlockedBeforeAnybodyReads() throws Exception {
-        blockBothWriters(ThreadKind.VIRTUAL, FAR_TOO_MUCH / 8, MESSAGE);
+        blockBothWriters(ThreadKind.VIRTUAL, FAR_TOO_MUCH / 16, MESSAGE);
     }
 
     /** Both ends write so much in so large pieces, and read when both are stuck. */
