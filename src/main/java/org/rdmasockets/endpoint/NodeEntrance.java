@@ -83,22 +83,33 @@ final class NodeEntrance implements AutoCloseable {
             long silent = Math.min(SILENCE_NANOS, Patience.remaining(deadlineNanos));
             CompletableFuture<RdmaEndpoint> node = awaited.get(
                     caller.calls().takeSignal(Deadlines.after(silent)).number());
-            known = node != null && node.complete(caller);
+            // Not among the strangers any more when somebody gets it: he may close this entrance at once.
+            known = take(caller) && node != null && node.complete(caller);
         } catch (IOException e) {
             LOG.debug("{}: {}", caller, e.toString());
         } finally {
-            synchronized (unheard) {
-                unheard.remove(caller);
-            }
             if (!known) {
+                take(caller);
                 caller.close();
             }
         }
     }
 
+    /** Takes a caller from the strangers; false if he was hung up on. */
+    private boolean take(RdmaEndpoint caller) {
+        synchronized (unheard) {
+            return unheard.remove(caller);
+        }
+    }
+
+    /** A node of higher rank that was not asked for yet. */
+    CompletableFuture<RdmaEndpoint> awaited(int other) {
+        return awaited.get((long) other);
+    }
+
     /** Waits for a node of higher rank, whose endpoint is the caller's then. */
     RdmaEndpoint await(int other) throws IOException {
-        CompletableFuture<RdmaEndpoint> node = awaited.get((long) other);
+        CompletableFuture<RdmaEndpoint> node = awaited(other);
         if (Patience.await(nanos -> isThere(node, nanos), deadlineNanos) == null) {
             throw new SocketTimeoutException("node " + other + " has not connected in time");
         }

@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -278,6 +281,25 @@ abstract class GroupTrials extends EndpointTrial {
             node.sendImmediate(7);
             assertEquals(7, joined.peer(1).receive(PATIENCE).immediate().orElseThrow());
         }
+    }
+
+    /** Whoever waits for the last node closes the entrance at once, before the thread that heard it does anything. */
+    @Test
+    void aNodeThatHasComeIsNoStranger() throws Exception {
+        RdmaEndpointServer server = builder().listen(new InetSocketAddress(fixture().address(), 0));
+        NodeEntrance entrance = new NodeEntrance(server, 0, 2, Deadlines.after(PATIENCE));
+        CompletableFuture<RdmaEndpoint> taken = entrance.awaited(1).thenApply(node -> {
+            try (entrance) {
+                return entrance.await(1);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        RdmaEndpoint node = closing(builder().connect(server.localAddress()));
+        node.calls().signal(1, 0).await(PATIENCE);
+        RdmaEndpoint heard = closing(taken.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+        heard.sendImmediate(7);
+        assertEquals(7, node.receive(PATIENCE).immediate().orElseThrow());
     }
 
     @Test
