@@ -1,5 +1,6 @@
 package org.rdmasockets.stream;
 
+import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -19,6 +20,8 @@ final class CreditRing extends Flow {
     private final Lending lending;
     private final Borrowing borrowing;
     private final Arrivals arrivals;
+    /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
+    private long answered = -1;
 
     /**
      * Nothing is lent yet but the first chunk.
@@ -72,10 +75,18 @@ final class CreditRing extends Flow {
 
     @Override
     int finish(int count, int kept) {
+        boolean more = received.received() == answered;
+        answered = received.received();
         // Before the post: from then on, the peer may write the entry anew.
-        targets.take(count);
-        window.dataSent();
-        return sendQueue.finish(WorkRequestId.DATA, count, kept, ImmediateData.data(count));
+        boolean last = targets.take(count);
+        int result = sendQueue.finishData(count, kept, more);
+        if (last) {
+            sendQueue.close();
+        }
+        if (result != QueuePair.JOINED) {
+            window.dataSent();
+        }
+        return result;
     }
 
     @Override

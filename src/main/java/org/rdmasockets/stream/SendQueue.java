@@ -29,6 +29,8 @@ final class SendQueue {
     private static final int KIND_SHIFT = 29;
     /** So many requests can be outstanding before anything is allocated; a power of two. */
     private static final int FIRST_ROOM = 4;
+    /** Data that is longer than this has a message of its own: that costs little then. */
+    private static final int MOST_JOINING_BYTES = 4 << 10;
     /** Data is signalled once in this part of the slots and of the send ring. */
     private static final int SIGNAL_PART = 4;
 
@@ -56,6 +58,8 @@ final class SendQueue {
     /** Requests after the last signalled one, and what they keep of the send ring. */
     private int unsignalled;
     private int unsignalledBytes;
+    /** How long the last message is if it is data that may be added to, otherwise 0. */
+    private int openBytes;
 
     /**
      * An empty queue.
@@ -136,7 +140,40 @@ final class SendQueue {
             request.immediate(message);
         }
         int error = postPayload(kind, bytes, kept);
-        return immediateData || error != QueuePair.POSTED ? error : send(kind, message);
+        return immediateData || isError(error) ? error : send(kind, message);
+    }
+
+    /**
+     * Posts data that was begun. Small data may join the message before it, if that was data that ended where this
+     * begins, and the peer has not taken it yet.
+     *
+     * @param bytes length of the payload
+     * @param kept how much of the payload is in the send ring until completion
+     * @param more whether more data may follow before the peer answers
+     * @return {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number
+     */
+    int finishData(int bytes, int kept, boolean more) {
+        int before = openBytes;
+        boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
+        if (small && more) {
+            request.open();
+        }
+        if (small && before > 0) {
+            request.joining(ImmediateData.data(before + bytes));
+        }
+        boolean open = request.isOpen();
+        int result = finish(WorkRequestId.DATA, bytes, kept, ImmediateData.data(bytes));
+        if (result == QueuePair.JOINED) {
+            openBytes = before + bytes;
+        } else if (open) {
+            openBytes = bytes;
+        }
+        return result;
+    }
+
+    /** Lets the next data have a message of its own: it goes elsewhere. */
+    void close() {
+        openBytes = 0;
     }
 
     /**
@@ -268,7 +305,8 @@ final class SendQueue {
         if (request.bytes() != null) {
             request.clear();
         }
-        if (error != QueuePair.POSTED) {
+        openBytes = 0;
+        if (isError(error)) {
             return error;
         }
         if (outstanding == requests.length) {
@@ -281,6 +319,11 @@ final class SendQueue {
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
         count(kind, 1);
         return error;
+    }
+
+    /** Whether a post was not taken. */
+    static boolean isError(int result) {
+        return result != QueuePair.POSTED && result != QueuePair.JOINED;
     }
 
     /** Doubles the room of a full ring. */

@@ -229,7 +229,7 @@ public final class StreamConnection {
 
     /** Fails if a call of verbs returned an error. */
     void failUnlessPosted(String call, int error) {
-        if (error != QueuePair.POSTED) {
+        if (SendQueue.isError(error)) {
             fail(StreamFailure.post(call, error));
         }
     }

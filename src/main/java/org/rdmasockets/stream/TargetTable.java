@@ -182,13 +182,16 @@ final class TargetTable {
      * Uses room up; called before the write is posted.
      *
      * @param bytes how many, at most {@link #room()}
+     * @return true if that was all of the chunk
      */
-    void take(int bytes) {
+    boolean take(int bytes) {
         assert bytes <= rooms[current];
         addresses[current] += bytes;
         rooms[current] -= bytes;
-        if (rooms[current] == 0) {
+        boolean all = rooms[current] == 0;
+        if (all) {
             current = (current + 1) % ENTRIES;
         }
+        return all;
     }
 }

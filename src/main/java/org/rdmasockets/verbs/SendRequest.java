@@ -37,6 +37,9 @@ public final class SendRequest {
     private boolean fenced;
     private boolean solicited;
     private int immediate;
+    private boolean open;
+    private boolean joining;
+    private int joinedImmediate;
     private long remoteAddress;
     private int remoteKey;
     private long compareOrAdd;
@@ -74,6 +77,9 @@ public final class SendRequest {
         fenced = false;
         solicited = false;
         immediate = 0;
+        open = false;
+        joining = false;
+        joinedImmediate = 0;
         remoteAddress = 0;
         remoteKey = 0;
         compareOrAdd = 0;
@@ -208,6 +214,32 @@ public final class SendRequest {
             default -> throw new IllegalStateException("immediate data goes with a send or a write, not " + opcode);
         };
         immediate = value;
+        return this;
+    }
+
+    /**
+     * Lets the next request join this write with immediate data ({@link #joining}). Costs a little where requests can
+     * be joined, so not for one that nothing will follow soon.
+     *
+     * @return this
+     */
+    public SendRequest open() {
+        open = true;
+        return this;
+    }
+
+    /**
+     * Lets this write with immediate data join the request before it, if that was an {@link #open} one, with or without
+     * others that joined it, and the peer has not taken its message yet: then no message is sent for this one, and the
+     * peer finds one message as long as all together, with the immediate data that is given here. Nothing is ever held
+     * back for this. Devices that cannot join requests send this as any other; shared memory between processes can.
+     *
+     * @param immediateOfAll immediate data of the one message
+     * @return this; {@link QueuePair#postSend} returns {@link QueuePair#JOINED} if it has joined
+     */
+    public SendRequest joining(int immediateOfAll) {
+        joining = true;
+        joinedImmediate = immediateOfAll;
         return this;
     }
 
@@ -359,6 +391,33 @@ public final class SendRequest {
      */
     public int immediate() {
         return immediate;
+    }
+
+    /**
+     * Whether the next request may join this one.
+     *
+     * @return true after {@link #open()}
+     */
+    public boolean isOpen() {
+        return open;
+    }
+
+    /**
+     * Whether this may join the request before it.
+     *
+     * @return true after {@link #joining}
+     */
+    public boolean isJoining() {
+        return joining;
+    }
+
+    /**
+     * Immediate data of this and what it joins.
+     *
+     * @return what {@link #joining} was given, or 0
+     */
+    public int joinedImmediate() {
+        return joinedImmediate;
     }
 
     /**

@@ -117,6 +117,66 @@ abstract class OperationContract extends ContractTest {
     }
 
     @Test
+    void aWriteMayJoinTheOneBeforeItUntilThatIsTaken() throws VerbsException {
+        needs(Capability.IMMEDIATE_DATA);
+        for (int i = 0; i < 3; i++) {
+            int id = 70 + i;
+            passive.tell(end -> end.postReceiveNothing(id));
+        }
+        write(0, 64, 1);
+        int joined = active.queuePair.postSend(next(64, 100, 2).joining(12).open());
+        assertTrue(joined == QueuePair.JOINED || joined == QueuePair.POSTED, () -> "posted: " + joined);
+        boolean one = joined == QueuePair.JOINED;
+        active.awaitSuccess(71);
+        active.awaitSuccess(71);
+        assertWritten(70, one ? 164 : 64, one ? 12 : 1);
+        if (!one) {
+            assertWritten(71, 100, 2);
+        }
+        // Taken: what comes now has a message of its own.
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(164, 30, 3).joining(123)));
+        active.awaitSuccess(71);
+        assertWritten(one ? 71 : 72, 30, 3);
+        assertArrived(0, TARGET, 194);
+    }
+
+    @Test
+    void aWriteDoesNotJoinWhatIsNotOpenOrNotTheLast() throws VerbsException {
+        needs(Capability.IMMEDIATE_DATA);
+        for (int i = 0; i < 4; i++) {
+            int id = 70 + i;
+            passive.tell(end -> end.postReceive(id, 0, 10));
+        }
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(0, 64, 1)));
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(64, 64, 2).joining(12).open()));
+        active.send.send(71).immediate(5).add(active.region, 0, 1).signalled();
+        active.postSend();
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(128, 64, 3).joining(123)));
+        for (int i = 0; i < 4; i++) {
+            active.awaitSuccess(71);
+        }
+        assertWritten(70, 64, 1);
+        assertWritten(71, 64, 2);
+        assertEquals(1, passive.ask(end -> end.awaitSuccess(72)).lengthBytes());
+        assertWritten(73, 64, 3);
+    }
+
+    private SendRequest next(int offset, int length, int immediate) {
+        return active.send.write(71, target() + offset, key).immediate(immediate).add(active.region, offset, length)
+                .signalled();
+    }
+
+    private void write(int offset, int length, int immediate) {
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(offset, length, immediate).open()));
+    }
+
+    private void assertWritten(int id, int length, int immediate) throws VerbsException {
+        End.Done done = passive.ask(end -> end.awaitSuccess(id));
+        assertEquals(length, done.lengthBytes());
+        assertEquals(immediate, done.immediate());
+    }
+
+    @Test
     void immediateDataIsRefusedWhereTheDeviceHasNone() {
         active.send.send(71).immediate(1).add(active.region, 0, 1).signalled();
         int taken = active.device.supports(Capability.IMMEDIATE_DATA) ? QueuePair.POSTED : Errno.EOPNOTSUPP.number();

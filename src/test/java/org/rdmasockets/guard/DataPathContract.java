@@ -106,6 +106,11 @@ abstract class DataPathContract {
         return true;
     }
 
+    /** How many completions a message of 64 B brings of many that are written before one is read. */
+    double burstCompletions() {
+        return immediateData() ? 1 + 1 / 14.0 : 3;
+    }
+
     /** How many completions a message of 64 KiB brings. */
     double largeCompletions() {
         return 2.1;
@@ -157,7 +162,8 @@ abstract class DataPathContract {
     @EnumSource(ThreadKind.class)
     void streamsOfSmallMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[SMALL];
-        keeps(kind, small(), messages(), () -> {
+        Limits limits = small().times(What.COMPLETION, burstCompletions() + (immediateData() ? 2 : 3) * UPDATES);
+        keeps(kind, limits, messages(), () -> {
             for (int i = 0; i < messages(); i += BURST) {
                 pass(client, server, message, BURST);
             }

@@ -26,6 +26,12 @@ class DataPathOverLinkGuardTest extends DataPathContract {
         return 0.1;
     }
 
+    /** They join the first, unless it is taken first: one message for all, and what shows that they were sent */
+    @Override
+    double burstCompletions() {
+        return 2 / 16.0 + 1 / 14.0;
+    }
+
     @Override
     double smallCopies() {
         return 1.002;

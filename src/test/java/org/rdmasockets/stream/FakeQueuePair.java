@@ -35,12 +35,12 @@ final class FakeQueuePair implements QueuePair {
         final long workRequestId;
         final long remoteAddress;
         final int remoteKey;
-        final int immediate;
+        int immediate;
         final boolean signalled;
         final boolean inline;
         final int elements;
         private final List<Piece> pieces;
-        private final byte[] copy;
+        private byte[] copy;
 
         private Send(SendRequest request, List<Piece> pieces, boolean copied) {
             opcode = request.opcode();
@@ -54,6 +54,14 @@ final class FakeQueuePair implements QueuePair {
             this.pieces = pieces;
             copy = request.bytes() != null ? Arrays.copyOfRange(request.bytes(), request.bytesOffset(),
                     request.bytesOffset() + request.bytesLength()) : copied || inline ? gather(pieces) : null;
+        }
+
+        /** Becomes as long as both, and the peer hears of both at once. */
+        private void add(Send next, int immediateOfBoth) {
+            byte[] both = Arrays.copyOf(copy, copy.length + next.copy.length);
+            System.arraycopy(next.copy, 0, both, copy.length, next.copy.length);
+            copy = both;
+            immediate = immediateOfBoth;
         }
 
         byte[] payload() {
@@ -122,6 +130,9 @@ final class FakeQueuePair implements QueuePair {
     private final Deque<Long> outstandingSends = new ArrayDeque<>();
     private int outstandingReceives;
     private int refuseWith;
+    /** What the next request may join while it is not on its way, or null. */
+    private Send open;
+    private int joined;
 
     FakeQueuePair(StreamSettings settings, int maxInline, SimulatedRegion... regions) {
         this.maxSends = settings.maxSends();
@@ -212,8 +223,28 @@ final class FakeQueuePair implements QueuePair {
             throw new AssertionError("credits for receives that are not posted");
         }
         outstandingSends.add(request.workRequestId());
-        sends.add(new Send(request, pieces, copiesAtPost));
+        Send send = new Send(request, pieces, copiesAtPost);
+        if (copiesAtPost && request.isJoining() && open != null && sends.contains(open)) {
+            if (send.remoteAddress != open.remoteAddress + open.payload().length || send.remoteKey != open.remoteKey) {
+                throw new AssertionError("joins a message that ends elsewhere");
+            }
+            open.add(send, request.joinedImmediate());
+            // What is left is its completion.
+            SendRequest nothing = new SendRequest(1).write(request.workRequestId(), 0, 0);
+            sends.add(new Send(request.isSignalled() ? nothing.signalled() : nothing, List.of(), false));
+            joined++;
+            return JOINED;
+        }
+        if (send.needsReceive()) {
+            open = request.isOpen() ? send : null;
+        }
+        sends.add(send);
         return POSTED;
+    }
+
+    /** How many requests have joined the one before them. */
+    int joined() {
+        return joined;
     }
 
     @Override

@@ -195,6 +195,11 @@ final class JavaPeer implements StreamPeer {
         returned++;
     }
 
+    /** How many writes joined the one before them. */
+    int joined() {
+        return queuePair.joined();
+    }
+
     /** How often memory was added. */
     int growths() {
         return supplied;

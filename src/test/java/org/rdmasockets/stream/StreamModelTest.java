@@ -82,6 +82,7 @@ class StreamModelTest {
         int placements = 0;
         int reads = 0;
         int words = 0;
+        int joined = 0;
         for (long seed = first; seed < first + RUNS; seed++) {
             try {
                 int[] events = run(seed, immediateData, withC, wanted);
@@ -90,6 +91,7 @@ class StreamModelTest {
                 placements += events[2];
                 reads += events[3];
                 words += events[4];
+                joined += events[5];
             } catch (Exception | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
@@ -97,6 +99,7 @@ class StreamModelTest {
         assertTrue(withC || wanted != FlowKind.READ_RING || reads > RUNS / 2 && words > RUNS / 20,
                 reads + " reads of positions, " + words + " words of who waits");
         assertTrue(withC || wanted != FlowKind.SEND_RECEIVE || words > RUNS, words + " messages with a payload");
+        assertTrue(!immediateData || wanted != FlowKind.CREDIT_RING || joined > RUNS / 4, joined + " writes joined");
         if (wanted != FlowKind.CREDIT_RING) {
             return;
         }
@@ -106,8 +109,8 @@ class StreamModelTest {
     }
 
     /**
-     * Returns how often something grew, a peer moved to an offered chunk, something was placed, a position was read,
-     * and a word was said that only other flows have, or a message sent.
+     * Returns how often something grew, a peer moved to an offered chunk, something was placed, a position was read, a
+     * word was said that only other flows have, or a message sent, and a write joined the one before it.
      */
     private static int[] run(long seed, boolean immediateData, boolean withC, FlowKind wanted)
             throws Exception {
@@ -117,7 +120,7 @@ class StreamModelTest {
             run.play();
             run.verify();
             return new int[] {run.left.growths(), run.wire.moves(), run.left.placements(), run.wire.reads(),
-                run.wire.words()};
+                run.wire.words(), run.left.joined()};
         }
     }
 

@@ -47,6 +47,12 @@ final class LinkEnd implements LinkHandler {
     /** The sender has messages and the receiver's queue pair shares its receives: value is how many messages. */
     static final int WANT = 8;
 
+    /**
+     * A write with immediate data was made to which the sender may add until this is taken: first is its length, in the
+     * upper half the immediate data.
+     */
+    static final int OPEN_WRITE = 9;
+
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
     static final int LAST = 2;
@@ -424,6 +430,7 @@ final class LinkEnd implements LinkHandler {
                 case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
+                case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }

@@ -46,6 +46,10 @@ final class LinkPeer implements Peer, Partner {
     private int consumed;
     /** How many were asked for, where they come on request, wrapping around; guarded by the send queue. */
     private int requested;
+    /** Where the last message is in the ring if it may be added to, or -1; guarded by the send queue, as the next. */
+    private long openPosition = -1;
+    /** Its length and, in the upper half, its immediate data. */
+    private long openMessage;
     /** The regions that were looked up last; guarded by the send queue. */
     private final LinkMemory[] recent = new LinkMemory[RECENT];
     private int oldest;
@@ -170,6 +174,9 @@ final class LinkPeer implements Peer, Partner {
         if (!alive) {
             return Status.RETRY_EXCEEDED;
         }
+        if (notice.isJoining() && openPosition >= 0 && join(notice)) {
+            return Status.SUCCESS;
+        }
         if (notice.sentBytes() == 0 && slot.peerReceivesPosted() - consumed <= 0) {
             end.resumeLater(queuePair.sendQueue());
             slot.starve();
@@ -188,6 +195,31 @@ final class LinkPeer implements Peer, Partner {
         }
         end.link().writer().notifyPeerMapped();
         return status;
+    }
+
+    /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
+    private boolean join(Notice notice) {
+        RingWriter writer = end.link().writer();
+        writer.lockMapped();
+        try {
+            if ((int) openMessage + (long) notice.lengthBytes() > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
+                return false;
+            }
+            long both = message((int) openMessage + notice.lengthBytes(), notice.joinedImmediate());
+            if (!alive || !writer.replaceFirst(openPosition, openMessage, both)) {
+                openPosition = -1;
+                return false;
+            }
+            openMessage = both;
+            notice.join();
+            return true;
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    private static long message(int lengthBytes, int immediate) {
+        return lengthBytes & 0xFFFF_FFFFL | (long) immediate << 32;
     }
 
     /** Lets a peer whose receives are shared post some for the messages that wait here. */
@@ -221,6 +253,7 @@ final class LinkPeer implements Peer, Partner {
             if (end.holdsLetters()) {
                 return Status.NO_ROOM;
             }
+            openPosition = -1;
             return notice.isSend() ? publishSend(writer, notice) : publishWrite(writer, notice);
         } finally {
             writer.unlock();
@@ -231,7 +264,13 @@ final class LinkPeer implements Peer, Partner {
         if (!writer.begin(0)) {
             return Status.NO_ROOM;
         }
-        writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate(), notice.lengthBytes(), 0);
+        if (notice.isOpen()) {
+            openPosition = writer.position();
+            openMessage = message(notice.lengthBytes(), notice.immediate());
+            writer.header(LinkEnd.OPEN_WRITE, LinkEnd.IMMEDIATE, peerSlot, 0, openMessage, 0);
+        } else {
+            writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate(), notice.lengthBytes(), 0);
+        }
         writer.publish();
         return Status.SUCCESS;
     }
@@ -452,14 +491,23 @@ final class LinkPeer implements Peer, Partner {
 
     /** A write with immediate data was made. */
     void onWrite(RingEntry entry) {
-        int bytes = checkedLength(entry);
+        written(checkedLength(entry.first()), entry.value());
+    }
+
+    /** One or more writes with immediate data were made. */
+    void onOpenWrite(RingEntry entry) {
+        long message = entry.takeFirst();
+        written(checkedLength((int) message), (int) (message >>> 32));
+    }
+
+    private void written(int bytes, int immediate) {
         ReceiveQueue receives = receives();
         int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(0);
         if (status == Status.NOT_READY) {
             throw new IllegalArgumentException("a message came without a receive");
         }
         if (status == Status.SUCCESS) {
-            receives.finish(false, bytes, true, entry.value());
+            receives.finish(false, bytes, true, immediate);
         }
     }
 
@@ -494,7 +542,7 @@ final class LinkPeer implements Peer, Partner {
         if (expected != -1) {
             throw new IllegalArgumentException("a send begins within a send");
         }
-        length = checkedLength(entry);
+        length = checkedLength(entry.first());
         expected = length;
         ReceiveQueue receives = receives();
         int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(length);
@@ -507,11 +555,11 @@ final class LinkPeer implements Peer, Partner {
         }
     }
 
-    private static int checkedLength(RingEntry entry) {
-        if (entry.first() < 0 || entry.first() > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
-            throw new IllegalArgumentException("a message has no length of " + entry.first());
+    private static int checkedLength(long bytes) {
+        if (bytes < 0 || bytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
+            throw new IllegalArgumentException("a message has no length of " + bytes);
         }
-        return (int) entry.first();
+        return (int) bytes;
     }
 
     private ReceiveQueue receives() {

@@ -13,6 +13,11 @@ final class Notice {
     private SendRequest.Opcode opcode;
     private boolean signalled;
     private boolean solicited;
+    /** Whether later requests may join it, whether it may join an earlier one, and whether it did. */
+    private boolean open;
+    private boolean joining;
+    private boolean joined;
+    private int joinedImmediate;
     private int immediate;
     private int lengthBytes;
     /** How the memory part ended. */
@@ -48,10 +53,17 @@ final class Notice {
         status = howItEnded;
         gather = bytes;
         sentBytes = 0;
+        open = request.isOpen();
+        joining = request.isJoining();
+        joinedImmediate = request.joinedImmediate();
+        joined = false;
     }
 
-    /** Becomes what another notice is, and takes the bytes that it kept. */
+    /** Becomes what another notice is, and takes the bytes that it kept; what has to wait joins nothing. */
     void takeOver(Notice other) {
+        open = false;
+        joining = false;
+        joined = false;
         id = other.id;
         opcode = other.opcode;
         signalled = other.signalled;
@@ -115,6 +127,31 @@ final class Notice {
     /** Whether it wakes a peer that waits for solicited completions only. */
     boolean isSolicited() {
         return solicited;
+    }
+
+    /** Whether a later request may join it before the peer has taken it. */
+    boolean isOpen() {
+        return open;
+    }
+
+    /** Whether it may join the request before it, and the immediate data that both have then. */
+    boolean isJoining() {
+        return joining;
+    }
+
+    /** The immediate data of it and what it joins. */
+    int joinedImmediate() {
+        return joinedImmediate;
+    }
+
+    /** Says that it has joined the one before it, so that the peer hears of both at once. */
+    void join() {
+        joined = true;
+    }
+
+    /** Whether it has joined the one before it. */
+    boolean isJoined() {
+        return joined;
     }
 
     /** The immediate data. */

@@ -165,7 +165,7 @@ final class SendQueue implements Expiring {
             gather.leave();
             current.release();
         }
-        return QueuePair.POSTED;
+        return current.isJoined() ? QueuePair.JOINED : QueuePair.POSTED;
     }
 
     /** Whether the request writes to local memory. */

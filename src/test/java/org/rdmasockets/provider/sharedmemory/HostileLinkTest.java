@@ -144,7 +144,8 @@ class HostileLinkTest {
 
     @Test
     void aSlotThatThePeerCannotKnowYetCannotBeNamed() throws Exception {
-        for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND}) {
+        for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND,
+            LinkEnd.WRITE, LinkEnd.OPEN_WRITE}) {
             assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
             // The victim's slots are given out from 0, and this request was not accepted.
             assertTrue(send(kind, 0, 1, new byte[0]));

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
  */
 public final class RingEntry {
     private final MemorySegment memory;
+    private long offset;
     private long payloadOffset;
     private int payloadBytes;
     private int kindAndFlags;
@@ -21,7 +22,8 @@ public final class RingEntry {
     }
 
     /** Copies the header of an entry whose first word was checked; reads each word of the memory once. */
-    void load(long offset, int lengthBytes, int newKindAndFlags) {
+    void load(long newOffset, int lengthBytes, int newKindAndFlags) {
+        offset = newOffset;
         payloadOffset = offset + SegmentLayout.ENTRY_HEADER_BYTES;
         payloadBytes = lengthBytes - SegmentLayout.ENTRY_HEADER_BYTES;
         kindAndFlags = newKindAndFlags;
@@ -73,6 +75,16 @@ public final class RingEntry {
      */
     public long first() {
         return first;
+    }
+
+    /**
+     * The first argument of an open entry, which the peer cannot change any more after this; see
+     * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
+     *
+     * @return any number
+     */
+    public long takeFirst() {
+        return (long) SegmentLayout.LONG.getAndSet(memory, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);
     }
 
     /**

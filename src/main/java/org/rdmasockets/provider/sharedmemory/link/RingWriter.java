@@ -51,6 +51,8 @@ public final class RingWriter {
     private int length;
     /** Where the entry begun is in the memory, or -1; guarded by lock. */
     private long offset = -1;
+    /** Bytes ever published, or changed in vain for an entry that was dropped; guarded by lock. */
+    private long touched;
     /** First word of the entry begun, without its length; guarded by lock. */
     private long kindAndFlags;
 
@@ -111,6 +113,7 @@ public final class RingWriter {
             return false;
         }
         offset = ring + (position + padding & MASK);
+        touched = Math.max(touched, tail + padding + bytes);
         kindAndFlags = 0;
         return true;
     }
@@ -158,6 +161,33 @@ public final class RingWriter {
         LONG.set(memory, offset + SegmentLayout.ENTRY_TARGET, slot & 0xFFFFFFFFL | (long) value << 32);
         LONG.set(memory, offset + SegmentLayout.ENTRY_FIRST, first);
         LONG.set(memory, offset + SegmentLayout.ENTRY_SECOND, second);
+    }
+
+    /**
+     * Where the entry begun is, to find it again after it was published.
+     *
+     * @return a position for {@link #replaceFirst}
+     */
+    public long position() {
+        assert offset >= 0;
+        return tail + padding;
+    }
+
+    /**
+     * Changes the first argument of an entry that was published, unless the peer has taken it; see
+     * {@link RingEntry#takeFirst}. What was copied to the peer's regions before is seen by a peer that takes the new
+     * one. Nobody has to be notified: a peer that has not taken the entry is still going to.
+     *
+     * @param position where the entry is
+     * @param expected its first argument, not -1
+     * @param replacement the new one, not -1
+     * @return false if nothing was changed: the entry was taken, or has gone
+     */
+    public boolean replaceFirst(long position, long expected, long replacement) {
+        assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
+        // What was touched since may lie where the entry was, and look like it.
+        return mapped && touched - position <= RING_BYTES && LONG.compareAndSet(memory,
+                ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected, replacement);
     }
 
     /**

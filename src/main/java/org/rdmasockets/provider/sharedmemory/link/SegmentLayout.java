@@ -26,6 +26,8 @@ import java.lang.invoke.VarHandle;
  * entry, aligned to 64 bytes, never wrapping around the end of the ring:
  *  0  length of header and payload   4  kind, 16 bits   6  flags, 16 bits   8  slot   12  value
  * 16  first                         24  second         32  payload
+ *
+ * Of an open entry, first may still be changed by the producer until the consumer takes it, which puts TAKEN there.
  * </pre>
  */
 final class SegmentLayout {
@@ -45,6 +47,8 @@ final class SegmentLayout {
     static final int ENTRY_TARGET = 8;
     static final int ENTRY_FIRST = 16;
     static final int ENTRY_SECOND = 24;
+    /** First argument of an open entry that was taken; it is nobody's own. */
+    static final long TAKEN = -1;
     /** The kind of an entry without meaning that fills the rest of the ring; users have 0 to 255. */
     static final int PADDING = 0xFFFF;
 

@@ -67,6 +67,113 @@ class LinkTest {
         assertArrayEquals(payload, copy.payload());
     }
 
+    /** Publishes an open entry and says where it is. */
+    private long sendOpen(long first) {
+        RingWriter writer = near.link.writer();
+        writer.lock();
+        try {
+            assertTrue(writer.begin(0));
+            long position = writer.position();
+            writer.header(Recorder.OPEN, 0, 0, 0, first, 0);
+            writer.publish();
+            return position;
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    private boolean replace(long position, long expected, long replacement) {
+        RingWriter writer = near.link.writer();
+        writer.lock();
+        try {
+            return writer.replaceFirst(position, expected, replacement);
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    @Test
+    void anOpenEntryIsChangedUntilItIsTaken() throws InterruptedException {
+        far.deaf = true;
+        long position = sendOpen(5);
+        assertTrue(replace(position, 5, 6));
+        assertFalse(replace(position, 5, 7), "it is not what was expected");
+        assertTrue(replace(position, 6, 8));
+        far.drainAll();
+        assertEquals(8, far.next().first());
+        assertFalse(replace(position, 8, 9), "it was taken");
+    }
+
+    @Test
+    void anEntryThatHasGoneIsNotChangedThoughAnotherInItsPlaceLooksTheSame() throws InterruptedException {
+        far.deaf = true;
+        long position = sendOpen(5);
+        far.drainAll();
+        long last = position;
+        while (last - position < SegmentLayout.RING_BYTES) {
+            last = sendOpen(5);
+            if (last - position < SegmentLayout.RING_BYTES) {
+                far.drainAll();
+            }
+        }
+        assertFalse(replace(position, 5, 6));
+        assertTrue(replace(last, 5, 7));
+        far.drainAll();
+        while (!far.isEmpty()) {
+            last = far.next().first();
+        }
+        assertEquals(7, last);
+    }
+
+    @Test
+    void anEntryThatWasBegunAndDroppedHidesWhatItWasWrittenOver() {
+        far.deaf = true;
+        long position = sendOpen(5);
+        far.drainAll();
+        for (long last = position; last - position < SegmentLayout.RING_BYTES - SegmentLayout.ENTRY_ALIGNMENT;) {
+            last = sendOpen(4);
+            far.drainAll();
+        }
+        RingWriter writer = near.link.writer();
+        writer.lock();
+        try {
+            assertTrue(writer.begin(0));
+            writer.header(Recorder.OPEN, 0, 0, 0, 5, 0);
+        } finally {
+            writer.unlock();
+        }
+        assertFalse(replace(position, 5, 6));
+    }
+
+    /** Whatever the peer does meanwhile, each change is either seen by it, or refused. */
+    @Test
+    void nothingIsLostWhileThePeerTakes() throws InterruptedException {
+        int rounds = 100_000;
+        Thread taker = Thread.ofPlatform().daemon().start(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                far.link.drain(1);
+            }
+        });
+        far.deaf = true;
+        long sum = 0;
+        long entries = 0;
+        for (int i = 0; i < rounds; entries++) {
+            long first = 1;
+            i++;
+            long position = sendOpen(first);
+            while (i < rounds && replace(position, first, first + 1)) {
+                first++;
+                i++;
+            }
+        }
+        for (long left = entries; left > 0; left--) {
+            sum += far.next().first();
+        }
+        taker.interrupt();
+        taker.join();
+        assertEquals(rounds, sum);
+    }
+
     @Test
     void entriesOfAllSizesArriveInOrderBothWays() throws InterruptedException {
         int count = 20_000;

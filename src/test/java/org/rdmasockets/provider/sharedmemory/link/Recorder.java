@@ -14,6 +14,9 @@ final class Recorder implements LinkHandler {
     record Copy(int kind, int flags, int slot, int value, long first, long second, byte[] payload) {
     }
 
+    /** The kind of entries that the sender may change until they are taken. */
+    static final int OPEN = 200;
+
     final Link link;
     private final BlockingQueue<Copy> entries = new LinkedBlockingQueue<>();
     private final CompletableFuture<String> closed = new CompletableFuture<>();
@@ -29,7 +32,8 @@ final class Recorder implements LinkHandler {
     public void onEntry(Link from, RingEntry entry) {
         byte[] payload = new byte[entry.payloadBytes()];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), payload, 0, payload.length);
-        entries.add(new Copy(entry.kind(), entry.flags(), entry.slot(), entry.value(), entry.first(), entry.second(),
+        long first = entry.kind() == OPEN ? entry.takeFirst() : entry.first();
+        entries.add(new Copy(entry.kind(), entry.flags(), entry.slot(), entry.value(), first, entry.second(),
                 payload));
     }
 
