@@ -78,7 +78,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      *
      * @param count its payload in bytes
      * @param kept how much of the payload is in the send ring until completion
-     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
+     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED}, or JOINED, or an error number
      */
     abstract int finish(int count, int kept);
 

@@ -8,7 +8,8 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * The send queue: posts messages in either form, and knows what is outstanding. A message is one request on InfiniBand
- * and RoCE, a write with immediate data, and up to two on iWARP: a plain write if there is a payload, then a send.
+ * and RoCE, a write with immediate data, or several that have joined; and up to two on iWARP: a plain write if there is
+ * a payload, then a send.
  *
  * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
  * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:
@@ -158,14 +159,14 @@ final class SendQueue {
         if (small && more) {
             request.open();
         }
-        if (small && before > 0) {
+        if (small && before > 0 && before <= ImmediateData.MAX_ARGUMENT - bytes) {
             request.joining(ImmediateData.data(before + bytes));
         }
         boolean open = request.isOpen();
         int result = finish(WorkRequestId.DATA, bytes, kept, ImmediateData.data(bytes));
         if (result == QueuePair.JOINED) {
             openBytes = before + bytes;
-        } else if (open) {
+        } else if (open && result == QueuePair.POSTED) {
             openBytes = bytes;
         }
         return result;

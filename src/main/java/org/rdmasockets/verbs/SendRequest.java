@@ -229,10 +229,12 @@ public final class SendRequest {
     }
 
     /**
-     * Lets this write with immediate data join the request before it, if that was an {@link #open} one, with or without
-     * others that joined it, and the peer has not taken its message yet: then no message is sent for this one, and the
-     * peer finds one message as long as all together, with the immediate data that is given here. Nothing is ever held
-     * back for this. Devices that cannot join requests send this as any other; shared memory between processes can.
+     * Lets this write with immediate data join the last message of the queue pair, if that was an {@link #open} write
+     * with immediate data, with or without others that joined it, and the peer has not taken it yet: then no message is
+     * sent for this one, it takes no receive, and the peer finds one message as long as all together, with the
+     * immediate data that is given here. Requests without a message in between do not count. It completes by itself as
+     * any other, and nothing is ever held back for it. Devices that cannot join requests, or not this one, send it as
+     * any other; shared memory between processes can. Nothing but a write with immediate data joins.
      *
      * @param immediateOfAll immediate data of the one message
      * @return this; {@link QueuePair#postSend} returns {@link QueuePair#JOINED} if it has joined

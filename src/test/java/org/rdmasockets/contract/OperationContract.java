@@ -143,22 +143,25 @@ abstract class OperationContract extends ContractTest {
     @Test
     void aWriteDoesNotJoinWhatIsNotOpenOrNotTheLast() throws VerbsException {
         needs(Capability.IMMEDIATE_DATA);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
             int id = 70 + i;
             passive.tell(end -> end.postReceive(id, 0, 10));
         }
         assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(0, 64, 1)));
         assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(64, 64, 2).joining(12).open()));
-        active.send.send(71).immediate(5).add(active.region, 0, 1).signalled();
+        active.send.send(71).immediate(5).joining(25).open().add(active.region, 0, 1).signalled();
         active.postSend();
-        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(128, 64, 3).joining(123)));
-        for (int i = 0; i < 4; i++) {
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(128, 64, 3).joining(123).open()));
+        active.send.send(71).joining(34).add(active.region, 0, 2).signalled();
+        active.postSend();
+        for (int i = 0; i < 5; i++) {
             active.awaitSuccess(71);
         }
         assertWritten(70, 64, 1);
         assertWritten(71, 64, 2);
         assertEquals(1, passive.ask(end -> end.awaitSuccess(72)).lengthBytes());
         assertWritten(73, 64, 3);
+        assertEquals(2, passive.ask(end -> end.awaitSuccess(74)).lengthBytes());
     }
 
     private SendRequest next(int offset, int length, int immediate) {

@@ -174,7 +174,7 @@ final class LinkPeer implements Peer, Partner {
         if (!alive) {
             return Status.RETRY_EXCEEDED;
         }
-        if (notice.isJoining() && openPosition >= 0 && join(notice)) {
+        if (notice.isJoining() && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
         if (notice.sentBytes() == 0 && slot.peerReceivesPosted() - consumed <= 0) {
@@ -198,7 +198,7 @@ final class LinkPeer implements Peer, Partner {
     }
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
-    private boolean join(Notice notice) {
+    private boolean joinLast(Notice notice) {
         RingWriter writer = end.link().writer();
         writer.lockMapped();
         try {
@@ -502,12 +502,8 @@ final class LinkPeer implements Peer, Partner {
 
     private void written(int bytes, int immediate) {
         ReceiveQueue receives = receives();
-        int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(0);
-        if (status == Status.NOT_READY) {
+        if (receives != null && receives.written(bytes, immediate) == Status.NOT_READY) {
             throw new IllegalArgumentException("a message came without a receive");
-        }
-        if (status == Status.SUCCESS) {
-            receives.finish(false, bytes, true, immediate);
         }
     }
 

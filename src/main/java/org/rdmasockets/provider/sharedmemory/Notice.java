@@ -53,13 +53,14 @@ final class Notice {
         status = howItEnded;
         gather = bytes;
         sentBytes = 0;
-        open = request.isOpen();
-        joining = request.isJoining();
+        boolean write = opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
+        open = write && request.isOpen();
+        joining = write && request.isJoining();
         joinedImmediate = request.joinedImmediate();
         joined = false;
     }
 
-    /** Becomes what another notice is, and takes the bytes that it kept; what has to wait joins nothing. */
+    /** Becomes what another notice is, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
     void takeOver(Notice other) {
         open = false;
         joining = false;
@@ -134,7 +135,7 @@ final class Notice {
         return open;
     }
 
-    /** Whether it may join the request before it, and the immediate data that both have then. */
+    /** Whether it may join the message before it. */
     boolean isJoining() {
         return joining;
     }

@@ -246,6 +246,21 @@ final class ReceiveQueue {
         return Status.SUCCESS;
     }
 
+    /**
+     * Completes the oldest receive by writes with immediate data that are done.
+     *
+     * @param length how many bytes were written
+     * @param immediate the immediate data
+     * @return as for {@link #begin}
+     */
+    synchronized int written(int length, int immediate) {
+        int status = begin(0);
+        if (status == Status.SUCCESS) {
+            finish(false, length, true, immediate);
+        }
+        return status;
+    }
+
     private boolean hidesReceives() {
         Faults faults = owner.device().fabric().faults();
         return faults != null && faults.hidesReceives(owner.number());

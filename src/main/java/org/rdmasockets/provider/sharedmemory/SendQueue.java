@@ -103,7 +103,7 @@ final class SendQueue implements Expiring {
      * Posts a request.
      *
      * @param request what to do
-     * @return {@link QueuePair#POSTED} or an error number
+     * @return {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number
      */
     int post(SendRequest request) {
         int result;

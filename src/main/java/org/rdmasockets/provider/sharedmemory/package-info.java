@@ -7,7 +7,8 @@
  * {@code Peer} is the other end as the send queue sees it: {@code LocalPeer} inside this process, {@code LinkPeer} in
  * another one. {@code Partner} is the same for connecting and disconnecting. Keys, bounds, access flags and lengths are
  * checked as a network card does it, with the same errors; one differs: between processes, a send that is too long for
- * the peer's receive has completed here by the time the peer finds out, and both queue pairs break. Receives may be
+ * the peer's receive has completed here by the time the peer finds out, and both queue pairs break. Between processes,
+ * a write with immediate data may join the one before it until the peer has taken that. Receives may be
  * shared ({@code SharedMemorySharedReceiveQueue}). Datagrams ({@code DatagramQueuePair}) stay within this process.
  *
  * <p>What comes from another process enters by {@code LinkEnd}, which believes nothing: whatever an honest process

@@ -160,8 +160,11 @@ public final class Link implements AutoCloseable {
      *         empty
      */
     public int drain(int limit) {
+        if (!mapping.enter()) {
+            return 0;
+        }
         consumerLock.lock();
-        return drainAndUnlock(limit);
+        return drainAndLeave(limit);
     }
 
     /**
@@ -171,24 +174,29 @@ public final class Link implements AutoCloseable {
      * @return how many were taken
      */
     public int tryDrain(int limit) {
-        return consumerLock.tryLock() ? drainAndUnlock(limit) : 0;
+        if (!mapping.enter()) {
+            return 0;
+        }
+        // Most polls find nothing.
+        if (reader.isEmpty() || !consumerLock.tryLock()) {
+            mapping.leave();
+            return 0;
+        }
+        return drainAndLeave(limit);
     }
 
-    private int drainAndUnlock(int limit) {
-        boolean entered = false;
+    /** With the memory entered and the lock held. */
+    private int drainAndLeave(int limit) {
         boolean blocked = false;
         try {
             if (consumerLock.getHoldCount() > 1) {
                 throw new IllegalStateException("a handler must not drain its own link");
             }
-            entered = mapping.enter();
-            int taken = entered ? reader.read(limit) : 0;
+            int taken = reader.read(limit);
             blocked = taken > 0 && reader.takeBlocked();
             return taken;
         } finally {
-            if (entered) {
-                mapping.leave();
-            }
+            mapping.leave();
             consumerLock.unlock();
             if (blocked) {
                 ring();

@@ -78,10 +78,10 @@ public final class RingEntry {
     }
 
     /**
-     * The first argument of an open entry, which the peer cannot change any more after this; see
+     * Takes an open entry: an honest peer does not change its first argument any more after this, see
      * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
      *
-     * @return any number
+     * @return the first argument, any number
      */
     public long takeFirst() {
         return (long) SegmentLayout.LONG.getAndSet(memory, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);

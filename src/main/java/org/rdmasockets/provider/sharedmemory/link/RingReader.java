@@ -5,6 +5,7 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTES;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
@@ -13,15 +14,24 @@ import java.lang.invoke.VarHandle;
  * its memory entered during every call.
  */
 final class RingReader {
+    private static final VarHandle HEAD;
     private static final int MASK = RING_BYTES - 1;
     private static final int MAX_LENGTH = SegmentLayout.ENTRY_HEADER_BYTES + RingWriter.MAX_PAYLOAD_BYTES;
+
+    static {
+        try {
+            HEAD = MethodHandles.lookup().findVarHandle(RingReader.class, "head", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final Link link;
     private final MemorySegment memory;
     private final long control;
     private final long ring;
     private final RingEntry entry;
-    /** Bytes ever consumed. */
+    /** Bytes ever consumed; written by HEAD, for who looks without the lock. */
     private long head;
     /** Bytes ever published, as last claimed by the peer and checked. */
     private long tail;
@@ -48,6 +58,14 @@ final class RingReader {
             taken++;
         }
         return taken;
+    }
+
+    /**
+     * Whether everything was taken that the peer has published by now. Without the lock, but with the memory entered:
+     * the head may be an old one, which only makes this false.
+     */
+    boolean isEmpty() {
+        return (long) HEAD.getOpaque(this) == (long) LONG.getOpaque(memory, control + SegmentLayout.TAIL);
     }
 
     /** Whether the peer published more. Its release store of the tail pairs with this acquire. */
@@ -91,7 +109,7 @@ final class RingReader {
 
     /** Gives the room back; the peer's acquire of the head pairs with this release. */
     private void advance(int bytes) {
-        head += bytes;
+        HEAD.setOpaque(this, head + bytes);
         LONG.setRelease(memory, control + SegmentLayout.HEAD, head);
     }
 

@@ -181,13 +181,14 @@ public final class RingWriter {
      * @param position where the entry is
      * @param expected its first argument, not -1
      * @param replacement the new one, not -1
-     * @return false if nothing was changed: the entry was taken, or has gone
+     * @return false if nothing was changed: the entry was taken or has gone, or nothing may be published now
      */
     public boolean replaceFirst(long position, long expected, long replacement) {
         assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
         // What was touched since may lie where the entry was, and look like it.
-        return mapped && touched - position <= RING_BYTES && LONG.compareAndSet(memory,
-                ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected, replacement);
+        return mapped && link.isOpen() && !link.isHeldUp() && touched - position <= RING_BYTES
+                && LONG.compareAndSet(memory, ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected,
+                        replacement);
     }
 
     /**

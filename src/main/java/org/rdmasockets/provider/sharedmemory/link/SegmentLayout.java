@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
 /**
  * The memory of a link. Side 0 is who dialled; direction 0 goes from side 0 to side 1. Everything in it may have been
  * written by a hostile peer. Words that different sides write are 256 bytes apart, because processors fetch lines in
- * pairs.
+ * pairs; but for the first argument of an open entry.
  *
  * <pre>
  * 0          control page of direction 0     +0    tail: bytes ever published; written by the producer

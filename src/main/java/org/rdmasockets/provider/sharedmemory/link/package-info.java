@@ -23,6 +23,9 @@
  * so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket; if the socket
  * is full, its reader is on the way.
  *
+ * <p>An entry that says so stays open: its first argument may be changed until the other side takes it, by atomic
+ * operations of both. Whoever changes it need not ring, because the entry is still going to be taken.
+ *
  * <p>Threads: any thread may enter anywhere; no thread is started. The calls of handlers come from whoever calls
  * {@code LinkHub.drain} or {@code Link.drain}. What the entries of a link mean is not known here.
  */
