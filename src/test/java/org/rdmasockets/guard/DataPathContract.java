@@ -86,6 +86,16 @@ abstract class DataPathContract {
         return 0.9;
     }
 
+    /** As {@link #noGarbage} for a message of 64 KiB, which takes longer. */
+    double largeGarbage() {
+        return 10 * noGarbage();
+    }
+
+    /** How often the queue may make an event per message of 64 KiB, which is two writes. */
+    double largeEvents() {
+        return events(0.2);
+    }
+
     /** Whether a message is usually there by the time that somebody has looked for it as long as it may. */
     boolean isPrompt() {
         return true;
@@ -192,10 +202,10 @@ abstract class DataPathContract {
     void streamsOfLargeMessages(ThreadKind kind) throws Exception {
         byte[] message = new byte[LARGE];
         int count = messages() / 10;
-        Limits limits = new Limits().garbage(10 * noGarbage()).copies(1.001)
+        Limits limits = new Limits().garbage(largeGarbage()).copies(1.001)
                 .times(What.POST_SEND, immediateData() ? 2 : 4)
                 .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions())
-                .times(What.EVENT, events(0.2)).garbageOfWait(PARK_GARBAGE + wakingGarbage());
+                .times(What.EVENT, largeEvents()).garbageOfWait(PARK_GARBAGE + wakingGarbage());
         keeps(kind, limits, count, () -> {
             for (int i = 0; i < count; i++) {
                 pass(client, server, message, 1);
@@ -209,7 +219,7 @@ abstract class DataPathContract {
     void streamsFromBuffersOfTheSocket(ThreadKind kind) throws Exception {
         byte[] message = new byte[LARGE];
         int count = messages() / 10;
-        Limits limits = new Limits().garbage(10 * noGarbage()).copies(directCopies())
+        Limits limits = new Limits().garbage(largeGarbage()).copies(directCopies())
                 .times(What.POST_SEND, immediateData() ? 2 : 4)
                 .times(What.POST_RECEIVE, 2).times(What.COMPLETION, largeCompletions() + 1)
                 .garbageOfWait(PARK_GARBAGE + wakingGarbage());

@@ -63,6 +63,18 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
         return 4;
     }
 
+    /** On a slow machine 16 times as much as for a small message; what a message itself makes, shared memory shows. */
+    @Override
+    double largeGarbage() {
+        return 25 * noGarbage();
+    }
+
+    /** The reader may have parked before each of the two writes: how long they take is up to the machine. */
+    @Override
+    double largeEvents() {
+        return 2 * arming();
+    }
+
     /** Where there is no second compiler: each call that keeps errno makes an object. */
     @Override
     double wakingGarbage() {
