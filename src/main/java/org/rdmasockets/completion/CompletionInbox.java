@@ -28,12 +28,14 @@ public final class CompletionInbox {
     private static final int BYTES_OF_SEND = 1 << 20;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;
+    private static final VarHandle SECTIONS;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
             FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
+            SECTIONS = lookup.findVarHandle(CompletionInbox.class, "sections", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -70,6 +72,8 @@ public final class CompletionInbox {
      * behind that place was left in; who fills it reads this and wakes both. Written under protocolLock.
      */
     private volatile boolean gap;
+    /** How often the protocol lock was taken, wrapping around; written under it, by SECTIONS. */
+    private int sections;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
     /** True once the client knows the failure; guarded by protocolLock. */
@@ -121,6 +125,7 @@ public final class CompletionInbox {
         protocolLock.lock();
         boolean entered = false;
         try {
+            SECTIONS.setOpaque(this, sections + 1);
             applyAll();
             entered = true;
         } finally {
@@ -212,15 +217,29 @@ public final class CompletionInbox {
     }
 
     /**
-     * Waits until the client is ready for a role. The caller holds no lock that others need to make it ready. First
-     * polls the completion queue for itself for a while, if that is worthwhile, then parks. It parks from here, not
-     * from a method of its own: each frame that is parked takes a hundred bytes of the heap.
+     * Waits until the client is ready for a role; as {@link #awaitAndEnter}, but outside.
      *
      * @param role what is waited for; at most one thread per role at a time
      * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
      * @return how the wait ended; {@link Wait#READY} wins when several are true
      */
     public Wait await(Role role, long deadlineNanos) {
+        Wait end = awaitAndEnter(role, deadlineNanos);
+        exit();
+        return end;
+    }
+
+    /**
+     * Waits until the client is ready for a role, and returns as {@link #enter} does: {@link #exit} must follow,
+     * however the wait ended. The caller holds no lock that others need to make the client ready. First polls the
+     * completion queue for itself for a while, if that is worthwhile, then parks. It parks from here, not from a method
+     * of its own: each frame that is parked takes a hundred bytes of the heap.
+     *
+     * @param role what is waited for; at most one thread per role at a time
+     * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
+     * @return how the wait ended; {@link Wait#READY} wins when several are true
+     */
+    public Wait awaitAndEnter(Role role, long deadlineNanos) {
         Waiter waiter = role == Role.READER ? reader : writer;
         if (comesSoon(role, waiter, deadlineNanos)) {
             return Wait.READY;
@@ -228,28 +247,25 @@ public final class CompletionInbox {
         Thread me = Thread.currentThread();
         boolean interrupted = false;
         long begin = System.nanoTime();
+        Wait end = null;
         arrive(waiter, me);
         try {
-            while (true) {
+            while (end == null) {
                 shard.armAndPoll();
-                Wait end = tryEnd(role, deadlineNanos);
+                end = tryEnd(role, waiter, deadlineNanos);
                 if (end != null) {
                     waiter.woken(System.nanoTime() - begin, spinBudgetNanos);
-                    return end;
-                }
-                if (me.isInterrupted()) {
-                    if (me.isVirtual()) {
-                        return Wait.INTERRUPTED;
-                    }
-                    // A set status would make every park return at once.
-                    Thread.interrupted();
-                    interrupted = true;
-                }
-                shard.faults().beforePark();
-                if (deadlineNanos == Long.MAX_VALUE) {
-                    LockSupport.park(this);
+                } else if (me.isVirtual() && me.isInterrupted()) {
+                    end = Wait.INTERRUPTED;
                 } else {
-                    LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
+                    // A set status would make every park return at once.
+                    interrupted |= !me.isVirtual() && Thread.interrupted();
+                    shard.faults().beforePark();
+                    if (deadlineNanos == Long.MAX_VALUE) {
+                        LockSupport.park(this);
+                    } else {
+                        LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
+                    }
                 }
             }
         } finally {
@@ -258,26 +274,36 @@ public final class CompletionInbox {
                 me.interrupt();
             }
         }
+        enter();
+        return end;
     }
 
-    /** Looks for what is waited for without parking; true if the role became ready. */
+    /** Looks for what is waited for without parking; true if the role became ready, and then inside. */
     private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
-        shard.lead();
-        return drainAndTest(role) || open && lead(role, waiter, deadlineNanos);
+        shard.lead(1);
+        return enterIfReady(role, waiter) || open && lead(role, waiter, deadlineNanos);
     }
 
-    /** Applies what is there, wakes the other waiter if that can go on, and asks whether this role can. */
-    private boolean drainAndTest(Role role) {
+    /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */
+    private boolean enterIfReady(Role role, Waiter waiter) {
         enter();
         boolean ready = false;
         try {
+            waiter.section = sections;
             ready = client.ready(role);
         } finally {
-            exit();
+            if (!ready) {
+                exit();
+            }
         }
         return ready;
+    }
+
+    /** Whether something may have changed since this waiter was inside; false at most for a moment too long. */
+    private boolean hasNews(Waiter waiter) {
+        return (int) SECTIONS.getOpaque(this) != waiter.section || !queue.isEmpty() || failure != null;
     }
 
     /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
@@ -301,12 +327,15 @@ public final class CompletionInbox {
         long last = start;
         long checked = start;
         while (true) {
-            boolean polledNothing = shard.lead() <= 0;
-            boolean ready = drainAndTest(role);
+            boolean polledNothing = shard.lead(SpinPolicy.LOOKS) <= 0;
+            if (hasNews(waiter) && enterIfReady(role, waiter)) {
+                waiter.learn(last - start <= allowed);
+                return true;
+            }
             long now = System.nanoTime();
-            if (ready || now - start >= budget) {
-                waiter.learn(ready && now - start <= allowed);
-                return ready;
+            if (now - start >= budget) {
+                waiter.learn(false);
+                return false;
             }
             if (!open || polledNothing && policy.wasDescheduled(last, now, budget)) {
                 return false;
@@ -331,19 +360,28 @@ public final class CompletionInbox {
     }
 
     /** One test of everything that ends a wait, or null. */
-    private Wait tryEnd(Role role, long deadlineNanos) {
-        if (drainAndTest(role)) {
+    private Wait tryEnd(Role role, Waiter waiter, long deadlineNanos) {
+        if (drainAndTest(role, waiter)) {
             return Wait.READY;
         }
         if (shard.failure() != null) {
             // Whoever saw the failure first may not have come to this inbox yet.
             fail(shard.failure());
-            return drainAndTest(role) ? Wait.READY : Wait.CLOSED;
+            return drainAndTest(role, waiter) ? Wait.READY : Wait.CLOSED;
         }
         if (!open) {
             return Wait.CLOSED;
         }
         return remainingNanos(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
+    }
+
+    /** Applies what is there, lets the other waiter go on, and asks whether this role can. */
+    private boolean drainAndTest(Role role, Waiter waiter) {
+        boolean ready = enterIfReady(role, waiter);
+        if (ready) {
+            exit();
+        }
+        return ready;
     }
 
     private static long remainingNanos(long deadlineNanos) {

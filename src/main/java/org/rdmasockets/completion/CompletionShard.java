@@ -1,5 +1,7 @@
 package org.rdmasockets.completion;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
@@ -15,10 +17,19 @@ import org.rdmasockets.verbs.WorkCompletions;
  * waiter that arms, or the poller. The lock is held for one batch at most, and never while a thread is woken.
  */
 public final class CompletionShard {
+    private static final VarHandle LEADS;
     private static final int FIRST_SLOTS = 64;
     private static final int SPARE_WAKE_LISTS = 64;
     /** After so many full batches in a row the poller looks after other shards first. */
     private static final int MAX_FULL_BATCHES = 64;
+
+    static {
+        try {
+            LEADS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "leads", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final DeviceShards siblings;
     private final Side side;
@@ -37,7 +48,8 @@ public final class CompletionShard {
     private volatile boolean armed;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
-    /** How often a spinning waiter has polled; guarded by cqLock. */
+    /** Changed by LEADS whenever somebody polls for himself, so that {@link #seenLeads} differs from it. */
+    @SuppressWarnings("unused")
     private int leads;
     /** {@link #leads} when the poller last came by; guarded by cqLock. */
     private int seenLeads;
@@ -193,14 +205,22 @@ public final class CompletionShard {
         parked.decrementAndGet();
     }
 
-    /** Polls one batch for a spinning waiter; returns how many completions it had, or -1 if somebody else polls. */
-    int lead() {
+    /**
+     * Polls one batch for a waiter.
+     *
+     * @param looks how often to look for completions, spinning, where the device has a quick way to do so
+     * @return how many completions the batch had, or -1 if somebody else polls
+     */
+    int lead(int looks) {
+        LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
+        if (!queue.spin(looks)) {
+            return 0;
+        }
         if (!cqLock.tryLock()) {
             return -1;
         }
         WakeList touched;
         try {
-            leads++;
             touched = pollBatch();
         } finally {
             cqLock.unlock();
@@ -289,8 +309,9 @@ public final class CompletionShard {
             // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
             armed = false;
         }
-        boolean led = leads != seenLeads;
-        seenLeads = leads;
+        int nowLeads = (int) LEADS.getOpaque(this);
+        boolean led = nowLeads != seenLeads;
+        seenLeads = nowLeads;
         if (parked.get() > 0 || !led) {
             arm();
             leased = false;

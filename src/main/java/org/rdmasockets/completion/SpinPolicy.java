@@ -11,6 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class SpinPolicy {
     /** A spinner asks again at least this often whether it is in the way. */
     static final long CHECK_NANOS = 1_000;
+    /** How often a spinner looks for completions before it looks at the clock and what others did; for some devices. */
+    static final int LOOKS = 16;
     /** A longer pause between two looks at the clock, longer than the spin, means that the processor was taken away. */
     private static final long GAP_NANOS = 50_000;
     /** Nobody spins after such a pause for as long as it was, but no longer than this. */

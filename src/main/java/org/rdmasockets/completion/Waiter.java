@@ -28,6 +28,8 @@ final class Waiter {
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
+    /** When this was inside the inbox last: one of its counts. */
+    int section;
     /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
     private short hits = ALWAYS;
     /** Waits since the last probe. */

@@ -7,8 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
-import org.rdmasockets.completion.Role;
-import org.rdmasockets.completion.Wait;
 import org.rdmasockets.stream.DirectReceiver;
 import org.rdmasockets.stream.DirectSender;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -123,11 +121,8 @@ final class StreamDirect implements Direct {
 
     /** Waits until a writer can go on, who has done so many bytes. */
     void awaitRoom(int done) throws InterruptedIOException {
-        if (inbox.await(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
-            InterruptedIOException interrupted = NetErrors.interrupted();
-            interrupted.bytesTransferred = done;
-            throw interrupted;
-        }
+        transport.awaitRoomAndEnter(done);
+        inbox.exit();
     }
 
     private int trySend(long at, MemoryRegion from, int offset, int length) throws IOException {
@@ -168,8 +163,8 @@ final class StreamDirect implements Direct {
 
     @Override
     public DirectView receive(long deadlineNanos) throws IOException {
+        inbox.enter();
         while (true) {
-            inbox.enter();
             try {
                 transport.ensureOpen();
                 int count = receiver.view();
@@ -181,7 +176,7 @@ final class StreamDirect implements Direct {
             } finally {
                 inbox.exit();
             }
-            transport.awaitBytes(deadlineNanos);
+            transport.awaitBytesAndEnter(deadlineNanos);
         }
     }
 

@@ -284,8 +284,8 @@ public final class StreamTransport implements Connection, VerbsConnection {
 
     @Override
     public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
+        inbox.enter();
         while (true) {
-            inbox.enter();
             try {
                 ensureOpen();
                 int count = stream.read(bytes, offset, length);
@@ -296,43 +296,45 @@ public final class StreamTransport implements Connection, VerbsConnection {
             } finally {
                 inbox.exit();
             }
-            awaitBytes(deadlineNanos);
+            awaitBytesAndEnter(deadlineNanos);
         }
     }
 
-    /** Waits until a reader can go on. */
-    void awaitBytes(long deadlineNanos) throws IOException {
-        switch (inbox.await(Role.READER, deadlineNanos)) {
-            case TIMED_OUT -> throw new SocketTimeoutException("Read timed out");
-            case INTERRUPTED -> throw NetErrors.interrupted();
-            default -> {
-            }
+    /** Waits until a reader can go on, and enters the inbox, unless this throws. */
+    void awaitBytesAndEnter(long deadlineNanos) throws IOException {
+        Wait end = inbox.awaitAndEnter(Role.READER, deadlineNanos);
+        if (end == Wait.TIMED_OUT || end == Wait.INTERRUPTED) {
+            inbox.exit();
+            throw end == Wait.TIMED_OUT ? new SocketTimeoutException("Read timed out") : NetErrors.interrupted();
         }
     }
 
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
-        int done = 0;
-        while (done < length) {
-            int count = tryWrite(bytes, offset + done, length - done);
-            done += count;
-            if (count == 0 && inbox.await(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
-                InterruptedIOException interrupted = NetErrors.interrupted();
-                interrupted.bytesTransferred = done;
-                throw interrupted;
+        if (length > 0) {
+            inbox.enter();
+        }
+        for (int done = 0; done < length;) {
+            try {
+                ensureOpen();
+                done += stream.write(bytes, offset + done, length - done);
+                noteWrite();
+            } finally {
+                inbox.exit();
+            }
+            if (done < length) {
+                awaitRoomAndEnter(done);
             }
         }
     }
 
-    private int tryWrite(byte[] bytes, int offset, int length) throws IOException {
-        inbox.enter();
-        try {
-            ensureOpen();
-            int count = stream.write(bytes, offset, length);
-            noteWrite();
-            return count;
-        } finally {
+    /** Waits until a writer can go on, who has done so many bytes, and enters the inbox, unless this throws. */
+    void awaitRoomAndEnter(int done) throws InterruptedIOException {
+        if (inbox.awaitAndEnter(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
             inbox.exit();
+            InterruptedIOException interrupted = NetErrors.interrupted();
+            interrupted.bytesTransferred = done;
+            throw interrupted;
         }
     }
 

@@ -47,6 +47,18 @@ public interface CompletionQueue extends AutoCloseable {
     int poll(WorkCompletions batch) throws VerbsException;
 
     /**
+     * Looks for completions as often as told, or until there may be some, without taking any: spinning that costs less
+     * than polling, where a device can do so. Never waits otherwise, never allocates, and takes no lock.
+     *
+     * @param looks how often to look, at least 1
+     * @return false if there was nothing at the last look; true if {@link #poll} may find something, or if only that
+     *         can tell, as where a device has no such way
+     */
+    default boolean spin(int looks) {
+        return true;
+    }
+
+    /**
      * Arms the queue ({@code ibv_req_notify_cq}, for all completions): the next completion makes one event on the
      * channel. Completions that were there already make none, so poll again after arming. Nothing happens when this
      * queue is closed.

@@ -60,6 +60,11 @@ final class CountedQueue implements CompletionQueue {
     }
 
     @Override
+    public boolean spin(int looks) {
+        return target.spin(looks);
+    }
+
+    @Override
     public void requestNotification() throws VerbsException {
         counts.add(Counts.What.ARM, 1);
         target.requestNotification();

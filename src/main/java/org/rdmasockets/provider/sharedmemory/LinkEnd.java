@@ -286,6 +286,11 @@ final class LinkEnd implements LinkHandler {
 
     // What comes.
 
+    /** Looks so many times, or until {@link #poll} may have something to do; for a thread that spins. */
+    boolean spin(int looks) {
+        return held || !waiting.isEmpty() || link.spin(looks);
+    }
+
     /** Takes what is there, for a thread that polls a completion queue: never waits for another thread. */
     void poll() {
         link.tryDrain(BATCH);

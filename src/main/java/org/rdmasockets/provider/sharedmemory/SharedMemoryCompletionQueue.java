@@ -215,6 +215,30 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return count == 0 && retired == 0 ? 0 : take(target);
     }
 
+    @Override
+    public boolean spin(int looks) {
+        LinkEnd[] all = links;
+        if (device.fabric().deadlines().any() || spinHere(all.length == 0 ? looks : 1)) {
+            return true;
+        }
+        for (LinkEnd link : all) {
+            if (link.spin(all.length == 1 ? looks : 1)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Looks for what is in this queue already. */
+    private boolean spinHere(int looks) {
+        boolean some = count > 0 || retired > 0;
+        for (int i = 1; i < looks && !some; i++) {
+            Thread.onSpinWait();
+            some = count > 0;
+        }
+        return some;
+    }
+
     private synchronized int take(SharedMemoryWorkCompletions target) {
         int taken = Math.min(count, target.capacity());
         for (int i = 0; i < taken; i++) {

@@ -185,6 +185,21 @@ public final class Link implements AutoCloseable {
         return drainAndLeave(limit);
     }
 
+    /**
+     * Looks for entries, spinning in between. Neither waits for a lock nor allocates.
+     *
+     * @param looks how often to look, at least 1
+     * @return true as soon as there may be some; false if there was none at the last look, or after {@link #close}
+     */
+    public boolean spin(int looks) {
+        if (!mapping.enter()) {
+            return false;
+        }
+        boolean some = reader.spin(looks);
+        mapping.leave();
+        return some;
+    }
+
     /** With the memory entered and the lock held. */
     private int drainAndLeave(int limit) {
         boolean blocked = false;

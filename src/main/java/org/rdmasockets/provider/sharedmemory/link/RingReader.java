@@ -68,6 +68,16 @@ final class RingReader {
         return (long) HEAD.getOpaque(this) == (long) LONG.getOpaque(memory, control + SegmentLayout.TAIL);
     }
 
+    /** Looks so often whether there is something, spinning in between; true once there is. As {@link #isEmpty}. */
+    boolean spin(int looks) {
+        boolean some = !isEmpty();
+        for (int i = 1; i < looks && !some; i++) {
+            Thread.onSpinWait();
+            some = !isEmpty();
+        }
+        return some;
+    }
+
     /** Whether the peer published more. Its release store of the tail pairs with this acquire. */
     private boolean lookForMore() {
         if (broken) {
