@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
-import org.rdmasockets.provider.sharedmemory.link.PeerRegion;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.AccessFlag;
@@ -18,8 +17,6 @@ final class LinkPeer implements Peer, Partner {
     /** What the other side knows of a request that it has not answered. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
-    /** A sockets peer writes to three regions in turn: its table, and two chunks. */
-    private static final int RECENT = 4;
 
     private final LinkEnd end;
     private final LinkSlot slot;
@@ -50,9 +47,10 @@ final class LinkPeer implements Peer, Partner {
     private long openPosition = -1;
     /** Its length and, in the upper half, its immediate data. */
     private long openMessage;
-    /** The regions that were looked up last; guarded by the send queue. */
-    private final LinkMemory[] recent = new LinkMemory[RECENT];
-    private int oldest;
+    /** Guarded by the send queue. */
+    private final RecentRegions regions;
+    /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
+    private boolean locked;
     /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
     private long expected = -1;
     /** Length and acceptance of the send that comes; in the order of the ring. */
@@ -71,6 +69,7 @@ final class LinkPeer implements Peer, Partner {
         this.slot = slot;
         this.slotIndex = slot.index();
         this.peerSlot = peerSlot;
+        regions = new RecentRegions(end.link());
     }
 
     /** Our slot. */
@@ -144,29 +143,34 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        LinkMemory memory = enter(key);
-        if (memory != null && !memory.allows(address, bytes, needed)) {
-            memory.leave();
-            return null;
-        }
-        return memory;
+        return regions.enter(key, peerDomain, address, bytes, needed);
     }
 
-    /** The region of a key, entered, or null. */
-    private LinkMemory enter(int key) {
-        for (LinkMemory memory : recent) {
-            if (memory != null && memory.key() == key && memory.tryEnter()) {
-                return memory;
-            }
+    /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
+    @Override
+    public void beginWrite() {
+        end.link().writer().lockMapped();
+        locked = true;
+    }
+
+    @Override
+    public void endWrite() {
+        if (locked) {
+            unlock();
         }
-        PeerRegion region = end.link().peerRegion(key);
-        if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
-            return null;
+    }
+
+    /** The writer, locked. The slot is open while the other side is alive: who closes it waits for the send queue. */
+    private RingWriter lock() {
+        if (!locked) {
+            beginWrite();
         }
-        LinkMemory memory = new LinkMemory(region);
-        recent[oldest] = memory;
-        oldest = (oldest + 1) % RECENT;
-        return memory;
+        return end.link().writer();
+    }
+
+    private void unlock() {
+        locked = false;
+        end.link().writer().unlock();
     }
 
     @Override
@@ -199,8 +203,7 @@ final class LinkPeer implements Peer, Partner {
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
     private boolean joinLast(Notice notice) {
-        RingWriter writer = end.link().writer();
-        writer.lockMapped();
+        RingWriter writer = lock();
         try {
             if ((int) openMessage + (long) notice.lengthBytes() > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
                 return false;
@@ -214,7 +217,7 @@ final class LinkPeer implements Peer, Partner {
             notice.join();
             return true;
         } finally {
-            writer.unlock();
+            unlock();
         }
     }
 
@@ -228,8 +231,7 @@ final class LinkPeer implements Peer, Partner {
         if (missing <= 0 || !slot.isPeerOnRequest()) {
             return;
         }
-        RingWriter writer = end.link().writer();
-        writer.lockMapped();
+        RingWriter writer = lock();
         try {
             if (alive && !end.holdsLetters() && writer.begin(0)) {
                 writer.header(LinkEnd.WANT, 0, peerSlot, missing, 0, 0);
@@ -237,15 +239,13 @@ final class LinkPeer implements Peer, Partner {
                 requested += missing;
             }
         } finally {
-            writer.unlock();
+            unlock();
         }
         writer.notifyPeerMapped();
     }
 
     private int publish(Notice notice) {
-        RingWriter writer = end.link().writer();
-        // The slot is open while the other side is alive: whoever closes it has waited for the send queue.
-        writer.lockMapped();
+        RingWriter writer = lock();
         try {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;
@@ -256,7 +256,7 @@ final class LinkPeer implements Peer, Partner {
             openPosition = -1;
             return notice.isSend() ? publishSend(writer, notice) : publishWrite(writer, notice);
         } finally {
-            writer.unlock();
+            unlock();
         }
     }
 

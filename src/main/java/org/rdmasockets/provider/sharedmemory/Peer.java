@@ -22,6 +22,17 @@ interface Peer {
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
 
     /**
+     * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:
+     * what is written and what is told then go to the other processor together. {@link #endWrite} follows.
+     */
+    default void beginWrite() {
+    }
+
+    /** Ends what {@link #beginWrite} began, if {@link #tell} has not. */
+    default void endWrite() {
+    }
+
+    /**
      * Tells the other end of a request, which takes its next receive.
      *
      * @param notice what to tell

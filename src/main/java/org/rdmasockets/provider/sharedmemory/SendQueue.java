@@ -27,6 +27,8 @@ final class SendQueue implements Expiring {
     private static final VarHandle LONG = JAVA_LONG.varHandle();
     private static final int RETRY_FOR_EVER = 7;
     private static final long NO_DEADLINE = Long.MAX_VALUE;
+    /** Fewer bytes are copied while others of this process wait for the ring. */
+    private static final int FEW_BYTES = 4 << 10;
 
     private final SharedMemoryQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
@@ -48,6 +50,8 @@ final class SendQueue implements Expiring {
     /** Guarded by this. */
     private boolean flushing;
     private boolean closed;
+    /** The peer's memory that the request which is being posted uses, or null; guarded by this. */
+    private ReachableMemory reached;
     /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
     private int notReadyRetries = RETRY_FOR_EVER;
     /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
@@ -162,10 +166,19 @@ final class SendQueue implements Expiring {
                     signalAll || request.isSignalled());
             finishOrWait();
         } finally {
-            gather.leave();
-            current.release();
+            leaveAll();
         }
         return current.isJoined() ? QueuePair.JOINED : QueuePair.POSTED;
+    }
+
+    private void leaveAll() {
+        if (reached != null) {
+            peer.endWrite();
+            reached.leave();
+            reached = null;
+        }
+        gather.leave();
+        current.release();
     }
 
     /** Whether the request writes to local memory. */
@@ -215,21 +228,20 @@ final class SendQueue implements Expiring {
         if (length == 0) {
             return Status.SUCCESS;
         }
-        ReachableMemory remote = peer.memory(request.remoteKey(), request.remoteAddress(), length, needed);
-        if (remote == null) {
+        reached = peer.memory(request.remoteKey(), request.remoteAddress(), length, needed);
+        if (reached == null) {
             return refused();
         }
-        try {
-            long offset = request.remoteAddress() - remote.address();
-            if (needed == AccessFlag.REMOTE_READ) {
-                gather.copyFrom(0, remote.segment(), offset, length);
-            } else {
-                gather.copyTo(0, remote.segment(), offset, length);
-            }
+        long offset = request.remoteAddress() - reached.address();
+        if (needed == AccessFlag.REMOTE_READ) {
+            gather.copyFrom(0, reached.segment(), offset, length);
             return Status.SUCCESS;
-        } finally {
-            remote.leave();
         }
+        if (length <= FEW_BYTES && waits == 0 && request.opcode() == SendRequest.Opcode.WRITE_WITH_IMMEDIATE) {
+            peer.beginWrite();
+        }
+        gather.copyTo(0, reached.segment(), offset, length);
+        return Status.SUCCESS;
     }
 
     /** A compare-and-swap or fetch-and-add; what was there before goes to the caller's 8 bytes. */
