@@ -9,9 +9,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Takes entries out of the ring that the peer fills. Its own position is private; the peer's is a claim that is checked
- * before it is used, and so is each entry's length, once it was copied out. The consumer lock of the link is held and
- * its memory entered during every call.
+ * Takes entries out of the ring that the peer fills. Its position is private, and each entry's length is copied out and
+ * then checked. The consumer lock of the link is held and its memory entered during every call.
  */
 final class RingReader {
     private static final VarHandle HEAD;
@@ -33,8 +32,6 @@ final class RingReader {
     private final RingEntry entry;
     /** Bytes ever consumed; written by HEAD, for who looks without the lock. */
     private long head;
-    /** Bytes ever published, as last claimed by the peer and checked. */
-    private long tail;
     /** Whether the peer broke the rules of the ring, so that it is never read again. */
     private boolean broken;
 
@@ -54,7 +51,7 @@ final class RingReader {
      */
     int read(int limit) {
         int taken = 0;
-        while (taken < limit && (head != tail || lookForMore()) && takeOne()) {
+        while (taken < limit && !broken && takeOne()) {
             taken++;
         }
         return taken;
@@ -65,7 +62,7 @@ final class RingReader {
      * the head may be an old one, which only makes this false.
      */
     boolean isEmpty() {
-        return (long) HEAD.getOpaque(this) == (long) LONG.getOpaque(memory, control + SegmentLayout.TAIL);
+        return (long) LONG.getOpaque(memory, ring + ((int) (long) HEAD.getOpaque(this) & MASK)) == 0;
     }
 
     /** Looks so often whether there is something, spinning in between; true once there is. As {@link #isEmpty}. */
@@ -78,30 +75,22 @@ final class RingReader {
         return some;
     }
 
-    /** Whether the peer published more. Its release store of the tail pairs with this acquire. */
-    private boolean lookForMore() {
-        if (broken) {
-            return false;
-        }
-        long claimed = (long) LONG.getAcquire(memory, control + SegmentLayout.TAIL);
-        long available = claimed - head;
-        if (available < 0 || available > RING_BYTES || available % SegmentLayout.ENTRY_ALIGNMENT != 0) {
-            return fail("the peer claims to have published " + available + " bytes into the ring");
-        }
-        tail = claimed;
-        return available != 0;
-    }
-
-    /** Takes the entry at the head; false if it is malformed. */
+    /**
+     * Takes the entry at the head; false if there is none yet, or it is malformed. The acquire of its first word pairs
+     * with the peer's release.
+     */
     private boolean takeOne() {
         int position = (int) head & MASK;
-        long lengthAndKind = (long) LONG.getOpaque(memory, ring + position);
+        long lengthAndKind = (long) LONG.getAcquire(memory, ring + position);
+        if (lengthAndKind == 0) {
+            return false;
+        }
         int length = (int) lengthAndKind;
         int kindAndFlags = (int) (lengthAndKind >>> 32);
         boolean padding = (kindAndFlags & 0xFFFF) == SegmentLayout.PADDING;
         int longest = padding ? RING_BYTES : MAX_LENGTH;
         if (length < SegmentLayout.ENTRY_HEADER_BYTES || length > longest
-                || SegmentLayout.aligned(length) > Math.min(tail - head, RING_BYTES - position)) {
+                || SegmentLayout.aligned(length) > RING_BYTES - position) {
             return fail("the peer published an entry of " + length + " bytes");
         }
         if (!padding) {
@@ -141,7 +130,6 @@ final class RingReader {
 
     private boolean fail(String reason) {
         broken = true;
-        tail = head;
         link.fail(reason);
         return false;
     }

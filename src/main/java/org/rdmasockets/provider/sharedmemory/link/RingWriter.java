@@ -118,7 +118,9 @@ public final class RingWriter {
         return true;
     }
 
-    private boolean hasRoom(int bytes) {
+    /** Whether there is room for so much, and for the word behind it that says that nothing follows yet. */
+    private boolean hasRoom(int entryBytes) {
+        int bytes = entryBytes + SegmentLayout.ENTRY_ALIGNMENT;
         if (RING_BYTES - (tail - head) >= bytes) {
             return true;
         }
@@ -213,12 +215,15 @@ public final class RingWriter {
     /** Publishes the entry begun, by one release store. What was copied to the peer's regions before is seen first. */
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
+        long next = tail + padding + SegmentLayout.aligned(length);
+        LONG.set(memory, ring + ((int) next & MASK), 0L);
         if (padding > 0) {
-            LONG.set(memory, ring + ((int) tail & MASK), padding | (long) SegmentLayout.PADDING << 32);
+            LONG.set(memory, offset, length | kindAndFlags);
+            LONG.setRelease(memory, ring + ((int) tail & MASK), padding | (long) SegmentLayout.PADDING << 32);
+        } else {
+            LONG.setRelease(memory, offset, length | kindAndFlags);
         }
-        LONG.set(memory, offset, length | kindAndFlags);
-        tail += padding + SegmentLayout.aligned(length);
-        LONG.setRelease(memory, control + SegmentLayout.TAIL, tail);
+        tail = next;
         offset = -1;
     }
 
@@ -249,7 +254,7 @@ public final class RingWriter {
     }
 
     private boolean takeArmed() {
-        // The fence is between our tail and its word; in RingReader.arm there is one between its word and our tail.
+        // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
         return (int) INT.getOpaque(memory, control + SegmentLayout.ARMED) != 0
                 && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;

@@ -11,10 +11,9 @@ import java.lang.invoke.VarHandle;
  * pairs; but for the first argument of an open entry.
  *
  * <pre>
- * 0          control page of direction 0     +0    tail: bytes ever published; written by the producer
- *                                            +256  head: bytes ever consumed; written by the consumer
- *                                            +512  armed: 1 if the consumer wants to be rung at the next entry
- *                                            +768  blocked: 1 if the producer wants to be rung when there is room
+ * 0          control page of direction 0     +0    head: bytes ever consumed; written by the consumer
+ *                                            +256  armed: 1 if the consumer wants to be rung at the next entry
+ *                                            +512  blocked: 1 if the producer wants to be rung when there is room
  * 4,096      control page of direction 1
  * 8,192      slots of side 0, 64 bytes each  +0    count of receives posted; written by the slot's side
  *                                            +4    starving: 1 if the other side wants to be rung at the next one
@@ -27,14 +26,14 @@ import java.lang.invoke.VarHandle;
  *  0  length of header and payload   4  kind, 16 bits   6  flags, 16 bits   8  slot   12  value
  * 16  first                         24  second         32  payload
  *
+ * The first word of an entry is stored last; it is 0 where the next entry will be, so that is where the consumer looks.
  * Of an open entry, first may still be changed by the producer until the consumer takes it, which puts TAKEN there.
  * </pre>
  */
 final class SegmentLayout {
-    static final int TAIL = 0;
-    static final int HEAD = 256;
-    static final int ARMED = 512;
-    static final int BLOCKED = 768;
+    static final int HEAD = 0;
+    static final int ARMED = 256;
+    static final int BLOCKED = 512;
 
     static final int SLOT_BYTES = 64;
     static final int SLOT_COUNT = 0;

@@ -223,31 +223,19 @@ class HostilePeerTest {
     }
 
     @Test
-    void falsePositionsOfAProducerEndTheLink() throws Exception {
-        for (long tail : new long[] {1, -64, SegmentLayout.RING_BYTES + 64, Long.MIN_VALUE, Long.MAX_VALUE, 63}) {
-            try (Intruder intruder = Intruder.linked(address)) {
-                Recorder end = victim.nextLink();
-                intruder.storeLong(SegmentLayout.control(0) + SegmentLayout.TAIL, tail);
-                intruder.ring();
-                assertDead(end, "claims to have published");
-            }
-        }
-    }
-
-    @Test
     void falseLengthsOfEntriesEndTheLink() throws Exception {
-        for (int length : new int[] {0, 1, 31, -1, Integer.MIN_VALUE, 129, RingWriter.MAX_PAYLOAD_BYTES + 33,
-            Integer.MAX_VALUE}) {
+        for (int length : new int[] {0, 1, 31, -1, Integer.MIN_VALUE, Integer.MAX_VALUE}) {
             assertEntryRefused(length, 1);
             assertEntryRefused(length, SegmentLayout.PADDING);
         }
+        assertEntryRefused(RingWriter.MAX_PAYLOAD_BYTES + 33, 1);
+        assertEntryRefused(SegmentLayout.RING_BYTES + 1, SegmentLayout.PADDING);
     }
 
     private void assertEntryRefused(int length, int kind) throws Exception {
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();
             intruder.storeLong(SegmentLayout.ring(0), length & 0xFFFFFFFFL | (long) kind << 32);
-            intruder.storeLong(SegmentLayout.control(0) + SegmentLayout.TAIL, 128);
             intruder.ring();
             assertDead(end, "an entry of " + length + " bytes");
         }
@@ -259,14 +247,24 @@ class HostilePeerTest {
             Recorder end = victim.nextLink();
             int padding = SegmentLayout.RING_BYTES - 64;
             intruder.storeLong(SegmentLayout.ring(0), padding | (long) SegmentLayout.PADDING << 32);
-            intruder.storeLong(SegmentLayout.ring(0) + padding, 65);
-            intruder.storeLong(SegmentLayout.control(0) + SegmentLayout.TAIL, SegmentLayout.RING_BYTES);
             intruder.ring();
             Await.until("the padding to be taken", () -> (long) SegmentLayout.LONG.getAcquire(
                     intruder.mapping().memory(), SegmentLayout.control(0) + SegmentLayout.HEAD) == padding);
-            intruder.storeLong(SegmentLayout.control(0) + SegmentLayout.TAIL, SegmentLayout.RING_BYTES + 64);
+            intruder.storeLong(SegmentLayout.ring(0) + padding, 65);
             intruder.ring();
             assertDead(end, "an entry of 65 bytes");
+        }
+    }
+
+    @Test
+    void aRingThatNeverEndsIsReadNoFurtherThanAsked() throws Exception {
+        try (Intruder intruder = Intruder.linked(address)) {
+            Recorder end = victim.nextLink();
+            intruder.storeLong(SegmentLayout.ring(0), SegmentLayout.RING_BYTES | (long) SegmentLayout.PADDING << 32);
+            assertEquals(16, end.link.drain(16));
+            assertEquals(3, end.link.tryDrain(3));
+            end.link.close();
+            assertEquals(0, end.link.drain(16));
         }
     }
 
