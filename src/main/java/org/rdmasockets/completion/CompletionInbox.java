@@ -282,7 +282,7 @@ public final class CompletionInbox {
     private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
-        shard.lead(1);
+        shard.lead(this, 1);
         return enterIfReady(role, waiter) || open && lead(role, waiter, deadlineNanos);
     }
 
@@ -327,7 +327,7 @@ public final class CompletionInbox {
         long last = start;
         long checked = start;
         while (true) {
-            boolean polledNothing = shard.lead(SpinPolicy.LOOKS) <= 0;
+            boolean polledNothing = shard.lead(this, SpinPolicy.LOOKS) <= 0;
             if (hasNews(waiter) && enterIfReady(role, waiter)) {
                 waiter.learn(last - start <= allowed);
                 return true;

@@ -40,6 +40,8 @@ public final class CompletionShard {
     private final ReentrantLock cqLock = new ReentrantLock();
     /** Filled and read under cqLock. */
     private final WorkCompletions batch;
+    /** How many completions the last batch had; guarded by cqLock. */
+    private int polled;
     /** Empty slots; any thread gives back, the holder of cqLock takes. */
     private final MessagePassingQueue<Completion> freeSlots;
     /** Empty lists; any thread gives back, the holder of cqLock takes. */
@@ -206,12 +208,14 @@ public final class CompletionShard {
     }
 
     /**
-     * Polls one batch for a waiter.
+     * Polls one batch for a waiter, who looks into his inbox after this and lets its other waiter go on when he leaves:
+     * nobody has to be woken there.
      *
+     * @param own the waiter's inbox
      * @param looks how often to look for completions, spinning, where the device has a quick way to do so
      * @return how many completions the batch had, or -1 if somebody else polls
      */
-    int lead(int looks) {
+    int lead(CompletionInbox own, int looks) {
         LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
         if (!queue.spin(looks)) {
             return 0;
@@ -220,12 +224,15 @@ public final class CompletionShard {
             return -1;
         }
         WakeList touched;
+        int found;
         try {
-            touched = pollBatch();
+            touched = pollBatch(own);
+            found = polled;
         } finally {
             cqLock.unlock();
         }
-        return wake(touched);
+        wake(touched);
+        return found;
     }
 
     /** Makes sure that the next completion makes an event. A waiter that has arrived calls it before it parks. */
@@ -233,15 +240,20 @@ public final class CompletionShard {
         if (armed) {
             return;
         }
-        WakeList touched;
+        WakeList touched = null;
+        boolean full = false;
         cqLock.lock();
         try {
             arm();
-            touched = faults.pollsAfterArming() ? pollBatch() : null;
+            if (faults.pollsAfterArming()) {
+                touched = pollBatch(null);
+                full = wasFull();
+            }
         } finally {
             cqLock.unlock();
         }
-        if (wake(touched) == batch.capacity() && faults.kicksAfterFullBatch()) {
+        wake(touched);
+        if (full && faults.kicksAfterFullBatch()) {
             // What is left was there before the queue was armed and makes no event.
             poller.kick(this);
         }
@@ -257,15 +269,18 @@ public final class CompletionShard {
             return !faults.posterLeavesEvent();
         }
         WakeList touched;
+        boolean full;
         try {
             // Armed again before anybody can see it cleared under the lock, so no look at parked is needed.
             armed &= !faults.clearsArmed();
             arm();
-            touched = pollBatch();
+            touched = pollBatch(null);
+            full = wasFull();
         } finally {
             cqLock.unlock();
         }
-        if (wake(touched) == batch.capacity()) {
+        wake(touched);
+        if (full) {
             // What is left was there before the queue was armed and makes no event.
             poller.kick(this);
         }
@@ -286,16 +301,19 @@ public final class CompletionShard {
             }
             WakeList touched;
             boolean lease;
+            boolean full;
             cqLock.lock();
             try {
                 armForWaiters(disarmed);
                 disarmed = false;
-                touched = pollBatch();
+                touched = pollBatch(null);
+                full = wasFull();
                 lease = leased;
             } finally {
                 cqLock.unlock();
             }
-            if (wake(touched) < batch.capacity()) {
+            wake(touched);
+            if (!full) {
                 return lease;
             }
         }
@@ -332,21 +350,23 @@ public final class CompletionShard {
         }
     }
 
-    /** Takes one batch out and puts it into the inboxes; cqLock held. Null when there was nothing. */
-    private WakeList pollBatch() {
+    /**
+     * Takes one batch out and puts it into the inboxes; cqLock held.
+     *
+     * @param own an inbox whose waiter polls and needs no waking, or null
+     * @return whom to wake once the lock is released, or null for nobody
+     */
+    private WakeList pollBatch(CompletionInbox own) {
         faults.beforePoll();
+        polled = 0;
         if (failure != null) {
             return null;
         }
         WakeList touched = null;
         try {
-            int polled = queue.poll(batch);
-            if (polled > 0) {
-                touched = takeList();
-                touched.begin(polled);
-                for (int i = 0; i < polled; i++) {
-                    deliver(i, touched);
-                }
+            polled = queue.poll(batch);
+            for (int i = 0; i < polled; i++) {
+                touched = deliver(i, own, touched);
             }
         } catch (VerbsException | RuntimeException | Error e) {
             // Completions may be lost, and then nobody must wait for them.
@@ -355,18 +375,29 @@ public final class CompletionShard {
         return touched;
     }
 
-    private void deliver(int index, WakeList touched) {
+    /** Whether the last batch was full, so that there may be more; cqLock held. */
+    private boolean wasFull() {
+        return polled == batch.capacity();
+    }
+
+    private WakeList deliver(int index, CompletionInbox own, WakeList touched) {
         CompletionInbox inbox = inboxes.find(batch.workRequestId(index));
         if (inbox == null) {
             // A queue pair that is gone.
-            return;
+            return touched;
         }
         Completion slot = freeSlots.relaxedPoll();
         if (slot == null) {
             slot = new Completion();
         }
         slot.fill(batch, index);
-        touched.add(inbox, inbox.put(slot) ? kindOf(slot) : WakeList.OVERFLOW);
+        boolean taken = inbox.put(slot);
+        if (taken && inbox == own) {
+            return touched;
+        }
+        WakeList list = touched != null ? touched : takeList();
+        list.add(inbox, taken ? kindOf(slot) : WakeList.OVERFLOW);
+        return list;
     }
 
     private static int kindOf(Completion completion) {
@@ -381,20 +412,18 @@ public final class CompletionShard {
         return list != null ? list : new WakeList(batch.capacity());
     }
 
-    /** Wakes whom a batch concerns, and returns how many completions it had. Call without locks. */
-    private int wake(WakeList touched) {
-        int polled = 0;
+    /** Wakes whom a batch concerns. Call without locks. */
+    private void wake(WakeList touched) {
         if (touched != null) {
             // One fence per batch, between the offers and the look at the waiters: pairs with the publication of the
-            // waiter in CompletionInbox.park, which comes before its look at the inbox.
+            // waiter in CompletionInbox.arrive, which comes before its look at the inbox.
             faults.fenceBeforeWaiters();
-            polled = touched.wakeAll();
+            touched.wakeAll();
             freeLists.offer(touched);
         }
         if (failure != null) {
             failInboxes(failure);
         }
-        return polled;
     }
 
     /** Notes that nothing will come any more, and tells every inbox. Call without locks. */
@@ -420,19 +449,20 @@ public final class CompletionShard {
     /** Delivers every completion that is in the queue at this time. Any thread that may wait for cqLock. */
     void drain() {
         int left = queue.entries();
-        int polled;
+        boolean full;
         do {
             WakeList touched;
             cqLock.lock();
             try {
-                touched = pollBatch();
+                touched = pollBatch(null);
+                full = wasFull();
+                left -= polled;
             } finally {
                 cqLock.unlock();
             }
-            polled = wake(touched);
-            left -= polled;
+            wake(touched);
             // The queue gives the oldest first: after as many as fit, what is left came later.
-        } while (polled == batch.capacity() && left > 0);
+        } while (full && left > 0);
     }
 
     /** Takes a slot back that was applied. Any thread. */

@@ -17,18 +17,11 @@ final class WakeList {
     private final CompletionInbox[] inboxes;
     private final int[] kinds;
     private int count;
-    /** How many completions the batch had, also those for nobody. */
-    private int polled;
 
     /** A list for batches of so many completions. */
     WakeList(int capacity) {
         inboxes = new CompletionInbox[capacity];
         kinds = new int[capacity];
-    }
-
-    /** Starts a batch. */
-    void begin(int completions) {
-        polled = completions;
     }
 
     /** Adds what one completion does to an inbox. */
@@ -44,7 +37,7 @@ final class WakeList {
     }
 
     /** Wakes who waits at the touched inboxes and empties the list. Call without locks and after a full fence. */
-    int wakeAll() {
+    void wakeAll() {
         for (int i = 0; i < count; i++) {
             inboxes[i].wakeFor(kinds[i]);
             if ((kinds[i] & OVERFLOW) != 0) {
@@ -53,6 +46,5 @@ final class WakeList {
             inboxes[i] = null;
         }
         count = 0;
-        return polled;
     }
 }

@@ -8,11 +8,15 @@ import java.lang.invoke.VarHandle;
  * bound keeps the completion queue, which reserved as many entries, from overrunning.
  */
 class QueueRoom {
-    private static final VarHandle USED = used();
+    private static final VarHandle GIVEN = given();
 
     private final int queuePairNumber;
     private final int capacity;
-    private volatile int used;
+    /** How often room was taken, wrapping around; guarded by the queue's lock. */
+    private int taken;
+    /** How often it was given back; changed by GIVEN. */
+    @SuppressWarnings("unused")
+    private volatile int given;
 
     /**
      * All room is free.
@@ -25,9 +29,9 @@ class QueueRoom {
         this.capacity = capacity;
     }
 
-    private static VarHandle used() {
+    private static VarHandle given() {
         try {
-            return MethodHandles.lookup().findVarHandle(QueueRoom.class, "used", int.class);
+            return MethodHandles.lookup().findVarHandle(QueueRoom.class, "given", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -38,17 +42,22 @@ class QueueRoom {
         return queuePairNumber;
     }
 
-    /** Takes room for one request; false if there is none. One thread at a time. */
+    /** Takes room for one request; false if there is none. Under the queue's lock. */
     final boolean take() {
-        if (used >= capacity) {
+        if (taken - given >= capacity) {
             return false;
         }
-        USED.getAndAdd(this, 1);
+        taken++;
         return true;
+    }
+
+    /** Takes less: for a request that ended without a completion. Under the queue's lock. */
+    final void untake() {
+        taken--;
     }
 
     /** Gives the room of one request back; any thread. */
     void giveBack() {
-        USED.getAndAdd(this, -1);
+        GIVEN.getAndAdd(this, 1);
     }
 }

@@ -319,7 +319,7 @@ final class SendQueue implements Expiring {
     private void complete(Notice notice) {
         int status = notice.status();
         if (status == Status.SUCCESS && !notice.isSignalled()) {
-            room.giveBack();
+            room.untake();
         } else {
             unreported |= completions.complete(room, notice.id(), status, notice.completionOpcode());
         }
