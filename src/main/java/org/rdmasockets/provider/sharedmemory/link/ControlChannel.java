@@ -51,7 +51,7 @@ final class ControlChannel {
         // Not known, or closed by its owner, who may have given the key to another region since.
         lock.lock();
         try {
-            read(new PacketBuffer(), MOST_WAITING);
+            read(new PacketBuffer(), MOST_WAITING, false);
             if (rung || ended) {
                 link.watchForRoom(); // there is room always, so the hub comes and looks
             }
@@ -62,14 +62,15 @@ final class ControlChannel {
     }
 
     /**
-     * Reads what is there.
+     * Reads what is there, up to the first doorbell: as a rule it is the only packet, and to see that there is no other
+     * would take one more system call for each. The hub comes again if there is.
      *
      * @return false at the end of the stream
      */
     boolean receive(PacketBuffer buffer) {
         lock.lock();
         try {
-            read(buffer, BATCH);
+            read(buffer, BATCH, true);
             return !ended;
         } finally {
             lock.unlock();
@@ -88,7 +89,7 @@ final class ControlChannel {
         }
     }
 
-    private void read(PacketBuffer buffer, int limit) {
+    private void read(PacketBuffer buffer, int limit, boolean toDoorbell) {
         for (int i = 0; i < limit && !ended; i++) {
             int length = socket.receive(buffer);
             if (length == -AGAIN) {
@@ -102,6 +103,8 @@ final class ControlChannel {
                 rung = true;
                 if (!Frame.isDoorbell(buffer)) {
                     obey(buffer);
+                } else if (toDoorbell) {
+                    return;
                 }
             }
         }
