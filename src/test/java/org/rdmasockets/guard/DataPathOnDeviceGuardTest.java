@@ -30,7 +30,7 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
     /** Emulated machines are slow. */
     @Override
     int messages() {
-        return 4_000;
+        return 2_000;
     }
 
     /** A message may arrive after the reader has looked, and then it arms before it parks. */
