@@ -10,7 +10,6 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 final class Chunk {
     private final MemoryRegion region;
-    private final MemorySegment memory;
     private final long offset;
     private final int bytes;
     private final int generation;
@@ -20,6 +19,8 @@ final class Chunk {
     private int arrived;
     /** End of what was read. */
     private int read;
+    /** The chunk behind this one where it is: idle or lent, and nowhere twice; else null. */
+    private Chunk next;
 
     /**
      * Memory that nobody has anything to do with yet.
@@ -32,10 +33,27 @@ final class Chunk {
      */
     Chunk(MemoryRegion region, long offset, int bytes, int generation) {
         this.region = region;
-        this.memory = region.segment();
         this.offset = offset;
         this.bytes = bytes;
         this.generation = generation;
+    }
+
+    /**
+     * The chunk behind this one, for whoever has it.
+     *
+     * @return null for the last
+     */
+    Chunk next() {
+        return next;
+    }
+
+    /**
+     * Sets the chunk behind this one, for whoever has it.
+     *
+     * @param newNext null for the last
+     */
+    void next(Chunk newNext) {
+        next = newNext;
     }
 
     /**
@@ -137,7 +155,7 @@ final class Chunk {
      */
     int read(byte[] target, int targetOffset, int most) {
         int count = Math.min(most, unread());
-        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, offset + read, target, targetOffset, count);
+        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, offset + read, target, targetOffset, count);
         read += count;
         return count;
     }

@@ -12,13 +12,13 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 final class ChunkStock {
     private static final int PERMANENT = 2;
-    /** Two permanent and two larger ones. */
-    private static final int MOST_IDLE = 4;
+    /** How many regions may have to be closed at a time. */
+    private static final int MOST_RETIRED = 2;
 
-    private final Chunk[] idle = new Chunk[MOST_IDLE];
     private final int least;
     private final int most;
-    private int idleCount;
+    /** What is not lent, each leads to the next; the first is taken first. */
+    private Chunk idle;
     /** Size of the chunks that are lent if there are any. */
     private int size;
     /** Grows with each change of size; larger chunks are kept when they come back if they are of this generation. */
@@ -44,7 +44,7 @@ final class ChunkStock {
         // In the order in which they are taken: the last comes first.
         long ring = RegionLayout.of(settings).ringOffset();
         for (int i = PERMANENT - 1; i >= 0; i--) {
-            idle[idleCount++] = new Chunk(region, ring + (long) i * least, least, 0);
+            put(new Chunk(region, ring + (long) i * least, least, 0));
         }
     }
 
@@ -54,8 +54,8 @@ final class ChunkStock {
      * @return a chunk; there is one as long as fewer than two others are out
      */
     Chunk take() {
-        int large = find(false);
-        return take(large >= 0 ? large : find(true));
+        Chunk large = find(false);
+        return take(large != null ? large : find(true));
     }
 
     /**
@@ -67,11 +67,23 @@ final class ChunkStock {
         return take(find(true));
     }
 
-    private Chunk take(int index) {
-        Chunk chunk = idle[index];
-        idle[index] = idle[--idleCount];
-        idle[idleCount] = null;
+    private Chunk take(Chunk chunk) {
+        if (idle == chunk) {
+            idle = chunk.next();
+        } else {
+            Chunk before = idle;
+            while (before.next() != chunk) {
+                before = before.next();
+            }
+            before.next(chunk.next());
+        }
+        chunk.next(null);
         return chunk;
+    }
+
+    private void put(Chunk chunk) {
+        chunk.next(idle);
+        idle = chunk;
     }
 
     /**
@@ -81,7 +93,7 @@ final class ChunkStock {
      */
     void takeBack(Chunk chunk) {
         if (chunk.isPermanent() || chunk.generation() == generation) {
-            idle[idleCount++] = chunk;
+            put(chunk);
         } else {
             retire(chunk.region());
         }
@@ -118,7 +130,7 @@ final class ChunkStock {
         if (size != bytes) {
             resize(bytes);
         }
-        idle[idleCount++] = new Chunk(region, 0, bytes, generation);
+        put(new Chunk(region, 0, bytes, generation));
         if (last) {
             wanted = 0;
         }
@@ -140,16 +152,14 @@ final class ChunkStock {
     private void resize(int bytes) {
         size = bytes;
         generation++;
-        for (int i = idleCount - 1; i >= 0; i--) {
-            if (!idle[i].isPermanent()) {
-                takeBack(take(i));
-            }
+        for (Chunk large = find(false); large != null; large = find(false)) {
+            takeBack(take(large));
         }
     }
 
     private void retire(MemoryRegion region) {
         if (retired == null) {
-            retired = new ArrayList<>(MOST_IDLE);
+            retired = new ArrayList<>(MOST_RETIRED);
         }
         retired.add(region);
     }
@@ -171,7 +181,7 @@ final class ChunkStock {
      * @return true if {@link #take} will give one
      */
     boolean hasLarge() {
-        return find(false) >= 0;
+        return find(false) != null;
     }
 
     /**
@@ -180,15 +190,15 @@ final class ChunkStock {
      * @return true if {@link #takePermanent} may be called
      */
     boolean hasPermanent() {
-        return find(true) >= 0;
+        return find(true) != null;
     }
 
-    private int find(boolean permanent) {
-        int index = idleCount - 1;
-        while (index >= 0 && idle[index].isPermanent() != permanent) {
-            index--;
+    private Chunk find(boolean permanent) {
+        Chunk chunk = idle;
+        while (chunk != null && chunk.isPermanent() != permanent) {
+            chunk = chunk.next();
         }
-        return index;
+        return chunk;
     }
 
     /**

@@ -8,18 +8,14 @@ import org.rdmasockets.verbs.SendRequest;
  * each write; the peer tells of further chunks and credits by messages of its own.
  */
 final class CreditRing extends Flow {
-    private final StreamConnection connection;
-    private final SendQueue sendQueue;
-    private final SendBuffer sendBuffer;
     private final ChunkStock chunks;
-    private final Closing closing;
-    private final RegionLayout layout;
     private final SendWindow window;
     private final TargetTable targets;
     private final ReceiveBuffer received;
     private final Lending lending;
     private final Borrowing borrowing;
-    private final Arrivals arrivals;
+    /** Null if the peer may map nothing. */
+    private final MapTable maps;
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
     private long answered = -1;
 
@@ -32,19 +28,15 @@ final class CreditRing extends Flow {
         super(parts);
         StreamSettings settings = parts.settings();
         Regions memory = parts.memory();
-        connection = parts.connection();
-        sendQueue = parts.sendQueue();
-        sendBuffer = parts.sendBuffer();
+        RegionLayout layout = memory.layout();
         chunks = parts.chunks();
-        closing = parts.closing();
-        layout = memory.layout();
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new TargetTable(memory.remote().segment(), layout.offerOffset());
         received = new ReceiveBuffer(chunks, settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
-        lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : memory.send());
-        arrivals = new Arrivals(received, window, borrowing, lending, closing,
-                settings.maps() == 0 ? null : new MapTable(memory.remote().segment(), settings.maps()));
+        lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : memory.send(),
+                layout.stagedOffset());
+        maps = settings.maps() == 0 ? null : new MapTable(memory.remote().segment(), settings.maps());
     }
 
     @Override
@@ -54,7 +46,7 @@ final class CreditRing extends Flow {
 
     @Override
     String start(ConnectData peer) {
-        lending.start(peer, layout.stagedOffset());
+        lending.start(peer);
         return borrowing.start(peer, received.received());
     }
 
@@ -97,7 +89,63 @@ final class CreditRing extends Flow {
     @Override
     String arrived(int slot, int message, int lengthBytes) {
         connection.repost(slot);
-        return arrivals.apply(message, lengthBytes);
+        if (closing.isPeerDisconnected()) {
+            return null; // nothing that comes after its DISCONNECT means anything
+        }
+        int argument = ImmediateData.argument(message);
+        int operation = ImmediateData.operation(message);
+        switch (operation) {
+            case ImmediateData.DATA -> {
+                return data(argument);
+            }
+            case ImmediateData.MAP -> {
+                return map(argument);
+            }
+            case ImmediateData.UPDATE -> {
+                return borrowing.updateArrived(argument, lengthBytes, received.received());
+            }
+            case ImmediateData.CONTROL -> {
+                return control(argument);
+            }
+            default -> {
+                // C would take 1, 3 and 5 for data, but never sends them.
+                return "sent a message with the unknown operation " + operation;
+            }
+        }
+    }
+
+    /** What neither C nor we send means nothing. */
+    private String control(int control) {
+        if (lending.peerMovesOn() && control == ImmediateData.MOVED_ON) {
+            return received.offerTaken();
+        }
+        if (lending.peerMovesOn() && control == ImmediateData.OFFER) {
+            return borrowing.offerArrived();
+        }
+        closing.received(control);
+        return null;
+    }
+
+    /** It costs the peer a credit, as data does. */
+    private String map(int index) {
+        String wrong = data(0);
+        if (wrong != null) {
+            return wrong;
+        }
+        return maps == null ? "mapped memory though there is no entry for it" : maps.adopt(index);
+    }
+
+    /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
+    private String data(int bytes) {
+        if (closing.isInputEnded()) {
+            return null;
+        }
+        String wrong = received.messageArrived();
+        if (wrong == null) {
+            wrong = received.dataArrived(bytes);
+        }
+        window.confirm(received.received());
+        return wrong;
     }
 
     @Override
@@ -134,12 +182,12 @@ final class CreditRing extends Flow {
 
     @Override
     MapTable maps() {
-        return arrivals.maps();
+        return maps;
     }
 
     /** What maps memory for the peer to write to. */
     Mapping mapping() {
-        return new Mapping(connection, sendQueue, sendBuffer, lending, window);
+        return new Mapping(connection, sendQueue, lending, window);
     }
 
     /** Whether the peer may be asked for large chunks back, or waits for us to let go of its own. */

@@ -8,8 +8,12 @@ import org.rdmasockets.verbs.SendRequest;
  * tell the peer besides data goes in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
  */
 abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided {
-    private final SendQueue sendQueue;
-    private final Closing closing;
+    /** Whose flow it is; told when something cannot be posted. */
+    final StreamConnection connection;
+    /** Where to post. */
+    final SendQueue sendQueue;
+    /** Has SHUTDOWN and DISCONNECT. */
+    final Closing closing;
 
     /**
      * Of a connection.
@@ -17,12 +21,13 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      * @param parts what it is made of
      */
     Flow(Parts parts) {
+        connection = parts.connection();
         sendQueue = parts.sendQueue();
         closing = parts.closing();
     }
 
     /**
-     * What the flows of a connection are made of.
+     * What the flows of a connection are made of. Nobody keeps it: each takes what it needs.
      *
      * @param connection whose flow it is; told when something cannot be posted
      * @param sendQueue where to post

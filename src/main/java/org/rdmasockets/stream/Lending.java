@@ -12,6 +12,7 @@ final class Lending {
     private final ReceiveBuffer received;
     /** Where entries are staged; null if the device copies what is posted. */
     private final MemoryRegion stage;
+    private final int stagedOffset;
     /** Null until {@link #start}. */
     private PeerTable table;
     private boolean peerMovesOn;
@@ -24,21 +25,22 @@ final class Lending {
      * @param window counts what is posted
      * @param received what there is to lend
      * @param stage the send region, null if the device copies what is posted
+     * @param stagedOffset where entries are staged in it
      */
-    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion stage) {
+    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion stage, long stagedOffset) {
         this.sendQueue = sendQueue;
         this.window = window;
         this.received = received;
         this.stage = stage;
+        this.stagedOffset = Math.toIntExact(stagedOffset);
     }
 
     /**
      * Begins.
      *
      * @param peer what the peer sent, checked
-     * @param stagedOffset where entries are staged in the send region
      */
-    void start(ConnectData peer, long stagedOffset) {
+    void start(ConnectData peer) {
         table = new PeerTable(stage, stagedOffset, peer);
         peerMovesOn = peer.movesOn();
     }

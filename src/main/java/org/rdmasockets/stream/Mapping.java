@@ -20,7 +20,6 @@ public final class Mapping {
 
     private final StreamConnection connection;
     private final SendQueue sendQueue;
-    private final SendBuffer sendBuffer;
     private final Lending lending;
     private final SendWindow window;
     private final byte[] entry = new byte[MapTable.ENTRY_BYTES];
@@ -29,11 +28,9 @@ public final class Mapping {
     private final long[] offsets;
 
     /** Of a connection that has started, without a map. */
-    Mapping(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, Lending lending,
-            SendWindow window) {
+    Mapping(StreamConnection connection, SendQueue sendQueue, Lending lending, SendWindow window) {
         this.connection = connection;
         this.sendQueue = sendQueue;
-        this.sendBuffer = sendBuffer;
         this.lending = lending;
         this.window = window;
         int entries = Math.min(lending.table().maps(), MAX_ENTRIES);
@@ -117,7 +114,8 @@ public final class Mapping {
     }
 
     private boolean canTell() {
-        return connection.canSend() && sendBuffer.hasRoom() && sendBuffer.free() >= entry.length;
+        SendBuffer ring = sendQueue.ring();
+        return connection.canSend() && ring.hasRoom() && ring.free() >= entry.length;
     }
 
     private void tell(int index, long address, int key, int length) {
@@ -125,9 +123,9 @@ public final class Mapping {
         boolean big = ConnectData.isNativeBigEndian() != table.isSwapped();
         ByteBuffer.wrap(entry).order(big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN)
                 .putLong(offsets[index]).putLong(address).putInt(key).putInt(length);
-        sendBuffer.place(entry, 0, entry.length,
+        sendQueue.ring().place(entry, 0, entry.length,
                 sendQueue.begin(WorkRequestId.DATA, table.mapAddress(index), table.key()));
-        int kept = sendQueue.isInline(entry.length) ? 0 : sendBuffer.keep(entry.length);
+        int kept = sendQueue.isInline(entry.length) ? 0 : sendQueue.ring().keep(entry.length);
         if (lending.peerMovesOn() || !window.isRetried()) {
             window.dataSent();
         }

@@ -21,7 +21,7 @@ final class PeerTable {
 
     /** Where entries are staged; null if the device copies them. */
     private final MemoryRegion region;
-    private final long stagedOffset;
+    private final int stagedOffset;
     private final byte[] entry = new byte[TargetTable.ENTRY_BYTES];
     private final boolean swap;
     private final long address;
@@ -31,7 +31,7 @@ final class PeerTable {
     private final long offerAddress;
     private final int offerKey;
     private int next = 1;
-    private int staged;
+    private byte staged;
 
     /**
      * The table as the private data describes it.
@@ -40,7 +40,7 @@ final class PeerTable {
      * @param stagedOffset where entries are staged
      * @param peer the peer's private data, checked
      */
-    PeerTable(MemoryRegion region, long stagedOffset, ConnectData peer) {
+    PeerTable(MemoryRegion region, int stagedOffset, ConnectData peer) {
         this.region = region;
         this.stagedOffset = stagedOffset;
         this.swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
@@ -67,7 +67,7 @@ final class PeerTable {
             return;
         }
         long slot = stagedOffset + (long) staged * entry.length;
-        staged = (staged + 1) % SendQueue.CONTROL_SLOTS;
+        staged = (byte) ((staged + 1) % SendQueue.CONTROL_SLOTS);
         MemorySegment.copy(entry, 0, region.segment(), ValueLayout.JAVA_BYTE, slot, entry.length);
         request.add(region, slot, entry.length);
     }

@@ -20,9 +20,6 @@ final class ReadRing extends Flow {
     /** Nobody has to be woken. */
     private static final int NOBODY = 0;
 
-    private final StreamConnection connection;
-    private final SendQueue sendQueue;
-    private final Closing closing;
     private final ReceiveRing received;
     private final MemoryRegion region;
     private final long sinkOffset;
@@ -48,9 +45,6 @@ final class ReadRing extends Flow {
      */
     ReadRing(Parts parts) {
         super(parts);
-        connection = parts.connection();
-        sendQueue = parts.sendQueue();
-        closing = parts.closing();
         received = new ReceiveRing(parts);
         region = parts.memory().remote();
         sinkOffset = parts.memory().layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;

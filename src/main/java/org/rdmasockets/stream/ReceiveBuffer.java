@@ -20,21 +20,18 @@ import org.rdmasockets.verbs.MemoryRegion;
 final class ReceiveBuffer implements Received {
     /** Chunks that the peer may write into at a time. */
     private static final int AHEAD = 2;
-    /** Two small ones, two large ones, and two that were large before the last pause; a power of two. */
-    private static final int MOST = 8;
 
     private final ChunkStock stock;
-    private final Chunk[] queue = new Chunk[MOST];
     private final int credits;
 
     /** Where in the stream the last chunk ends that was lent. */
     private long lentUntil;
-    /** The oldest chunk that is not used up; counts on for ever, as the next two do. */
-    private int head;
-    /** Where the next data goes; between head and tail. */
-    private int filling;
-    /** Where the next chunk that is lent goes. */
-    private int tail;
+    /** The oldest chunk that is not used up, which leads to the others; null if there is none. */
+    private Chunk head;
+    /** Where the next data goes; null if there is no room. */
+    private Chunk filling;
+    /** How many chunks are not used up. */
+    private int count;
     /** Arrived and not yet read. */
     private int unread;
     /** Of that, what the reader looks at where it is; it lies in the oldest chunk. */
@@ -59,19 +56,6 @@ final class ReceiveBuffer implements Received {
         this.credits = settings.credits();
         this.granted = credits;
         lend();
-    }
-
-    private Chunk at(int position) {
-        return queue[position & MOST - 1];
-    }
-
-    /**
-     * The chunk that was lent first, for the private data.
-     *
-     * @return where the peer begins to write
-     */
-    Chunk first() {
-        return at(0);
     }
 
     /**
@@ -101,7 +85,7 @@ final class ReceiveBuffer implements Received {
         if (bytes == 0) {
             return null;
         }
-        at(filling).arrive(bytes);
+        filling.arrive(bytes);
         unread += bytes;
         if (discarding) {
             discard();
@@ -113,50 +97,50 @@ final class ReceiveBuffer implements Received {
 
     /** The chunk being filled is the last, and what is unread has not grown by large chunks before a pause already. */
     private boolean mayGrow() {
-        return filling + 1 == tail && tail - head <= AHEAD && offered == null;
+        return filling.next() == null && count <= AHEAD && offered == null;
     }
 
     /** What the peer may write at once; moves on to the next chunk if the current one is full. */
     private int room() {
-        if (filling != tail && at(filling).room() == 0) {
-            filling++;
+        if (filling != null && filling.room() == 0) {
+            filling = filling.next();
         }
-        return filling == tail ? 0 : at(filling).room();
+        return filling == null ? 0 : filling.room();
     }
 
     @Override
     public int read(byte[] bytes, int offset, int length) {
         DirectReceiver.ensureClosed(viewed);
-        int count = Math.min(length, unread);
+        int wanted = Math.min(length, unread);
         int done = 0;
-        while (done < count) {
-            done += at(head).read(bytes, offset + done, count - done);
+        while (done < wanted) {
+            done += head.read(bytes, offset + done, wanted - done);
             dropUsedUp();
         }
-        unread -= count;
-        return count;
+        unread -= wanted;
+        return wanted;
     }
 
     @Override
     public int view() {
         DirectReceiver.ensureClosed(viewed);
-        viewed = unread == 0 ? 0 : at(head).unread();
+        viewed = unread == 0 ? 0 : head.unread();
         return viewed;
     }
 
     @Override
     public MemoryRegion viewedRegion() {
-        return at(head).region();
+        return head.region();
     }
 
     @Override
     public long viewedOffset() {
-        return at(head).unreadOffset();
+        return head.unreadOffset();
     }
 
     @Override
     public void endView() {
-        at(head).skip(viewed);
+        head.skip(viewed);
         unread -= viewed;
         viewed = 0;
         dropUsedUp();
@@ -169,19 +153,20 @@ final class ReceiveBuffer implements Received {
     public void discard() {
         discarding = true;
         while (unread > 0 && viewed == 0) {
-            unread -= at(head).unread();
-            at(head).skip(at(head).unread());
+            unread -= head.unread();
+            head.skip(head.unread());
             dropUsedUp();
         }
     }
 
     /** Takes the oldest chunks out of the queue as long as nobody needs them. */
     private void dropUsedUp() {
-        while (head != tail && at(head).isUsedUp()) {
-            stock.takeBack(at(head));
-            queue[head & MOST - 1] = null;
-            filling = filling == head ? head + 1 : filling;
-            head++;
+        while (head != null && head.isUsedUp()) {
+            Chunk usedUp = head;
+            head = usedUp.next();
+            filling = filling == usedUp ? head : filling;
+            count--;
+            stock.takeBack(usedUp);
         }
     }
 
@@ -196,12 +181,16 @@ final class ReceiveBuffer implements Received {
      * @return true if the peer has room in fewer than two, and fewer than two are not used up or a large one is here
      */
     boolean isChunkDue() {
-        return offered == null && (tail - head < AHEAD || stock.hasLarge() && ahead() < AHEAD);
+        return offered == null && (count < AHEAD || stock.hasLarge() && ahead() < AHEAD);
     }
 
     /** In how many chunks the peer has room. */
     private int ahead() {
-        return room() == 0 ? 0 : tail - filling;
+        int ahead = 0;
+        for (Chunk chunk = room() == 0 ? null : filling; chunk != null; chunk = chunk.next()) {
+            ahead++;
+        }
+        return ahead;
     }
 
     /**
@@ -218,9 +207,23 @@ final class ReceiveBuffer implements Received {
     }
 
     private void append(Chunk chunk) {
-        assert tail - head < MOST;
-        queue[tail++ & MOST - 1] = chunk;
+        chunk.next(null);
+        if (head == null) {
+            head = chunk;
+        } else {
+            last().next(chunk);
+        }
+        filling = filling == null ? chunk : filling;
+        count++;
         lentUntil += chunk.lent();
+    }
+
+    private Chunk last() {
+        Chunk last = head;
+        while (last.next() != null) {
+            last = last.next();
+        }
+        return last;
     }
 
     /**
@@ -230,8 +233,8 @@ final class ReceiveBuffer implements Received {
      */
     boolean isOfferOfUse() {
         boolean large = false;
-        for (int i = filling; i != tail; i++) {
-            large |= !at(i).isPermanent() && at(i).room() > 0;
+        for (Chunk chunk = filling; chunk != null; chunk = chunk.next()) {
+            large |= !chunk.isPermanent() && chunk.room() > 0;
         }
         return large && unread == 0 && offered == null && stock.hasPermanent();
     }
@@ -257,12 +260,12 @@ final class ReceiveBuffer implements Received {
         if (offered == null) {
             return "moved to a chunk that was not offered";
         }
-        for (int i = filling; i != tail; i++) {
-            lentUntil -= at(i).room();
-            at(i).end();
+        for (Chunk chunk = filling; chunk != null; chunk = chunk.next()) {
+            lentUntil -= chunk.room();
+            chunk.end();
         }
         dropUsedUp();
-        filling = tail;
+        filling = null;
         append(offered);
         offered = null;
         return null;
@@ -317,8 +320,8 @@ final class ReceiveBuffer implements Received {
     @Override
     public String toString() {
         StringBuilder chunks = new StringBuilder();
-        for (int i = head; i != tail; i++) {
-            chunks.append(i == filling ? " >" : " ").append(at(i));
+        for (Chunk chunk = head; chunk != null; chunk = chunk.next()) {
+            chunks.append(chunk == filling ? " >" : " ").append(chunk);
         }
         return "unread=" + unread + " chunks=" + chunks + (offered == null ? "" : " offered") + " received=" + received
                 + " granted=" + granted;

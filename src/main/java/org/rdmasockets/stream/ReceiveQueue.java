@@ -18,19 +18,33 @@ final class ReceiveQueue {
     /** For receives without memory, all of which are equal but for their identifiers; never changed. */
     private static final ReceiveRequest EMPTY = new ReceiveRequest(1);
 
+    /**
+     * The memory of receives that need some.
+     *
+     * @param region the send region
+     * @param offset where the first begins in it
+     * @param bytes how long each is
+     * @param headerBytes where its payload begins
+     * @param stride how far it is to the next
+     * @param request for posting them
+     */
+    private record Slots(MemoryRegion region, long offset, int bytes, int headerBytes, int stride,
+            ReceiveRequest request) {
+        static Slots of(MemoryRegion region, StreamSettings settings) {
+            return new Slots(region, RegionLayout.of(settings).incomingOffset(), settings.receiveBytes(),
+                    settings.headerBytes(), RegionLayout.receiveStride(settings), new ReceiveRequest(1));
+        }
+
+        long offset(int slot) {
+            return offset + (long) slot * stride;
+        }
+    }
+
     private final QueuePair queuePair;
-    private final MemoryRegion region;
-    private final boolean slots;
-    private final long incomingOffset;
-    /** How long a receive is, where its payload begins, and how far it is to the next. */
-    private final int bytes;
-    private final int headerBytes;
-    private final int stride;
-    private final int depth;
+    private final StreamSettings settings;
+    /** Null if receives need no memory. */
+    private final Slots slots;
     private final long idBase;
-    /** For receives with memory; null if they need none. */
-    private final ReceiveRequest request;
-    private final int mostFree;
     /** Receives without memory that are to be posted: so many from this slot on. */
     private int firstFree;
     private int freeCount;
@@ -45,16 +59,9 @@ final class ReceiveQueue {
      */
     ReceiveQueue(QueuePair queuePair, MemoryRegion region, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
-        this.region = region;
-        this.slots = RegionLayout.needsMessageSlots(settings);
-        this.incomingOffset = RegionLayout.of(settings).incomingOffset();
-        this.bytes = settings.receiveBytes();
-        this.headerBytes = settings.headerBytes();
-        this.stride = RegionLayout.receiveStride(settings);
-        this.depth = settings.maxReceives();
+        this.settings = settings;
+        this.slots = RegionLayout.needsMessageSlots(settings) ? Slots.of(region, settings) : null;
         this.idBase = idBase;
-        this.request = slots ? new ReceiveRequest(1) : null;
-        this.mostFree = Math.min(MOST_FREE, settings.spareReceives() / 2);
     }
 
     /**
@@ -63,7 +70,7 @@ final class ReceiveQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int postAll() {
-        for (int slot = 0; slot < depth; slot++) {
+        for (int slot = 0; slot < settings.maxReceives(); slot++) {
             int error = repost(slot);
             if (error != QueuePair.POSTED) {
                 return error;
@@ -79,14 +86,16 @@ final class ReceiveQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int repost(int slot) {
-        if (slots) {
-            return queuePair.postReceive(request.receive(id(slot)).add(region, offset(slot), bytes));
+        if (slots != null) {
+            return queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
+                    slots.bytes));
         }
         // Receives complete in their order, so only at the end of a turn does the next one not follow.
         int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
         firstFree = freeCount == 0 ? slot : firstFree;
         freeCount++;
-        return error == QueuePair.POSTED && freeCount == mostFree ? postFree() : error;
+        int most = Math.min(MOST_FREE, settings.spareReceives() / 2);
+        return error == QueuePair.POSTED && freeCount == most ? postFree() : error;
     }
 
     /**
@@ -107,7 +116,7 @@ final class ReceiveQueue {
      * @return the message
      */
     int message(int slot) {
-        return region.segment().get(ValueLayout.JAVA_INT, offset(slot));
+        return slots.region.segment().get(ValueLayout.JAVA_INT, slots.offset(slot));
     }
 
     /**
@@ -127,19 +136,15 @@ final class ReceiveQueue {
 
     /** Where payloads arrive, if receives have memory for them. */
     MemoryRegion region() {
-        return region;
+        return slots.region;
     }
 
     /** Where the payload of a message begins in {@link #region()}. */
     long payloadOffset(int slot) {
-        return offset(slot) + headerBytes;
+        return slots.offset(slot) + slots.headerBytes;
     }
 
     private long id(int slot) {
         return WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
-    }
-
-    private long offset(int slot) {
-        return incomingOffset + (long) slot * stride;
     }
 }

@@ -46,6 +46,9 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
 
     private static final int LINE_BYTES = 64;
 
+    /** The one made last: thousands of connections have equal ones, which they share. */
+    private static volatile RegionLayout last;
+
     /**
      * The layout for some sizes.
      *
@@ -63,7 +66,16 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
         long maps = MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES;
         long ring = settings.flow() == FlowKind.READ_RING ? line(maps) + SINK_BEFORE_RING
                 : line(maps + TargetTable.ENTRY_BYTES);
-        return new RegionLayout(staged, outgoing, incoming, end, ring, ring + 2L * settings.firstChunkBytes());
+        return shared(new RegionLayout(staged, outgoing, incoming, end, ring, ring + 2L * settings.firstChunkBytes()));
+    }
+
+    private static RegionLayout shared(RegionLayout made) {
+        RegionLayout before = last;
+        if (made.equals(before)) {
+            return before;
+        }
+        last = made;
+        return made;
     }
 
     /**
@@ -73,6 +85,19 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
      */
     long offerOffset() {
         return ringOffset - TargetTable.ENTRY_BYTES;
+    }
+
+    /**
+     * Tells a peer where to write.
+     *
+     * @param remote the remote region
+     * @param settings the sizes
+     * @return the private data for connect or accept
+     */
+    ConnectData describe(MemoryRegion remote, StreamSettings settings) {
+        return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remote.address(),
+                remote.remoteKey(), TargetTable.ENTRIES, remote.address() + ringOffset, remote.remoteKey(),
+                settings.firstChunkBytes(), settings.maps(), settings.flow(), settings.flowBytes());
     }
 
     /**

@@ -10,10 +10,4 @@ import org.rdmasockets.verbs.MemoryRegion;
  * @param layout where things lie in them
  */
 record Regions(MemoryRegion send, MemoryRegion remote, RegionLayout layout) {
-    /** What the peer must know to write there. */
-    ConnectData describe(StreamSettings settings) {
-        return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remote.address(),
-                remote.remoteKey(), TargetTable.ENTRIES, remote.address() + layout.ringOffset(), remote.remoteKey(),
-                settings.firstChunkBytes(), settings.maps(), settings.flow(), settings.flowBytes());
-    }
 }

@@ -17,6 +17,8 @@ import org.rdmasockets.verbs.SendRequest;
 final class SendBuffer {
     /** Less free room than this is not worth a message of its own (C's low-water mark). */
     private static final int LOW_WATER_BYTES = 2048;
+    /** Of all connections whose device copies what is posted: it has nothing in it, and never changes. */
+    private static final SendBuffer NOT_NEEDED = new SendBuffer();
 
     private final MemoryRegion first;
     private final boolean copiesAtPost;
@@ -44,12 +46,27 @@ final class SendBuffer {
      * @param settings the sizes
      */
     SendBuffer(MemoryRegion first, StreamSettings settings) {
-        this.copiesAtPost = settings.copiesAtPost();
+        this.copiesAtPost = false;
         this.first = first;
-        this.least = copiesAtPost ? Integer.MAX_VALUE : settings.firstSendBytes();
-        this.most = copiesAtPost ? Integer.MAX_VALUE : settings.sendBufferBytes();
+        this.least = settings.firstSendBytes();
+        this.most = settings.sendBufferBytes();
         this.limit = most;
         use(first, least);
+    }
+
+    /** For a device that copies what is posted. */
+    private SendBuffer() {
+        this.copiesAtPost = true;
+        this.first = null;
+        this.least = Integer.MAX_VALUE;
+        this.most = Integer.MAX_VALUE;
+        this.limit = most;
+        use(null, least);
+    }
+
+    /** The send ring of a new connection; all whose device copies what is posted have the same. */
+    static SendBuffer of(MemoryRegion first, StreamSettings settings) {
+        return settings.copiesAtPost() ? NOT_NEEDED : new SendBuffer(first, settings);
     }
 
     private void use(MemoryRegion ring, int bytes) {
@@ -156,6 +173,9 @@ final class SendBuffer {
      * @param length how many
      */
     void release(int length) {
+        if (copiesAtPost) {
+            return;
+        }
         int ofFormer = Math.min(length, formerUsed);
         formerUsed -= ofFormer;
         used -= length - ofFormer;
@@ -218,12 +238,17 @@ final class SendBuffer {
 
     /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
     void refuse() {
-        wanted = 0;
-        limit = capacity;
+        if (!copiesAtPost) {
+            wanted = 0;
+            limit = capacity;
+        }
     }
 
     /** Goes back to the small ring if nothing is in the large one. */
     void shrink() {
+        if (copiesAtPost) {
+            return;
+        }
         wanted = 0;
         limit = most;
         if (region != first && used == 0 && former == null && retired == null) {
@@ -238,7 +263,9 @@ final class SendBuffer {
      */
     MemoryRegion takeRetired() {
         MemoryRegion result = retired;
-        retired = null;
+        if (result != null) {
+            retired = null;
+        }
         return result;
     }
 

@@ -29,7 +29,7 @@ final class SendQueue {
     /** Kind and length of a request are kept in one number. */
     private static final int KIND_SHIFT = 29;
     /** So many requests can be outstanding before anything is allocated; a power of two. */
-    private static final int FIRST_ROOM = 4;
+    private static final int FIRST_ROOM = 2;
     /** Data that is longer than this has a message of its own: that costs little then. */
     private static final int MOST_JOINING_BYTES = 4 << 10;
     /** Data is signalled once in this part of the slots and of the send ring. */
@@ -37,14 +37,12 @@ final class SendQueue {
 
     private final QueuePair queuePair;
     private final MemoryRegion region;
+    private final StreamSettings settings;
     private final boolean immediateData;
-    private final long outgoingOffset;
+    private final int outgoingOffset;
     private final long idBase;
     private final int maxInline;
-    private final int headerBytes;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
-    private final int maxSends;
-    private final int maxUnsignalled;
     private final SendBuffer ring;
     /** A ring of what is outstanding from {@link #oldest}; as large as it had to be so far, a power of two. */
     private int[] requests = new int[FIRST_ROOM];
@@ -52,8 +50,8 @@ final class SendQueue {
     /** The slot of the next request. */
     private int head;
     private int outstanding;
-    private int outstandingControl;
-    private int outstandingKeepalives;
+    private byte outstandingControl;
+    private byte outstandingKeepalives;
     private boolean reading;
     private long completed;
     /** Requests after the last signalled one, and what they keep of the send ring. */
@@ -74,14 +72,22 @@ final class SendQueue {
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
         this.region = region;
+        this.settings = settings;
         this.immediateData = settings.immediateData();
-        this.outgoingOffset = RegionLayout.of(settings).outgoingOffset();
+        this.outgoingOffset = Math.toIntExact(RegionLayout.of(settings).outgoingOffset());
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
-        this.headerBytes = settings.headerBytes();
-        this.maxSends = settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
-        this.maxUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
         this.ring = ring;
+    }
+
+    /** The send ring. */
+    SendBuffer ring() {
+        return ring;
+    }
+
+    /** Slots of all requests but a read. */
+    private int maxSends() {
+        return settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
     }
 
     /**
@@ -91,7 +97,7 @@ final class SendQueue {
      */
     boolean hasDataSlot() {
         int needed = immediateData ? 1 : 2;
-        return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
+        return outstanding - outstandingControl + needed <= maxSends() - CONTROL_SLOTS;
     }
 
     /**
@@ -112,7 +118,7 @@ final class SendQueue {
      * @return true if it is sent inline
      */
     boolean isInline(int bytes) {
-        return bytes + headerBytes <= maxInline;
+        return bytes + settings.headerBytes() <= maxInline;
     }
 
     /**
@@ -186,7 +192,8 @@ final class SendQueue {
      */
     SendRequest beginSend(int kind, int message) {
         request.send(WorkRequestId.of(idBase, kind, head));
-        return headerBytes == 0 ? request : request.add(region, stage(message), headerBytes);
+        int header = settings.headerBytes();
+        return header == 0 ? request : request.add(region, stage(message), header);
     }
 
     /**
@@ -246,7 +253,8 @@ final class SendQueue {
 
     /** On iWARP of every request: none may be unsignalled. */
     private boolean isSignalDue(int kept) {
-        return unsignalled >= maxUnsignalled || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
+        int most = immediateData ? (maxSends() - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        return unsignalled >= most || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }
 
     /**
@@ -300,7 +308,7 @@ final class SendQueue {
     }
 
     private int post(int kind, int kept) {
-        assert outstanding < maxSends;
+        assert outstanding < maxSends();
         int error = queuePair.postSend(request);
         boolean signalled = request.isSignalled();
         if (request.bytes() != null) {
@@ -314,7 +322,7 @@ final class SendQueue {
             grow();
         }
         requests[oldest + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
-        head = head + 1 == maxSends ? 0 : head + 1;
+        head = head + 1 == maxSends() ? 0 : head + 1;
         outstanding++;
         unsignalled = signalled ? 0 : unsignalled + 1;
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
@@ -336,10 +344,10 @@ final class SendQueue {
 
     private void count(int kind, int change) {
         if (kind != WorkRequestId.DATA) {
-            outstandingControl += change;
+            outstandingControl += (byte) change;
         }
         if (kind == WorkRequestId.KEEPALIVE) {
-            outstandingKeepalives += change;
+            outstandingKeepalives += (byte) change;
         }
     }
 
@@ -355,6 +363,7 @@ final class SendQueue {
             return 0;
         }
         int slot = WorkRequestId.index(workRequestId);
+        int maxSends = maxSends();
         int tail = head - outstanding;
         int age = slot - (tail < 0 ? tail + maxSends : tail);
         age += age < 0 ? maxSends : 0;

@@ -14,9 +14,6 @@ import org.rdmasockets.verbs.SendRequest;
  * 32 bits are the first of the message.
  */
 final class SendReceive extends Flow {
-    private final StreamConnection connection;
-    private final SendQueue sendQueue;
-    private final Closing closing;
     private final MessageQueue received;
     private final SendWindow window;
     private final int headerBytes;
@@ -33,9 +30,6 @@ final class SendReceive extends Flow {
      */
     SendReceive(Parts parts) {
         super(parts);
-        connection = parts.connection();
-        sendQueue = parts.sendQueue();
-        closing = parts.closing();
         received = new MessageQueue(parts);
         // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
         // has receives that it gives no credits for: so none of them has to be counted.

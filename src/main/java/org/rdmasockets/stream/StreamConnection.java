@@ -23,7 +23,8 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
-    private final Regions regions;
+    private final MemoryRegion sendRegion;
+    private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
     private final SendBuffer sendBuffer;
@@ -31,10 +32,8 @@ public final class StreamConnection {
     private final ChunkStock chunks;
     private final StreamMemory memory;
     private final Closing closing = new Closing();
-    private final Flow.Parts parts;
-    /** What the ends have agreed on; until then, what keeps what comes early. */
+    /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
     private Flow flow;
-    /** The flow's. */
     private Received received;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
@@ -64,15 +63,20 @@ public final class StreamConnection {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
         this.settings = settings;
-        regions = new Regions(sendRegion, remoteRegion, RegionLayout.of(settings));
+        this.sendRegion = sendRegion;
+        this.remoteRegion = remoteRegion;
         remoteRegion.segment().fill((byte) 0);
-        sendBuffer = new SendBuffer(sendRegion, settings);
+        sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
         chunks = new ChunkStock(remoteRegion, settings);
         memory = new StreamMemory(chunks, sendBuffer);
-        parts = new Flow.Parts(this, sendQueue, receiveQueue, sendBuffer, chunks, regions, closing, settings);
-        use(settings.flow() == FlowKind.CREDIT_RING ? parts.flow(FlowKind.CREDIT_RING) : new Undecided(parts));
+        use(settings.flow() == FlowKind.CREDIT_RING ? parts().flow(FlowKind.CREDIT_RING) : new Undecided(parts()));
+    }
+
+    private Flow.Parts parts() {
+        Regions regions = new Regions(sendRegion, remoteRegion, RegionLayout.of(settings));
+        return new Flow.Parts(this, sendQueue, receiveQueue, sendBuffer, chunks, regions, closing, settings);
     }
 
     private void use(Flow newFlow) {
@@ -86,7 +90,7 @@ public final class StreamConnection {
      * @return the private data for connect or accept
      */
     public ConnectData localData() {
-        return regions.describe(settings);
+        return RegionLayout.of(settings).describe(remoteRegion, settings);
     }
 
     /**
@@ -136,7 +140,7 @@ public final class StreamConnection {
 
     /** Goes on with what the peer has agreed to, and with what has come before. */
     private void decide(Undecided undecided, ConnectData peer) {
-        use(parts.flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
+        use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
             chunks.refuse(); // for good: none is lent
         }
@@ -208,8 +212,7 @@ public final class StreamConnection {
             }
         } else if (receive && !aborted) {
             int slot = WorkRequestId.index(workRequestId);
-            boolean whole = settings.immediateData() ? hasImmediate
-                    : receiveQueue.isMessage(lengthBytes, flow.kind());
+            boolean whole = settings.immediateData() ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
             heard = true;
             int message = settings.immediateData() ? immediate : receiveQueue.message(slot);
             failIf(whole ? flow.arrived(slot, message, lengthBytes)
@@ -299,11 +302,11 @@ public final class StreamConnection {
             return aborted ? -1 : 0;
         }
         int count = received.read(bytes, offset, length);
-        if (count > 0) {
-            sendControls();
-            return count;
+        if (count == 0) {
+            return whyNothing();
         }
-        return whyNothing();
+        sendControls();
+        return count;
     }
 
     /** After a violation, nothing is read. */

@@ -28,23 +28,31 @@ final class TargetTable {
     /** Entries of our table; a peer takes turns through them, beginning with 1. */
     static final int ENTRIES = 2;
 
-    /** Where an offered chunk is kept until it is used. */
-    private static final int OFFER = ENTRIES;
-
     private static final int ADDRESS_OFFSET = 0;
     private static final int KEY_OFFSET = 8;
     private static final int LENGTH_OFFSET = 12;
     private static final String NOT_THERE = "announced a chunk that is not in the table";
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
 
+    /** A chunk that was offered for all others. */
+    private record Offer(long address, int key, int room) {
+    }
+
     private final MemorySegment memory;
     private final int offerOffset;
-    private final long[] addresses = new long[ENTRIES + 1];
-    private final int[] keys = new int[ENTRIES + 1];
-    private final int[] rooms = new int[ENTRIES + 1];
-    private int current;
-    private int expected = 1;
+    /** The chunk that is filled now; without room if there is none. */
+    private long address;
+    private int key;
+    private int room;
+    /** The one after it, likewise; there is none as long as that has no room. */
+    private long nextAddress;
+    private int nextKey;
+    private int nextRoom;
+    /** Kept until it is used; null for none. */
+    private Offer offer;
     private int firstBytes;
+    /** The entry that the peer fills next. */
+    private byte expected = 1;
     private boolean large;
 
     /**
@@ -75,9 +83,9 @@ final class TargetTable {
      * @param chunk the peer's private data, checked
      */
     void first(ConnectData chunk) {
-        addresses[0] = chunk.chunkAddress();
-        keys[0] = chunk.chunkKey();
-        rooms[0] = chunk.chunkBytes();
+        address = chunk.chunkAddress();
+        key = chunk.chunkKey();
+        room = chunk.chunkBytes();
         firstBytes = chunk.chunkBytes();
     }
 
@@ -93,12 +101,29 @@ final class TargetTable {
         if (length == 0) {
             return announced ? NOT_THERE : null;
         }
-        if (rooms[expected] != 0) {
+        if (nextRoom != 0) {
             return "announced a chunk in an entry that is still in use";
         }
-        String wrong = copy(entry, length, expected);
-        expected = wrong == null ? (expected + 1) % ENTRIES : expected;
-        return wrong;
+        long chunk = addressIn(entry);
+        if (!isRange(chunk, length)) {
+            return wrongLength(length);
+        }
+        append(chunk, keyIn(entry), length);
+        taken(entry, length);
+        expected = (byte) ((expected + 1) % ENTRIES);
+        return null;
+    }
+
+    private void append(long chunkAddress, int chunkKey, int chunkBytes) {
+        if (room == 0) {
+            address = chunkAddress;
+            key = chunkKey;
+            room = chunkBytes;
+        } else {
+            nextAddress = chunkAddress;
+            nextKey = chunkKey;
+            nextRoom = chunkBytes;
+        }
     }
 
     /**
@@ -108,17 +133,25 @@ final class TargetTable {
      */
     String adoptOffer() {
         int length = length(offerOffset);
-        return length == 0 ? NOT_THERE : copy(offerOffset, length, OFFER);
+        if (length == 0) {
+            return NOT_THERE;
+        }
+        long chunk = addressIn(offerOffset);
+        if (!isRange(chunk, length)) {
+            return wrongLength(length);
+        }
+        offer = new Offer(chunk, keyIn(offerOffset), length);
+        taken(offerOffset, length);
+        return null;
     }
 
     /** Forgets all chunks but the one that was offered. */
     void moveToOffer() {
         // The next announcement still goes to the entry that is expected, so that one comes after the offered chunk.
-        current = (expected + 1) % ENTRIES;
-        rooms[expected] = 0;
-        addresses[current] = addresses[OFFER];
-        keys[current] = keys[OFFER];
-        rooms[current] = rooms[OFFER];
+        room = 0;
+        nextRoom = 0;
+        append(offer.address, offer.key, offer.room);
+        offer = null;
         large = false;
     }
 
@@ -127,19 +160,23 @@ final class TargetTable {
         return (int) INT.getAcquire(memory, entry + LENGTH_OFFSET);
     }
 
-    /** Copies an entry out, checked, and clears it. */
-    private String copy(long entry, int length, int index) {
-        long address = memory.get(ValueLayout.JAVA_LONG, entry + ADDRESS_OFFSET);
-        if (!isRange(address, length)) {
-            return "announced a chunk of " + Integer.toUnsignedString(length) + " bytes";
-        }
-        addresses[index] = address;
-        keys[index] = memory.get(ValueLayout.JAVA_INT, entry + KEY_OFFSET);
-        rooms[index] = length;
+    private long addressIn(long entry) {
+        return memory.get(ValueLayout.JAVA_LONG, entry + ADDRESS_OFFSET);
+    }
+
+    private int keyIn(long entry) {
+        return memory.get(ValueLayout.JAVA_INT, entry + KEY_OFFSET);
+    }
+
+    private static String wrongLength(int length) {
+        return "announced a chunk of " + Integer.toUnsignedString(length) + " bytes";
+    }
+
+    /** Clears an entry that was copied out. */
+    private void taken(long entry, int length) {
         large |= length > firstBytes;
         // Before anything is sent into the chunk: from its last byte on, the peer may write this entry again.
         INT.setRelease(memory, entry + LENGTH_OFFSET, 0);
-        return null;
     }
 
     /**
@@ -157,7 +194,7 @@ final class TargetTable {
      * @return bytes, 0 if no chunk is left
      */
     int room() {
-        return rooms[current];
+        return room;
     }
 
     /**
@@ -166,7 +203,7 @@ final class TargetTable {
      * @return an address of the peer
      */
     long address() {
-        return addresses[current];
+        return address;
     }
 
     /**
@@ -175,7 +212,7 @@ final class TargetTable {
      * @return a key of the peer
      */
     int key() {
-        return keys[current];
+        return key;
     }
 
     /**
@@ -185,12 +222,15 @@ final class TargetTable {
      * @return true if that was all of the chunk
      */
     boolean take(int bytes) {
-        assert bytes <= rooms[current];
-        addresses[current] += bytes;
-        rooms[current] -= bytes;
-        boolean all = rooms[current] == 0;
+        assert bytes <= room;
+        address += bytes;
+        room -= bytes;
+        boolean all = room == 0;
         if (all) {
-            current = (current + 1) % ENTRIES;
+            address = nextAddress;
+            key = nextKey;
+            room = nextRoom;
+            nextRoom = 0;
         }
         return all;
     }
