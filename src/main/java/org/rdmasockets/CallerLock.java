@@ -13,6 +13,13 @@ final class CallerLock extends AbstractQueuedSynchronizer {
     private static final int FREE = 0;
     private static final int TAKEN = 1;
 
+    /** One that somebody has: the caller's caller, who has not heard of it. */
+    static CallerLock taken() {
+        CallerLock lock = new CallerLock();
+        lock.setState(TAKEN);
+        return lock;
+    }
+
     @Override
     protected boolean tryAcquire(int taken) {
         return compareAndSetState(FREE, taken);

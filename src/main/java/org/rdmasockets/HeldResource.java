@@ -1,17 +1,20 @@
 package org.rdmasockets;
 
 import java.lang.ref.Cleaner;
+import org.rdmasockets.choice.ClientEnd;
+import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Forgotten;
 
 /**
  * What a socket holds of the transport: a binding, then a listener or a connection. It is released by the socket's
  * close, or by the cleaner if the socket was forgotten; so it must never lead back to the socket. The socket's
- * stateLock guards it until the cleaner, who then is alone.
+ * state lock guards it until the cleaner, who then is alone.
  */
 final class HeldResource implements Runnable {
     private final Cleaner.Cleanable registration;
-    /** Releases what is held, without blocking; null for nothing. */
-    private Runnable release;
+    /** Its close does not block; null for nothing. */
+    private AutoCloseable resource;
 
     private HeldResource(Object owner) {
         this.registration = Forgotten.whenForgotten(owner, this);
@@ -30,15 +33,15 @@ final class HeldResource implements Runnable {
     /**
      * Holds something from now on, instead of what was held before, which is not released.
      *
-     * @param releaseLater releases it without blocking; must not refer to the owner
+     * @param newResource its close does not block; must not refer to the owner
      */
-    void hold(Runnable releaseLater) {
-        release = releaseLater;
+    void hold(AutoCloseable newResource) {
+        resource = newResource;
     }
 
     /** Holds nothing any more, without releasing it: the caller does. */
     void forget() {
-        release = null;
+        resource = null;
         registration.clean();
     }
 
@@ -49,9 +52,14 @@ final class HeldResource implements Runnable {
 
     @Override
     public void run() {
-        if (release != null) {
-            release.run();
-            release = null;
+        switch (resource) {
+            case null -> {
+            }
+            case Connection connection -> connection.close();
+            case ClientEnd client -> client.close();
+            case ServerEnd server -> server.close();
+            default -> throw new AssertionError(resource);
         }
+        resource = null;
     }
 }

@@ -1,13 +1,21 @@
 package org.rdmasockets;
 
 import java.net.SocketOption;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import org.rdmasockets.transport.Recent;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamOptions;
 
-/** The values of one socket's options. Not for several threads at once: RdmaSocketImpl's stateLock guards it. */
+/**
+ * The values of a socket's options. Sockets whose values are equal have the same, so once {@link #shared} was called
+ * they do not change any more: who sets one sets it in a {@link #copy}.
+ */
 final class OptionValues {
+    private static final Recent<OptionValues> RECENT = new Recent<>();
+
     /** The transport asked for, null for none; once it is chosen, what it is and why. */
     Transport transport;
     /** Bytes the peer may send before they are read. */
@@ -104,14 +112,45 @@ final class OptionValues {
     }
 
     /**
-     * What an accepted connection gets, as it is now.
+     * The same values, to be changed.
      *
-     * @return a copy of what {@link #inherit} takes
+     * @return a copy of all
      */
     OptionValues copy() {
         OptionValues copy = new OptionValues();
         copy.inherit(this);
+        copy.transport = transport;
+        copy.keepAlive = keepAlive;
+        copy.lingerSeconds = lingerSeconds;
+        copy.noDelay = noDelay;
+        copy.set = set == null ? null : new LinkedHashMap<>(set);
         return copy;
+    }
+
+    /**
+     * These values, for good.
+     *
+     * @return this, or what another socket has that is equal; not to be changed any more
+     */
+    OptionValues shared() {
+        return RECENT.same(this);
+    }
+
+    private List<Object> all() {
+        return Arrays.asList(transport, receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
+                inlineBytes, maps, streamKind, messageBytes, keepAlive, keepAliveIdleSeconds,
+                keepAliveIntervalSeconds, keepAliveCount, lingerSeconds, noDelay, reuseAddress, trafficClass,
+                spinMicros, set);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof OptionValues values && all().equals(values.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
     }
 
     /**

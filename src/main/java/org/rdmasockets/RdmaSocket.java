@@ -3,6 +3,8 @@ package org.rdmasockets;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -39,7 +41,19 @@ import java.util.Objects;
  * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
  */
 public final class RdmaSocket extends Socket implements ByteChannel, GatheringByteChannel {
-    private final BufferTransfers buffers;
+    private static final VarHandle BUFFERS;
+
+    static {
+        try {
+            BUFFERS = MethodHandles.lookup().findVarHandle(RdmaSocket.class, "buffers", BufferTransfers.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final RdmaSocketImpl impl;
+    /** Null until it is needed; set once, by BUFFERS. */
+    private volatile BufferTransfers buffers;
 
     /**
      * Makes an unconnected socket.
@@ -58,7 +72,14 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      */
     RdmaSocket(RdmaSocketImpl impl) throws SocketException {
         super(impl);
-        this.buffers = new BufferTransfers(impl);
+        this.impl = impl;
+    }
+
+    private BufferTransfers buffers() {
+        if (buffers == null) {
+            BUFFERS.compareAndSet(this, null, new BufferTransfers(impl));
+        }
+        return buffers;
     }
 
     /**
@@ -156,7 +177,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     public int read(ByteBuffer to) throws IOException {
         ensureUsable(to.isReadOnly());
         try {
-            return to.hasRemaining() ? buffers.read(to) : 0;
+            return to.hasRemaining() ? buffers().read(to) : 0;
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -175,7 +196,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         ensureUsable(to.isReadOnly());
         ensureAccess(to);
         try {
-            return to.byteSize() > 0 ? buffers.read(to) : 0;
+            return to.byteSize() > 0 ? buffers().read(to) : 0;
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -196,7 +217,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     public int write(ByteBuffer from) throws IOException {
         ensureWritable();
         try {
-            return from.hasRemaining() ? buffers.write(from) : 0;
+            return from.hasRemaining() ? buffers().write(from) : 0;
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -220,7 +241,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
         ensureWritable();
         try {
-            return buffers.write(from, offset, length);
+            return buffers().write(from, offset, length);
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -250,7 +271,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         ensureWritable();
         ensureAccess(from);
         try {
-            buffers.write(from);
+            buffers().write(from);
             return from.byteSize();
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
@@ -276,7 +297,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
         ensureConnected();
         try {
-            return new RdmaBuffer(buffers.allocate(bytes));
+            return new RdmaBuffer(buffers().allocate(bytes));
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -302,7 +323,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
         ensureWritable();
         try {
-            buffers.write(from.memory(), offset, length);
+            buffers().write(from.memory(), offset, length);
             return length;
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
@@ -333,7 +354,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
         ensureWritable();
         try {
-            return new RdmaBuffer(buffers.map(bytes, offset));
+            return new RdmaBuffer(buffers().map(bytes, offset));
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -361,7 +382,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
         ensureWritable();
         try {
-            buffers.place(at, from.memory(), offset, length);
+            buffers().place(at, from.memory(), offset, length);
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }
@@ -380,7 +401,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     public ReceivedBytes receive() throws IOException {
         ensureConnected();
         try {
-            return buffers.receive();
+            return buffers().receive();
         } catch (SocketException | InterruptedIOException e) {
             throw ofChannel(e);
         }

@@ -3,6 +3,7 @@ package org.rdmasockets;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.invoke.MethodHandles;
 import java.lang.ref.Reference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -27,6 +28,8 @@ import org.rdmasockets.transport.SocketWishes;
  * SO_LINGER says so): it takes the connection away, which ends their waits with "Socket closed". A virtual thread that
  * is interrupted while it waits gets an {@code InterruptedIOException} with its status set, which makes the callers in
  * {@code java.net} close the socket; an interrupt of a platform thread does nothing.
+ *
+ * <p>Its monitor is the state lock, which is held for a few lines, never while waiting.
  */
 final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
@@ -34,26 +37,29 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** As {@code java.net.Socket} says it. */
     private static final String NOT_URGENT = "Urgent data not supported";
+    private static final Turn READ = Turn.of(MethodHandles.lookup(), "readTurn");
+    private static final Turn WRITE = Turn.of(MethodHandles.lookup(), "writeTurn");
 
     private final boolean server;
-    private final CallerLock readLock = new CallerLock();
-    private final CallerLock writeLock = new CallerLock();
-    /** Guards what says so; held for a few lines, never while waiting. */
-    private final Object stateLock = new Object();
-    /** Changed under stateLock. */
+    /** See {@link Turn}; changed by READ and WRITE only. */
+    @SuppressWarnings("unused")
+    private volatile Object readTurn;
+    @SuppressWarnings("unused")
+    private volatile Object writeTurn;
+    /** Changed under the state lock. */
     private volatile State state = State.NEW;
-    /** The connection while state is CONNECTED, else null; changed under stateLock. */
+    /** The connection while state is CONNECTED, else null; changed under the state lock. */
     private volatile Connection connection;
-    /** What listens while state is LISTENING, else null; changed under stateLock. */
+    /** What listens while state is LISTENING, else null; changed under the state lock. */
     private volatile ServerEnd serverEnd;
-    /** What holds the local address, or connects, until there is a connection; else null; protected by stateLock. */
+    /** What holds the local address, or connects, until there is a connection; else null; by the state lock. */
     private ClientEnd clientEnd;
-    /** What the cleaner would have to release, null until there is something; protected by stateLock. */
+    /** What the cleaner would have to release, null until there is something; protected by the state lock. */
     private HeldResource held;
-    /** The local address for SO_BINDADDR, null while unbound; protected by stateLock. */
+    /** The local address for SO_BINDADDR, null while unbound; protected by the state lock. */
     private InetAddress localAddress;
-    /** Protected by stateLock. */
-    private final OptionValues options = new OptionValues();
+    /** Never changed, but replaced: other sockets may have the same. Protected by the state lock. */
+    private OptionValues options;
     /** SO_TIMEOUT in milliseconds, 0 for none. */
     private volatile int timeoutMillis;
     /** Reads give the end of the stream from now on. */
@@ -66,7 +72,9 @@ final class RdmaSocketImpl extends SocketImpl {
      */
     RdmaSocketImpl(boolean server) {
         this.server = server;
-        options.reuseAddress = server; // as the JDK's server sockets on Linux
+        OptionValues first = new OptionValues();
+        first.reuseAddress = server; // as the JDK's server sockets on Linux
+        options = first.shared();
     }
 
     @Override
@@ -74,7 +82,7 @@ final class RdmaSocketImpl extends SocketImpl {
         if (!stream) {
             throw new SocketException("RDMA sockets are streams: datagrams are not supported");
         }
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state != State.NEW) {
                 throw new SocketException("Already created");
             }
@@ -103,12 +111,12 @@ final class RdmaSocketImpl extends SocketImpl {
         return connected;
     }
 
-    /** Holds something that close, or else the cleaner, releases; stateLock held. */
-    private void hold(Runnable release) {
+    /** Holds something that close, or else the cleaner, releases; state lock held. */
+    private void hold(AutoCloseable resource) {
         if (held == null) {
             held = HeldResource.of(this);
         }
-        held.hold(release);
+        held.hold(resource);
     }
 
     // Binding and connecting.
@@ -118,7 +126,7 @@ final class RdmaSocketImpl extends SocketImpl {
     protected void bind(InetAddress host, int port) throws IOException {
         String wish;
         SocketWishes wishes;
-        synchronized (stateLock) {
+        synchronized (this) {
             ensureOpen();
             if (localport != 0 || state == State.CONNECTING) {
                 throw new SocketException("Already bound");
@@ -137,7 +145,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /** Has a local address from now on; stateLock held. */
+    /** Has a local address from now on; state lock held. */
     private void becomeBound(InetSocketAddress local) {
         localport = local.getPort();
         localAddress = local.getAddress();
@@ -145,10 +153,10 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private void adoptClientEnd(ClientEnd bound) throws SocketException {
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state == State.UNCONNECTED && localport == 0) {
                 clientEnd = bound;
-                hold(bound::close);
+                hold(bound);
                 becomeBound(bound.localAddress());
                 return;
             }
@@ -187,19 +195,19 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** As in the JDK, who connects too waits, and finds the socket connected or closed. */
     private void implConnect(InetSocketAddress target, long deadlineNanos) throws IOException {
-        writeLock.lock(Long.MAX_VALUE);
+        beginWrite();
         try {
             connectAlone(Addresses.destination(target, boundAddress()), deadlineNanos);
         } finally {
-            writeLock.unlock();
+            endWrite();
         }
     }
 
-    /** Waits until connected; writeLock held. */
+    /** Waits until connected; the caller has the turn to write. */
     private void connectAlone(InetSocketAddress target, long deadlineNanos) throws IOException {
         ClientEnd end;
         SocketWishes wishes;
-        synchronized (stateLock) {
+        synchronized (this) {
             ensureOpen();
             if (state == State.CONNECTED) {
                 throw new SocketException("Already connected");
@@ -209,10 +217,10 @@ final class RdmaSocketImpl extends SocketImpl {
             port = target.getPort();
             wishes = options.wishes();
             end = clientEnd != null ? clientEnd : ClientEnd.unbound(options.wantedTransport());
-            hold(end::close);
+            hold(end);
         }
         Chosen chosen = end.connect(target, deadlineNanos, wishes);
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state == State.CONNECTING) {
                 adoptConnection(chosen);
                 return;
@@ -222,16 +230,18 @@ final class RdmaSocketImpl extends SocketImpl {
         throw SocketErrors.closed();
     }
 
-    /** Becomes connected; stateLock held. */
+    /** Becomes connected; state lock held. */
     private void adoptConnection(Chosen chosen) {
         connection = chosen.connection();
         clientEnd = null;
-        hold(connection::close);
+        hold(connection);
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
-        options.transport = new Transport(connection.transport(), chosen.reason());
-        options.streamKind = StreamKind.valueOf(connection.streamKind());
-        options.forgetSet();
+        OptionValues changed = options.copy();
+        changed.transport = new Transport(connection.transport(), chosen.reason());
+        changed.streamKind = StreamKind.valueOf(connection.streamKind());
+        changed.forgetSet();
+        options = changed.shared();
         state = State.CONNECTED;
     }
 
@@ -242,7 +252,7 @@ final class RdmaSocketImpl extends SocketImpl {
         String wish;
         InetSocketAddress local;
         SocketWishes wishes;
-        synchronized (stateLock) {
+        synchronized (this) {
             ensureOpen();
             if (localAddress == null) {
                 throw new SocketException("Not bound");
@@ -260,12 +270,14 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private void adoptServerEnd(ServerEnd listening) throws SocketException {
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state != State.CLOSED) {
                 serverEnd = listening;
-                hold(listening::close);
+                hold(listening);
                 localport = listening.localAddress().getPort();
-                options.transport = new Transport(listening.transport(), listening.reason());
+                OptionValues changed = options.copy();
+                changed.transport = new Transport(listening.transport(), listening.reason());
+                options = changed.shared();
                 state = State.LISTENING;
                 return;
             }
@@ -276,7 +288,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** After a failed listen: the socket may bind to another address. */
     private void unbind() {
-        synchronized (stateLock) {
+        synchronized (this) {
             localport = 0;
             localAddress = null;
             address = null;
@@ -296,19 +308,20 @@ final class RdmaSocketImpl extends SocketImpl {
         }
         Chosen chosen = listening.accept(deadline(timeoutMillis));
         OptionValues inherited;
-        synchronized (stateLock) {
-            inherited = options.copy();
+        synchronized (this) {
+            inherited = options;
         }
         accepted.becomeAccepted(chosen, inherited);
     }
 
     /** The other side of accept: this socket gets the connection, instead of whatever it had before. */
     private void becomeAccepted(Chosen chosen, OptionValues inherited) throws SocketException {
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state == State.NEW || state == State.UNCONNECTED) {
                 if (clientEnd != null) {
                     clientEnd.close();
                 }
+                options = options.copy();
                 options.inherit(inherited);
                 fd = null; // java.net has made one, which stands for nothing
                 address = chosen.connection().remoteAddress().getAddress();
@@ -367,7 +380,7 @@ final class RdmaSocketImpl extends SocketImpl {
      */
     long beginRead() throws IOException {
         long deadlineNanos = deadline(timeoutMillis);
-        readLock.lock(deadlineNanos);
+        READ.take(this, deadlineNanos);
         return deadlineNanos;
     }
 
@@ -384,7 +397,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Lets the next reader in. */
     void endRead() {
-        readLock.unlock();
+        READ.give(this);
         Reference.reachabilityFence(this); // or the cleaner could close what is being read
     }
 
@@ -411,12 +424,12 @@ final class RdmaSocketImpl extends SocketImpl {
      * @throws IOException if this virtual thread is interrupted (status left set)
      */
     void beginWrite() throws IOException {
-        writeLock.lock(Long.MAX_VALUE);
+        WRITE.take(this, Long.MAX_VALUE);
     }
 
     /** Lets the next writer in. */
     void endWrite() {
-        writeLock.unlock();
+        WRITE.give(this);
         Reference.reachabilityFence(this);
     }
 
@@ -448,7 +461,7 @@ final class RdmaSocketImpl extends SocketImpl {
         Connection connected;
         HeldResource last;
         int lingerSeconds;
-        synchronized (stateLock) {
+        synchronized (this) {
             if (state == State.CLOSED) {
                 return;
             }
@@ -489,7 +502,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private <T> T get(SupportedOption<T> option) throws SocketException {
-        synchronized (stateLock) {
+        synchronized (this) {
             ensureOpen();
             T kept = option.reader().apply(options);
             return connection == null ? kept : connection.option(option.name(), kept);
@@ -497,19 +510,22 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private <T> void set(SupportedOption<T> option, Object value) throws SocketException {
-        synchronized (stateLock) {
+        synchronized (this) {
             ensureOpen();
             boolean made = state == State.CONNECTING || state == State.CONNECTED;
             option.ensureInTime(made, made || localport != 0);
-            option.set(made && option.time() == SupportedOption.Time.HINT ? new OptionValues() : options, value);
+            OptionValues changed = options.copy();
+            option.set(made && option.time() == SupportedOption.Time.HINT ? new OptionValues() : changed, value);
+            options = changed;
             pass(option.name(), option.name().type().cast(value));
+            options = changed.shared();
             if (option.time() == SupportedOption.Time.TOLD) {
                 tell();
             }
         }
     }
 
-    /** Tells whoever should know of an option that was set; stateLock held. */
+    /** Tells whoever should know of an option that was set; state lock held. */
     private <T> void pass(SocketOption<T> name, T value) throws SocketException {
         if (connection != null) {
             connection.setOption(name, value);
@@ -517,11 +533,11 @@ final class RdmaSocketImpl extends SocketImpl {
             serverEnd.setOption(name, value);
             serverEnd.options(options.forTransport());
         } else {
-            options.noteSet(name, value);
+            options.noteSet(name, value); // not shared yet
         }
     }
 
-    /** Tells the connection, if there is one; stateLock held. */
+    /** Tells the connection, if there is one; state lock held. */
     private void tell() {
         if (connection != null) {
             connection.spin(options.spinMicros);
@@ -562,7 +578,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private InetAddress boundAddress() {
-        synchronized (stateLock) {
+        synchronized (this) {
             return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
         }
     }

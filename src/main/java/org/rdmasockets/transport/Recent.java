@@ -1,25 +1,39 @@
 package org.rdmasockets.transport;
 
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
 /**
  * Lets equal values that are made one after the other be one object: what thousands of connections are made with is
- * mostly the same. Any thread.
+ * mostly the same. Some are kept for as long as no others take their places. Any thread.
  *
- * @param <T> an immutable type with {@code equals}
+ * @param <T> an immutable type with {@code equals} and {@code hashCode}
  */
-final class Recent<T> {
-    private volatile T last;
+public final class Recent<T> {
+    /** How many kinds of connections may be made in turn; a power of two. */
+    private static final int PLACES = 16;
+    /** Spreads hash codes (2 to the 32 divided by the golden ratio). */
+    private static final int SPREAD = 0x9E3779B9;
+    private static final int SHIFT = 28;
+
+    private final AtomicReferenceArray<T> places = new AtomicReferenceArray<>(PLACES);
 
     /** Nothing came yet. */
-    Recent() {
+    public Recent() {
     }
 
-    /** The value, or the one before if that is equal. */
-    T same(T value) {
-        T before = last;
+    /**
+     * Looks for an equal value.
+     *
+     * @param value any value
+     * @return an equal one that came before, or this one
+     */
+    public T same(T value) {
+        int place = value.hashCode() * SPREAD >>> SHIFT;
+        T before = places.get(place);
         if (value.equals(before)) {
             return before;
         }
-        last = value;
+        places.set(place, value);
         return value;
     }
 }
