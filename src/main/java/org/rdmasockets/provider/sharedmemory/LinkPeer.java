@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.AccessFlag;
@@ -20,7 +21,6 @@ final class LinkPeer implements Peer, Partner {
 
     private final LinkEnd end;
     private final LinkSlot slot;
-    private final int slotIndex;
     /** The other side's slot, -1 until it is known. */
     private volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
@@ -48,7 +48,7 @@ final class LinkPeer implements Peer, Partner {
     /** Its length and, in the upper half, its immediate data. */
     private long openMessage;
     /** Guarded by the send queue. */
-    private final RecentRegions regions;
+    private final RecentRegions regions = new RecentRegions();
     /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
     private boolean locked;
     /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
@@ -67,14 +67,12 @@ final class LinkPeer implements Peer, Partner {
     LinkPeer(LinkEnd end, LinkSlot slot, int peerSlot) {
         this.end = end;
         this.slot = slot;
-        this.slotIndex = slot.index();
         this.peerSlot = peerSlot;
-        regions = new RecentRegions(end.link());
     }
 
     /** Our slot. */
     int slotIndex() {
-        return slotIndex;
+        return slot.index();
     }
 
     /** The other side's slot, -1 until it is known. */
@@ -143,7 +141,7 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        return regions.enter(key, peerDomain, address, bytes, needed);
+        return regions.enter(end.link(), peerDomain, key, address, bytes, needed);
     }
 
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
@@ -354,7 +352,7 @@ final class LinkPeer implements Peer, Partner {
         Greeting greeting = new Greeting(own.domain().number(), answer, identifier.localAddress(),
                 identifier.remoteAddress());
         tellSlot();
-        return end.send(this, LinkEnd.ACCEPT, 0, slotIndex, greeting.encode()) && end.isOpen();
+        return end.send(this, LinkEnd.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();
     }
 
     @Override
@@ -384,14 +382,10 @@ final class LinkPeer implements Peer, Partner {
             endSent = true;
             both = endReceived;
         }
-        sendEnd();
+        end.send(this, LinkEnd.END, 0, slotIndex(), NO_DATA);
         if (both) {
             release();
         }
-    }
-
-    private void sendEnd() {
-        end.send(this, LinkEnd.END, 0, slotIndex, NO_DATA);
     }
 
     // What comes, in the order of the ring.
@@ -434,7 +428,7 @@ final class LinkPeer implements Peer, Partner {
             endSent = true;
         }
         if (answer) {
-            sendEnd();
+            end.send(this, LinkEnd.END, 0, slotIndex(), NO_DATA);
         }
         left();
         release();

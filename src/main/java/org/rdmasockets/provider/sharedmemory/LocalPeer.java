@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** The other end is a queue pair of this process: its receive queue is filled by the sender's thread. */

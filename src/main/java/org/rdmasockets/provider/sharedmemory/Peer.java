@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**

@@ -2,9 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
@@ -28,6 +26,8 @@ final class PortTable {
         private SharedMemoryIdentifier listener;
         /** The name by which other processes find this one, or null; guarded by the table. */
         private LinkListener name;
+        /** Another of the same port, or null; guarded by the table. */
+        private Claim next;
 
         private Claim(InetSocketAddress address) {
             this.address = address;
@@ -45,8 +45,8 @@ final class PortTable {
     }
 
     private final SharedMemoryFabric fabric;
-    /** Guarded by this. */
-    private final Map<Integer, List<Claim>> claims = new HashMap<>();
+    /** The first of each port, which leads to the others; guarded by this. */
+    private final Map<Integer, Claim> claims = new HashMap<>();
     /** Where the search for a free port goes on; guarded by this. */
     private int next = ThreadLocalRandom.current().nextInt(COUNT);
 
@@ -102,12 +102,15 @@ final class PortTable {
 
     private synchronized Claim claimHere(InetSocketAddress wanted) {
         int port = wanted.getPort() == 0 ? freePort() : wanted.getPort();
-        boolean taken = claims.getOrDefault(port, List.of()).stream().anyMatch(c -> c.conflicts(wanted.getAddress()));
+        boolean taken = false;
+        for (Claim other = claims.get(port); other != null; other = other.next) {
+            taken |= other.conflicts(wanted.getAddress());
+        }
         if (port == 0 || taken) {
             return null;
         }
         Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
-        claims.computeIfAbsent(port, p -> new ArrayList<>(1)).add(claim);
+        claim.next = claims.put(port, claim);
         return claim;
     }
 
@@ -154,10 +157,17 @@ final class PortTable {
     }
 
     private synchronized void forget(Claim claim) {
-        List<Claim> others = claims.get(claim.address.getPort());
-        others.remove(claim);
-        if (others.isEmpty()) {
-            claims.remove(claim.address.getPort());
+        int port = claim.address.getPort();
+        Claim before = claims.get(port);
+        if (before != claim) {
+            while (before.next != claim) {
+                before = before.next;
+            }
+            before.next = claim.next;
+        } else if (claim.next == null) {
+            claims.remove(port);
+        } else {
+            claims.put(port, claim.next);
         }
     }
 
@@ -169,7 +179,7 @@ final class PortTable {
      */
     synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
         SharedMemoryIdentifier found = null;
-        for (Claim claim : claims.getOrDefault(destination.getPort(), List.of())) {
+        for (Claim claim = claims.get(destination.getPort()); claim != null; claim = claim.next) {
             if (claim.listener != null && claim.address.getAddress().equals(destination.getAddress())) {
                 return claim.listener;
             }

@@ -9,47 +9,59 @@ final class RecentRegions {
     /** A sockets peer writes to three regions in turn: its table, and two chunks. */
     private static final int MOST = 4;
 
-    private final Link link;
-    private final LinkMemory[] recent = new LinkMemory[MOST];
-    private int oldest;
+    /** The regions that were looked up last: one, and others if there are any, else null. */
+    private PeerRegion recent;
+    private PeerRegion[] others;
+    private byte oldest;
 
     /** None yet. */
-    RecentRegions(Link link) {
-        this.link = link;
+    RecentRegions() {
     }
 
     /**
      * Finds memory that a request may touch.
      *
-     * @param key the key that the request names
+     * @param link always the same
      * @param domain the number of the protection domain that the memory must be of
+     * @param key the key that the request names
      * @param address the first address that it names
      * @param bytes how many
      * @param needed what it wants to do
      * @return the memory, entered, or null if the other end does not allow this
      */
-    LinkMemory enter(int key, long domain, long address, long bytes, AccessFlag needed) {
-        LinkMemory memory = enter(key, domain);
-        if (memory != null && !memory.allows(address, bytes, needed)) {
-            memory.leave();
+    PeerRegion enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
+        PeerRegion region = enter(link, domain, key);
+        if (region != null && !region.allows(address, bytes, needed)) {
+            region.leave();
             return null;
         }
-        return memory;
+        return region;
     }
 
-    private LinkMemory enter(int key, long domain) {
-        for (LinkMemory memory : recent) {
-            if (memory != null && memory.key() == key && memory.tryEnter()) {
-                return memory;
+    private PeerRegion enter(Link link, long domain, int key) {
+        if (isEntered(recent, key)) {
+            return recent;
+        }
+        for (int i = 0; others != null && i < others.length; i++) {
+            if (isEntered(others[i], key)) {
+                return others[i];
             }
         }
         PeerRegion region = link.peerRegion(key);
         if (region == null || region.tag() != domain || !region.tryEnter()) {
             return null;
         }
-        LinkMemory memory = new LinkMemory(region);
-        recent[oldest] = memory;
-        oldest = (oldest + 1) % MOST;
-        return memory;
+        if (oldest == 0) {
+            recent = region;
+        } else {
+            others = others == null ? new PeerRegion[MOST - 1] : others;
+            others[oldest - 1] = region;
+        }
+        oldest = (byte) ((oldest + 1) % MOST);
+        return region;
+    }
+
+    private static boolean isEntered(PeerRegion region, int key) {
+        return region != null && region.remoteKey() == key && region.tryEnter();
     }
 }

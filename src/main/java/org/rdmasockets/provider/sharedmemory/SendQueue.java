@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;

@@ -2,9 +2,8 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
@@ -30,12 +29,17 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_ATOMIC);
 
+    private static final LinkEnd[] NO_ENDS = {};
+
     private final SharedMemoryDevice device;
     private final long number;
     /** Open regions that other processes can map, each leads to the next; guarded by this. */
     private SharedMemoryRegion shared;
-    /** Links to the processes that this domain has connections to, each once; mostly one; guarded by this. */
-    private final List<LinkEnd> ends = new ArrayList<>(1);
+    /**
+     * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed;
+     * guarded by this.
+     */
+    private LinkEnd[] ends = NO_ENDS;
     private volatile boolean closed;
 
     /** A domain without regions. */
@@ -137,7 +141,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
         region.next(shared);
         shared = region;
-        for (LinkEnd end : List.copyOf(ends)) {
+        for (LinkEnd end : ends) {
             announce(region, end);
         }
     }
@@ -149,7 +153,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             if (end.isOpen()) {
                 throw e;
             }
-            ends.remove(end);
+            ends = Arrays.stream(ends).filter(other -> other != end).toArray(LinkEnd[]::new);
         }
     }
 
@@ -160,8 +164,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      * @throws VerbsException if the link takes no more regions
      */
     synchronized void share(LinkEnd end) throws VerbsException {
-        if (!ends.contains(end)) {
-            ends.add(end);
+        if (!Arrays.asList(ends).contains(end)) {
+            ends = Arrays.copyOf(ends, ends.length + 1);
+            ends[ends.length - 1] = end;
             for (SharedMemoryRegion region = shared; region != null; region = region.next()) {
                 announce(region, end);
             }

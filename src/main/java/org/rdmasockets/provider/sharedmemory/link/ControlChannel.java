@@ -3,7 +3,6 @@ package org.rdmasockets.provider.sharedmemory.link;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
 import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
-import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -134,7 +133,7 @@ final class ControlChannel {
         }
         try {
             RegionMemory memory = buffer.isDescriptorLost() ? lost("this process has too many open files")
-                    : RegionMemory.in(SealedMemory.map(buffer.descriptor(), RegionMemory.totalBytes(length)), length);
+                    : new RegionMemory(buffer.descriptor(), length);
             regions.add(new PeerRegion(memory, key, address, length, Frame.third(buffer), Frame.fourth(buffer)));
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
-public final class PeerRegion {
+public final class PeerRegion implements ReachableMemory {
     /** What matters to a peer. */
     private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
         AccessFlag.REMOTE_ATOMIC};
@@ -70,8 +70,22 @@ public final class PeerRegion {
      *
      * @return a virtual address of the peer, as it said
      */
+    @Override
     public long address() {
         return address;
+    }
+
+    /**
+     * Whether the peer allows an access; the numbers may be any.
+     *
+     * @param first the first address
+     * @param bytes how many
+     * @param needed what is to be done
+     * @return true if all of it is inside, and the flag was announced
+     */
+    public boolean allows(long first, long bytes, AccessFlag needed) {
+        long offset = first - address;
+        return access.contains(needed) && offset >= 0 && bytes >= 0 && offset <= lengthBytes - bytes;
     }
 
     /**
@@ -106,8 +120,9 @@ public final class PeerRegion {
      *
      * @return the mapping, of {@link #lengthBytes()} bytes, always writable memory
      */
+    @Override
     public MemorySegment segment() {
-        return memory.data();
+        return memory.memory();
     }
 
     /**
@@ -120,7 +135,7 @@ public final class PeerRegion {
         return memory != null && memory.enterIfValid();
     }
 
-    /** Ends an access. */
+    @Override
     public void leave() {
         memory.leave();
     }

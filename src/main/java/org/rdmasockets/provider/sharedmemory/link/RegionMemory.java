@@ -1,78 +1,61 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
-
-import java.lang.foreign.MemorySegment;
 import org.rdmasockets.provider.sharedmemory.os.Mapping;
 import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * How a region lies in its memfd: whole pages for the data, then one page whose first word is 1 as long as the owner
- * lets peers in. Owner and peer map both as one.
+ * lets peers in. Owner and peer map both as one, and show the data.
  */
-final class RegionMemory {
+class RegionMemory extends Mapping {
     private static final long CONTROL_BYTES = 4096;
     private static final long VALID = 1;
 
-    private final Mapping mapping;
-    private final MemorySegment data;
-    private final long validOffset;
-
-    private RegionMemory(Mapping mapping, long lengthBytes) {
-        this.mapping = mapping;
-        data = mapping.memory().asSlice(0, lengthBytes);
-        validOffset = mapping.memory().byteSize() - CONTROL_BYTES;
+    /**
+     * Maps a region.
+     *
+     * @param descriptor memory of {@link #totalBytes}, which is checked; stays the caller's
+     * @param lengthBytes how large the region is
+     * @throws VerbsException as {@link SealedMemory#map}
+     */
+    RegionMemory(int descriptor, long lengthBytes) throws VerbsException {
+        super(descriptor, totalBytes(lengthBytes), lengthBytes);
     }
 
     /** The size of the memfd for a region of so many bytes. */
     static long totalBytes(long lengthBytes) {
-        return SealedMemory.wholePages(lengthBytes) + CONTROL_BYTES;
+        return validOffset(lengthBytes) + CONTROL_BYTES;
     }
 
-    /** A region of so many bytes in memory of {@link #totalBytes}. */
-    static RegionMemory in(Mapping mapping, long lengthBytes) {
-        return new RegionMemory(mapping, lengthBytes);
+    private static long validOffset(long lengthBytes) {
+        return SealedMemory.wholePages(lengthBytes);
     }
 
-    /** The data. */
-    MemorySegment data() {
-        return data;
+    @Override
+    protected final long mappedBytes() {
+        return totalBytes(memory().byteSize());
     }
 
     /** Lets peers in; the memory is open. */
-    void validate() {
-        LONG.setRelease(mapping.memory(), validOffset, VALID);
+    final void validate() {
+        setVolatile(validOffset(memory().byteSize()), VALID);
     }
 
     /** Keeps peers out; the memory is open. */
-    void invalidate() {
-        LONG.setVolatile(mapping.memory(), validOffset, 0L);
-    }
-
-    /** Begins an access of this process to memory of its own. */
-    boolean enter() {
-        return mapping.enter();
+    final void invalidate() {
+        setVolatile(validOffset(memory().byteSize()), 0);
     }
 
     /** Begins an access to a peer's memory, if the peer lets us in. */
-    boolean enterIfValid() {
-        if (!mapping.enter()) {
+    final boolean enterIfValid() {
+        if (!enter()) {
             return false;
         }
-        if ((long) LONG.getAcquire(mapping.memory(), validOffset) == VALID) {
+        if (getAcquire(validOffset(memory().byteSize())) == VALID) {
             return true;
         }
-        mapping.leave();
+        leave();
         return false;
-    }
-
-    /** Ends an access. */
-    void leave() {
-        mapping.leave();
-    }
-
-    /** Frees the memory after the last access. */
-    void close() {
-        mapping.close();
     }
 }

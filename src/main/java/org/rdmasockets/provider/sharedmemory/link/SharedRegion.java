@@ -1,8 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -12,17 +11,18 @@ import org.rdmasockets.verbs.VerbsException;
  *
  * <p>The descriptor stays open as long as the region, because further peers may need it.
  */
-public final class SharedRegion implements AutoCloseable {
+public final class SharedRegion extends RegionMemory {
+    private static final Link[] NO_LINKS = {};
+
     private final SealedMemory descriptor;
-    private final RegionMemory memory;
-    /** Links that know this region, mostly one; null once this is closed; guarded by this. */
-    private List<Link> links = new ArrayList<>(0);
+    /** Links that know this region, mostly one; replaced, never changed; null once this is closed; guarded by this. */
+    private Link[] links = NO_LINKS;
     /** By which they know it; guarded by this. */
     private int remoteKey;
 
-    private SharedRegion(SealedMemory descriptor, RegionMemory memory) {
+    private SharedRegion(SealedMemory descriptor, long lengthBytes) throws VerbsException {
+        super(descriptor.descriptor(), lengthBytes);
         this.descriptor = descriptor;
-        this.memory = memory;
     }
 
     /**
@@ -36,12 +36,11 @@ public final class SharedRegion implements AutoCloseable {
         if (bytes < 1 || bytes > Link.MOST_REGION_BYTES) {
             throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
         }
-        long total = RegionMemory.totalBytes(bytes);
-        SealedMemory descriptor = SealedMemory.create(total);
+        SealedMemory descriptor = SealedMemory.create(totalBytes(bytes));
         try {
-            RegionMemory memory = RegionMemory.in(SealedMemory.map(descriptor.descriptor(), total), bytes);
-            memory.validate();
-            return new SharedRegion(descriptor, memory);
+            SharedRegion region = new SharedRegion(descriptor, bytes);
+            region.validate();
+            return region;
         } catch (VerbsException e) {
             descriptor.close();
             throw e;
@@ -54,7 +53,7 @@ public final class SharedRegion implements AutoCloseable {
      * @return a segment of the global scope
      */
     public MemorySegment segment() {
-        return memory.data();
+        return memory();
     }
 
     /**
@@ -64,12 +63,7 @@ public final class SharedRegion implements AutoCloseable {
      * @return false if the region is closed; then {@link #leave} must not be called
      */
     public boolean tryEnter() {
-        return memory.enter();
-    }
-
-    /** Ends an access. */
-    public void leave() {
-        memory.leave();
+        return enter();
     }
 
     /** The descriptor, for a link that announces the region. */
@@ -80,13 +74,18 @@ public final class SharedRegion implements AutoCloseable {
     /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
     synchronized boolean attach(Link link, int key) {
         remoteKey = key;
-        return links != null && links.add(link);
+        if (links == null) {
+            return false;
+        }
+        links = Arrays.copyOf(links, links.length + 1);
+        links[links.length - 1] = link;
+        return true;
     }
 
     /** Forgets a link that is dead. */
     synchronized void detach(Link link) {
         if (links != null) {
-            links.remove(link);
+            links = Arrays.stream(links).filter(known -> known != link).toArray(Link[]::new);
         }
     }
 
@@ -97,7 +96,7 @@ public final class SharedRegion implements AutoCloseable {
      */
     @Override
     public void close() {
-        List<Link> told;
+        Link[] told;
         int key;
         synchronized (this) {
             if (links == null) {
@@ -107,9 +106,11 @@ public final class SharedRegion implements AutoCloseable {
             key = remoteKey;
             links = null;
         }
-        memory.invalidate();
-        told.forEach(link -> link.retract(key));
-        memory.close();
+        invalidate();
+        for (Link link : told) {
+            link.retract(key);
+        }
+        super.close();
         descriptor.close();
     }
 }

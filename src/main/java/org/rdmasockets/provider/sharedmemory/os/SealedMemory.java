@@ -80,6 +80,11 @@ public final class SealedMemory extends Guard {
      * @throws VerbsException {@code EPROTO} if it is something else; another errno if this process lacks something
      */
     public static Mapping map(int descriptor, long bytes) throws VerbsException {
+        return new Mapping(mapAt(descriptor, bytes), bytes);
+    }
+
+    /** Maps a descriptor as {@link #map} does; the address. */
+    static long mapAt(int descriptor, long bytes) throws VerbsException {
         long seals = Posix.FCNTL.call(descriptor, Posix.F_GET_SEALS, 0);
         if (seals < 0 || (seals & SEALS) != SEALS) {
             throw violation("the descriptor is not memory sealed against resizing");
@@ -95,7 +100,7 @@ public final class SealedMemory extends Guard {
         if (size != bytes) {
             throw violation("the memory has " + size + " bytes instead of " + bytes);
         }
-        return new Mapping(AddressRanges.map(descriptor, bytes), bytes);
+        return AddressRanges.map(descriptor, bytes);
     }
 
     private static VerbsException violation(String reason) {

@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory;
+package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
 
@@ -6,11 +6,19 @@ import java.lang.foreign.MemorySegment;
  * Memory that a request may touch now, because its key, bounds and access flags were checked and the access was begun.
  * {@link #leave} has to follow; until then it is not given to anybody else.
  */
-interface ReachableMemory {
-    /** The memory. */
+public interface ReachableMemory {
+    /**
+     * The memory.
+     *
+     * @return all of the region
+     */
     MemorySegment segment();
 
-    /** The address that requests use for its first byte. */
+    /**
+     * Where it begins.
+     *
+     * @return the address that requests use for its first byte
+     */
     long address();
 
     /** Ends the access. */
