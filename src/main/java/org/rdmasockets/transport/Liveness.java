@@ -26,8 +26,8 @@ final class Liveness {
     private volatile long unacknowledgedSince;
     /** Time of the last completion that was applied. */
     private volatile long lastActivity;
-    private volatile long keepAliveIdleNanos;
-    private volatile long keepAliveProbeNanos;
+    private volatile int keepAliveIdleSeconds;
+    private volatile int keepAliveProbeSeconds;
     private volatile boolean keepAlive;
 
     /** A connection that is alive now. */
@@ -37,8 +37,8 @@ final class Liveness {
 
     /** Sets keep-alive; see {@link Connection#keepAlive}. */
     void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
-        keepAliveIdleNanos = TimeUnit.SECONDS.toNanos(idleSeconds);
-        keepAliveProbeNanos = TimeUnit.SECONDS.toNanos(probeSeconds);
+        keepAliveIdleSeconds = idleSeconds;
+        keepAliveProbeSeconds = probeSeconds;
         keepAlive = on;
     }
 
@@ -74,7 +74,7 @@ final class Liveness {
     /** How long a send may be unacknowledged. */
     long limitNanos() {
         long limit = TransportSettings.CURRENT.unacknowledgedNanos();
-        return keepAlive ? Math.min(limit, keepAliveProbeNanos) : limit;
+        return keepAlive ? Math.min(limit, TimeUnit.SECONDS.toNanos(keepAliveProbeSeconds)) : limit;
     }
 
     /** Time of the last completion that was applied. */
@@ -84,7 +84,7 @@ final class Liveness {
 
     /** Whether nothing was heard for as long as keep-alive allows. */
     boolean isIdle(long now) {
-        return now - lastActivity > keepAliveIdleNanos;
+        return now - lastActivity > TimeUnit.SECONDS.toNanos(keepAliveIdleSeconds);
     }
 
     /** What is to be done now. */

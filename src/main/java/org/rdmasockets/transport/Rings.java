@@ -3,7 +3,6 @@ package org.rdmasockets.transport;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
-import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.stream.StreamMemory;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -22,11 +21,12 @@ final class Rings {
     /** Chunks that come together: one being filled, one being read. */
     private static final int CHUNKS = 2;
 
-    private final SetupPool pool;
+    /** Most doublings of the pause. */
+    private static final int MOST_DOUBLINGS = 30;
+
+    private final StreamTransport transport;
     private final Resources resources;
-    private final CompletionInbox inbox;
     private final StreamMemory memory;
-    private final Runnable supplied;
     /** What the inbox was told last; protected by the protocol lock. */
     private int patienceBytes = Integer.MAX_VALUE;
     /** A task that gets and closes memory is on its way; protected by the protocol lock. */
@@ -37,21 +37,18 @@ final class Rings {
     private volatile long bytes;
     /** Activity from which the pause counts; poller thread only. */
     private long seenActivity;
-    /** How long the pause must be; poller thread only. */
-    private long patienceNanos = PAUSE_NANOS;
+    /** How often the pause has doubled since; poller thread only. */
+    private byte doublings;
 
     /**
      * Nothing yet besides what the connection was made with.
      *
-     * @param pool where memory is made
-     * @param resources what the connection was made with
-     * @param supplied called with the protocol lock held when memory was supplied
+     * @param transport the connection
+     * @param resources what it was made with
      */
-    Rings(SetupPool pool, Resources resources, Runnable supplied) {
-        this.supplied = supplied;
-        this.pool = pool;
+    Rings(StreamTransport transport, Resources resources) {
+        this.transport = transport;
         this.resources = resources;
-        inbox = resources.inbox();
         memory = resources.stream().memory();
     }
 
@@ -64,11 +61,11 @@ final class Rings {
         int patience = memory.patienceBytes();
         if (patience != patienceBytes) {
             patienceBytes = patience;
-            inbox.backlogBytes(patience);
+            resources.inbox().backlogBytes(patience);
         }
         if (!tending && memory.isDue()) {
             tending = true;
-            pool.execute(this::tend);
+            transport.later(this::tend);
         }
     }
 
@@ -91,28 +88,29 @@ final class Rings {
         List<MemoryRegion> retired;
         int chunkBytes;
         int sendBytes;
-        inbox.enter();
+        resources.inbox().enter();
         try {
             retired = memory.takeRetired();
             chunkBytes = memory.wantedChunkBytes();
             sendBytes = memory.wantedSendBytes();
         } finally {
-            inbox.exit();
+            resources.inbox().exit();
         }
         retired.forEach(MemoryRegion::close);
         supply(chunkBytes, sendBytes);
     }
 
     private boolean isDue() {
-        inbox.enter();
+        resources.inbox().enter();
         try {
-            supplied.run();
+            resources.stream().catchUp();
+            transport.noteWrite();
             tending = memory.isDue();
             bytes = memory.bytes();
             check();
             return tending;
         } finally {
-            inbox.exit();
+            resources.inbox().exit();
         }
     }
 
@@ -134,11 +132,11 @@ final class Rings {
     /** Gives a region to the connection, which does not take it any more if it has ended. */
     private void give(MemoryRegion region, Predicate<MemoryRegion> taker) {
         boolean taken = false;
-        inbox.enter();
+        resources.inbox().enter();
         try {
             taken = taker.test(region);
         } finally {
-            inbox.exit();
+            resources.inbox().exit();
             if (!taken) {
                 region.close();
             }
@@ -147,21 +145,21 @@ final class Rings {
 
     /** After a fault: the connection goes on with what it has, and gets memory after the next pause. */
     private void giveUp() {
-        inbox.enter();
+        resources.inbox().enter();
         try {
             memory.refuse();
             tending = false;
         } finally {
-            inbox.exit();
+            resources.inbox().exit();
         }
     }
 
     private void refuse() {
-        inbox.enter();
+        resources.inbox().enter();
         try {
             memory.refuse();
         } finally {
-            inbox.exit();
+            resources.inbox().exit();
         }
     }
 
@@ -177,11 +175,11 @@ final class Rings {
         }
         if (lastActivity != seenActivity) {
             seenActivity = lastActivity;
-            patienceNanos = PAUSE_NANOS;
+            doublings = 0;
         }
-        boolean over = now - lastActivity > patienceNanos;
+        boolean over = now - lastActivity > PAUSE_NANOS << doublings;
         if (over) {
-            patienceNanos *= 2;
+            doublings = (byte) Math.min(doublings + 1, MOST_DOUBLINGS);
         }
         return over;
     }

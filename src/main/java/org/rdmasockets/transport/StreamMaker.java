@@ -27,7 +27,7 @@ public record StreamMaker(StreamOptions options) implements VerbsConnection.Make
     public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
             ConnectionParameters asked) throws IOException {
         StreamOptions agreed = asked == null ? options : options.withFlow(agree(asked));
-        return StreamTransport.prepare(engine, identifier, events, agreed, side);
+        return new StreamTransport(engine, identifier, events, agreed, side);
     }
 
     /** What is proposed, if this end would propose it, too; so nobody else decides how much memory it takes. */

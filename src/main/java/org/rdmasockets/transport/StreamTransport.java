@@ -70,7 +70,8 @@ public final class StreamTransport implements Connection, VerbsConnection {
     /** How far the end of this connection has come. */
     private final Ending end = new Ending();
 
-    private StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+    /** Set-up pool: see {@link StreamMaker}. */
+    StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             StreamOptions options, Side side) throws IOException {
         this.engine = engine;
         this.identifier = identifier;
@@ -78,19 +79,14 @@ public final class StreamTransport implements Connection, VerbsConnection {
         this.local = identifier.localAddress();
         this.remote = identifier.remoteAddress();
         this.device = identifier.device();
-        this.resources = Resources.create(engine, identifier, options, side, new Client());
+        Client client = new Client();
+        this.resources = Resources.create(engine, identifier, options, side, client);
         this.inbox = resources.inbox();
         this.stream = resources.stream();
-        this.rings = new Rings(engine.setupPool(), resources, this::catchUp);
-        inbox.onBacklog(() -> engine.setupPool().execute(this::takeIn));
+        this.rings = new Rings(this, resources);
+        inbox.onBacklog(client);
         spin(options.spinMicros());
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
-    }
-
-    /** Set-up pool: see {@link StreamMaker}. */
-    static StreamTransport prepare(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
-            StreamOptions options, Side side) throws IOException {
-        return new StreamTransport(engine, identifier, events, options, side);
     }
 
     @Override
@@ -131,8 +127,14 @@ public final class StreamTransport implements Connection, VerbsConnection {
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
-    /** The protocol side of the inbox: every method is called with the protocol lock held. */
-    private final class Client implements CompletionClient {
+    /** The protocol side of the inbox: every method but {@link #run} is called with the protocol lock held. */
+    private final class Client implements CompletionClient, Runnable {
+        /** Any thread: much has come in that no caller waits for. */
+        @Override
+        public void run() {
+            engine.setupPool().execute(StreamTransport.this::takeIn);
+        }
+
         @Override
         public void apply(Completion completion) {
             if (completion.token() == null) {
@@ -245,6 +247,11 @@ public final class StreamTransport implements Connection, VerbsConnection {
     @Override
     public boolean uses(Device other, int queuePairNumber) {
         return device == other && resources.queuePair().number() == queuePairNumber;
+    }
+
+    /** Set-up pool: does what may block. */
+    void later(Runnable work) {
+        engine.setupPool().execute(work);
     }
 
     /** The connection manager's side of this connection. */
@@ -402,12 +409,6 @@ public final class StreamTransport implements Connection, VerbsConnection {
     /** Set-up pool: what the peer sends is thrown away or waits for a reader, and it gets credit and room. */
     private void takeIn() {
         post(() -> { });
-    }
-
-    /** Protocol lock held: there is more memory. */
-    private void catchUp() {
-        stream.catchUp();
-        noteSend();
     }
 
     /** Does something that may post, with the protocol lock. */
