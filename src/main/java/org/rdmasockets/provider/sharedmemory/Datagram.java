@@ -48,11 +48,11 @@ final class Datagram {
     }
 
     /** Takes over a request, whose pieces are entered and fit. */
-    void fill(SendRequest request, Gather pieces) {
-        int data = (int) pieces.totalBytes();
+    void fill(SendRequest request) {
+        int data = (int) Gather.totalBytes(request);
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET, (byte) (data >>> 8));
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET + 1, (byte) data);
-        pieces.copyTo(0, memory, HEADER_BYTES, data);
+        Gather.copyTo(request, 0, memory, HEADER_BYTES, data);
         lengthBytes = HEADER_BYTES + data;
         hasImmediate = request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
         immediate = request.immediate();

@@ -37,7 +37,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
      */
     DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, int number) {
         this.domain = domain;
-        this.device = (SharedMemoryDevice) domain.device();
+        this.device = domain.device();
         this.config = config;
         this.number = number;
         sends = new DatagramSendQueue(this);

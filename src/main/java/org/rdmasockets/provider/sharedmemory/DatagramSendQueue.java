@@ -14,7 +14,6 @@ final class DatagramSendQueue {
     private final DatagramQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
-    private final Gather gather = new Gather();
     /** Guarded by this. */
     private final Datagram datagram;
     private boolean closed;
@@ -76,13 +75,13 @@ final class DatagramSendQueue {
 
     /** Copies the data to whom it is for, if there is anybody; how the request ends. */
     private int deliver(SendRequest request) {
-        if (!gather.enter(request, owner.domain(), false)) {
+        if (!Gather.enter(request, owner.domain(), false)) {
             return Status.LOCAL_PROTECTION;
         }
         try {
-            datagram.fill(request, gather);
+            datagram.fill(request);
         } finally {
-            gather.leave();
+            Gather.leave(request);
         }
         DatagramQueuePair target = owner.device().fabric().datagrams().find(request.destinationNumber());
         if (target != null) {

@@ -1,118 +1,114 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * The local pieces of a request, checked and entered, as one range of bytes. Reusable; one thread at a time, and only
- * while the request stays as it is.
+ * The local pieces of a request, checked and entered, as one range of bytes. The request has to stay as it is between
+ * {@link #enter} and {@link #leave}.
  */
 final class Gather {
-    /** Whose pieces they are; null before {@link #enter} and after {@link #leave}. */
-    private SendRequest request;
-    /** How many pieces of registered memory there are. */
-    private int count;
-    private long totalBytes;
-    /** A piece of 8 bytes for atomic operations; made when first needed. */
-    private MemorySegment scratch;
-
-    /** No pieces yet. */
-    Gather() {
+    private Gather() {
     }
 
     /**
      * Enters all pieces; {@link #leave} has to follow.
      *
-     * @param posted the request
+     * @param request the request
      * @param domain whose regions they must be
      * @param changed whether the pieces will be written to
      * @return false if one is not of the domain, closed, or must not be written to; then nothing is entered
      */
-    boolean enter(SendRequest posted, SharedMemoryProtectionDomain domain, boolean changed) {
-        request = posted;
-        count = 0;
-        if (posted.bytes() != null) {
-            totalBytes = posted.bytesLength();
-            return true;
-        }
-        totalBytes = posted.elements().totalBytes();
-        while (count < posted.elements().count()) {
-            if (!(posted.elements().region(count) instanceof SharedMemoryRegion region) || region.domain() != domain
+    static boolean enter(SendRequest request, SharedMemoryProtectionDomain domain, boolean changed) {
+        int count = pieces(request);
+        for (int i = 0; i < count; i++) {
+            if (!(request.elements().region(i) instanceof SharedMemoryRegion region) || region.domain() != domain
                     || changed && !region.access().contains(AccessFlag.LOCAL_WRITE) || !region.tryEnter()) {
-                leave();
+                leave(request, i);
                 return false;
             }
-            count++;
         }
         return true;
     }
 
     /** Ends what {@link #enter} began. */
-    void leave() {
-        for (int i = 0; i < count; i++) {
-            region(i).leave();
-        }
-        request = null;
-        count = 0;
+    static void leave(SendRequest request) {
+        leave(request, pieces(request));
     }
 
-    private SharedMemoryRegion region(int piece) {
+    private static void leave(SendRequest request, int count) {
+        for (int i = 0; i < count; i++) {
+            region(request, i).leave();
+        }
+    }
+
+    /** How many pieces of registered memory there are. */
+    private static int pieces(SendRequest request) {
+        return request.bytes() != null ? 0 : request.elements().count();
+    }
+
+    private static SharedMemoryRegion region(SendRequest request, int piece) {
         return (SharedMemoryRegion) request.elements().region(piece);
     }
 
     /** All pieces together, in bytes. */
-    long totalBytes() {
-        return totalBytes;
+    static long totalBytes(SendRequest request) {
+        return request.bytes() != null ? request.bytesLength() : request.elements().totalBytes();
     }
 
     /** Copies a part of the range out. */
-    void copyTo(long from, MemorySegment target, long offset, long length) {
+    static void copyTo(SendRequest request, long from, MemorySegment target, long offset, long length) {
         if (request.bytes() != null) {
             MemorySegment.copy(request.bytes(), request.bytesOffset() + (int) from, target, JAVA_BYTE, offset,
                     (int) length);
             return;
         }
-        copy(from, target, offset, length, true);
-    }
-
-    /** Copies into a part of the range. */
-    void copyFrom(long from, MemorySegment source, long offset, long length) {
-        copy(from, source, offset, length, false);
-    }
-
-    /** Sets the range, which is 8 bytes, to a number in this machine's byte order. */
-    void setLong(long value) {
-        if (scratch == null) {
-            scratch = MemorySegment.ofArray(new long[1]);
-        }
-        scratch.set(JAVA_LONG, 0, value);
-        copyFrom(0, scratch, 0, Long.BYTES);
-    }
-
-    private void copy(long from, MemorySegment other, long offset, long length, boolean out) {
         ScatterGatherList elements = request.elements();
         long skip = from;
         long done = 0;
-        for (int i = 0; i < count && done < length; i++) {
+        for (int i = 0; i < elements.count() && done < length; i++) {
             long here = Math.min(elements.lengthBytes(i) - skip, length - done);
             if (here <= 0) {
                 skip -= elements.lengthBytes(i);
                 continue;
             }
-            MemorySegment piece = region(i).segment();
-            long offsetInPiece = elements.address(i) - region(i).address() + skip;
-            if (out) {
-                MemorySegment.copy(piece, offsetInPiece, other, offset + done, here);
-            } else {
-                MemorySegment.copy(other, offset + done, piece, offsetInPiece, here);
-            }
+            MemorySegment.copy(region(request, i).segment(), offset(request, i) + skip, target, offset + done, here);
             done += here;
             skip = 0;
+        }
+    }
+
+    /** Where a piece begins in its region. */
+    private static long offset(SendRequest request, int piece) {
+        return request.elements().address(piece) - region(request, piece).address();
+    }
+
+    /** Copies into the range, which is not of a Java array. */
+    static void copyFrom(SendRequest request, MemorySegment source, long offset) {
+        ScatterGatherList elements = request.elements();
+        long done = 0;
+        for (int i = 0; i < elements.count(); i++) {
+            long here = elements.lengthBytes(i);
+            MemorySegment.copy(source, offset + done, region(request, i).segment(), offset(request, i), here);
+            done += here;
+        }
+    }
+
+    /** Sets the range, which is 8 bytes in one piece or several, to a number in this machine's byte order. */
+    static void setLong(SendRequest request, long value) {
+        ScatterGatherList elements = request.elements();
+        long left = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? value : Long.reverseBytes(value);
+        for (int i = 0; i < elements.count(); i++) {
+            MemorySegment piece = region(request, i).segment();
+            for (int at = 0; at < elements.lengthBytes(i); at++) {
+                piece.set(JAVA_BYTE, offset(request, i) + at, (byte) left);
+                left >>>= Byte.SIZE;
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
             int initiator = Byte.toUnsignedInt(in.get());
             int retries = in.get() & 7;
             int notReadyRetries = in.get() & 7;
-            InetSocketAddress destination = address(in);
+            InetSocketAddress destination = LocalAddresses.recent(address(in));
             InetSocketAddress source = address(in);
             byte[] data = new byte[Byte.toUnsignedInt(in.get())];
             in.get(data);

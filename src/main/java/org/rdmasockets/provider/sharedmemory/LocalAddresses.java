@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -11,7 +12,27 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The addresses of this host, which are those of the device. */
 final class LocalAddresses {
+    /** What {@link #recent} gave last. */
+    private static volatile InetSocketAddress last = new InetSocketAddress(0);
+
     private LocalAddresses() {
+    }
+
+    /**
+     * An address, or the one asked for before if that is equal: thousands of connections may lead to one place.
+     *
+     * @param address any that is resolved
+     * @return an address that is equal, also in its name
+     */
+    static InetSocketAddress recent(InetSocketAddress address) {
+        InetSocketAddress before = last;
+        // Equal addresses of IPv6 may have different scopes.
+        if (address.getAddress() instanceof Inet4Address && address.equals(before)
+                && address.getHostString().equals(before.getHostString())) {
+            return before;
+        }
+        last = address;
+        return address;
     }
 
     /**

@@ -4,17 +4,14 @@ import org.rdmasockets.verbs.ConnectionParameters;
 
 /** A partner in this process. */
 final class LocalPartner implements Partner {
-    private final RegionTable regions;
     private final SharedMemoryIdentifier identifier;
 
     /**
      * A partner in this process.
      *
-     * @param regions where the keys of both ends are looked up
      * @param identifier the other end
      */
-    LocalPartner(RegionTable regions, SharedMemoryIdentifier identifier) {
-        this.regions = regions;
+    LocalPartner(SharedMemoryIdentifier identifier) {
         this.identifier = identifier;
     }
 
@@ -22,15 +19,19 @@ final class LocalPartner implements Partner {
     public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer) {
         SharedMemoryQueuePair theirs = identifier.queuePair();
         if (theirs != null) {
-            theirs.connect(new LocalPeer(regions, own), answer.receiverNotReadyRetryCount());
-            own.connect(new LocalPeer(regions, theirs), request.receiverNotReadyRetryCount());
+            theirs.connect(peer(own), answer.receiverNotReadyRetryCount());
+            own.connect(peer(theirs), request.receiverNotReadyRetryCount());
         }
         return theirs != null;
     }
 
     @Override
     public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
-        return identifier.accepted(new LocalPeer(regions, own), answer);
+        return identifier.accepted(peer(own), answer);
+    }
+
+    private static Peer peer(SharedMemoryQueuePair target) {
+        return new LocalPeer(target.device().fabric().regions(), target);
     }
 
     @Override

@@ -13,17 +13,14 @@ final class Notice {
     private SendRequest.Opcode opcode;
     private boolean signalled;
     private boolean solicited;
-    /** Whether later requests may join it, whether it may join an earlier one, and whether it did. */
-    private boolean open;
-    private boolean joining;
+    /** Whether it has joined the one before it. */
     private boolean joined;
-    private int joinedImmediate;
     private int immediate;
     private int lengthBytes;
     /** How the memory part ended. */
     private int status;
-    /** Where the bytes of a send are while the request is posted, or null. */
-    private Gather gather;
+    /** The request while it is posted, with the bytes of a send; else null. */
+    private SendRequest posted;
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
     /** A queue that got its completion while it was armed, or null. */
@@ -38,32 +35,25 @@ final class Notice {
     /**
      * Takes a request over.
      *
-     * @param request the request
+     * @param request the request, with its pieces entered; used until {@link #keep} or the end of the post
      * @param howItEnded status of the memory part
-     * @param bytes the local pieces, entered; used until {@link #keep} or the end of the post
      * @param signals whether it completes visibly when it succeeds
      */
-    void fill(SendRequest request, int howItEnded, Gather bytes, boolean signals) {
+    void fill(SendRequest request, int howItEnded, boolean signals) {
         id = request.workRequestId();
         opcode = request.opcode();
         signalled = signals;
         solicited = request.isSolicited();
         immediate = request.immediate();
-        lengthBytes = (int) bytes.totalBytes();
+        lengthBytes = (int) Gather.totalBytes(request);
         status = howItEnded;
-        gather = bytes;
+        posted = request;
         sentBytes = 0;
-        boolean write = opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
-        open = write && request.isOpen();
-        joining = write && request.isJoining();
-        joinedImmediate = request.joinedImmediate();
         joined = false;
     }
 
     /** Becomes what another notice is, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
     void takeOver(Notice other) {
-        open = false;
-        joining = false;
         joined = false;
         id = other.id;
         opcode = other.opcode;
@@ -84,20 +74,20 @@ final class Notice {
             if (kept == null || kept.byteSize() < lengthBytes) {
                 kept = MemorySegment.ofArray(new byte[lengthBytes]);
             }
-            gather.copyTo(0, kept, 0, lengthBytes);
+            Gather.copyTo(posted, 0, kept, 0, lengthBytes);
         }
-        gather = null;
+        posted = null;
     }
 
     /** Lets go of the caller's memory after the post. */
     void release() {
-        gather = null;
+        posted = null;
     }
 
     /** Copies a part of a send's bytes out. */
     void copyPayload(long from, MemorySegment target, long offset, long length) {
-        if (gather != null) {
-            gather.copyTo(from, target, offset, length);
+        if (posted != null) {
+            Gather.copyTo(posted, from, target, offset, length);
         } else {
             MemorySegment.copy(kept, from, target, offset, length);
         }
@@ -132,17 +122,21 @@ final class Notice {
 
     /** Whether a later request may join it before the peer has taken it. */
     boolean isOpen() {
-        return open;
+        return isPostedWrite() && posted.isOpen();
+    }
+
+    private boolean isPostedWrite() {
+        return posted != null && opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
     }
 
     /** Whether it may join the message before it. */
     boolean isJoining() {
-        return joining;
+        return isPostedWrite() && posted.isJoining();
     }
 
-    /** The immediate data of it and what it joins. */
+    /** The immediate data of it and what it joins, if it may join that. */
     int joinedImmediate() {
-        return joinedImmediate;
+        return posted.joinedImmediate();
     }
 
     /** Says that it has joined the one before it, so that the peer hears of both at once. */

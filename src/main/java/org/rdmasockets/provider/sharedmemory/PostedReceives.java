@@ -14,14 +14,25 @@ final class PostedReceives {
     private final int maxElements;
     /** Of all receives. */
     private final IdQueue ids = new IdQueue();
-    /** A ring of receives from {@link #head}: the elements of i begin at i * maxElements. */
-    private SharedMemoryRegion[] regions;
-    private long[] offsets;
-    private int[] lengths;
-    /** How many elements each receive has; null, as the three before, until one has any. */
-    private int[] counts;
+    /** Null until a receive has one. */
+    private Elements elements;
     private int head;
     private int size;
+
+    /**
+     * A ring of receives from {@link #head}: the elements of i begin at i * maxElements.
+     *
+     * @param regions where each element is
+     * @param offsets where it begins there
+     * @param lengths how long it is
+     * @param counts how many elements each receive has
+     */
+    private record Elements(SharedMemoryRegion[] regions, long[] offsets, int[] lengths, int[] counts) {
+        Elements(int receives, int most) {
+            this(new SharedMemoryRegion[receives * most], new long[receives * most], new int[receives * most],
+                    new int[receives]);
+        }
+    }
 
     /**
      * None yet.
@@ -51,13 +62,14 @@ final class PostedReceives {
 
     /** Appends one, which fits. */
     void add(ReceiveRequest request, long id) {
-        ScatterGatherList elements = request.elements();
-        int index = append(id, elements.count());
-        for (int i = 0; i < elements.count(); i++) {
+        ScatterGatherList pieces = request.elements();
+        int index = append(id, pieces.count());
+        for (int i = 0; i < pieces.count(); i++) {
             int at = index * maxElements + i;
-            regions[at] = elements.region(i) instanceof SharedMemoryRegion own ? own : null;
-            offsets[at] = regions[at] == null ? 0 : elements.address(i) - regions[at].address();
-            lengths[at] = elements.lengthBytes(i);
+            SharedMemoryRegion region = pieces.region(i) instanceof SharedMemoryRegion own ? own : null;
+            elements.regions[at] = region;
+            elements.offsets[at] = region == null ? 0 : pieces.address(i) - region.address();
+            elements.lengths[at] = pieces.lengthBytes(i);
         }
     }
 
@@ -68,25 +80,22 @@ final class PostedReceives {
         int index = append(others.ids.remove(), count);
         for (int i = 0; i < count; i++) {
             int at = index * maxElements + i;
-            regions[at] = others.regions[from + i];
-            offsets[at] = others.offsets[from + i];
-            lengths[at] = others.lengths[from + i];
+            elements.regions[at] = others.elements.regions[from + i];
+            elements.offsets[at] = others.elements.offsets[from + i];
+            elements.lengths[at] = others.elements.lengths[from + i];
         }
         others.forgetOldest();
     }
 
     /** Appends an identifier; the index of its elements, which there is room for. */
-    private int append(long id, int elements) {
+    private int append(long id, int count) {
         int index = (head + size) % most;
         ids.add(id);
-        if (counts == null && elements > 0) {
-            counts = new int[most];
-            regions = new SharedMemoryRegion[most * maxElements];
-            offsets = new long[most * maxElements];
-            lengths = new int[most * maxElements];
+        if (elements == null && count > 0) {
+            elements = new Elements(most, maxElements);
         }
-        if (counts != null) {
-            counts[index] = elements;
+        if (elements != null) {
+            elements.counts[index] = count;
         }
         size++;
         return index;
@@ -94,22 +103,22 @@ final class PostedReceives {
 
     /** How many elements the oldest has. */
     int elements() {
-        return counts == null ? 0 : counts[head];
+        return elements == null ? 0 : elements.counts[head];
     }
 
     /** The region of an element of the oldest; null if it belongs to another device. */
     SharedMemoryRegion region(int element) {
-        return regions[head * maxElements + element];
+        return elements.regions[head * maxElements + element];
     }
 
     /** Where an element of the oldest begins in its region. */
     long offset(int element) {
-        return offsets[head * maxElements + element];
+        return elements.offsets[head * maxElements + element];
     }
 
     /** How long an element of the oldest is. */
     int length(int element) {
-        return lengths[head * maxElements + element];
+        return elements.lengths[head * maxElements + element];
     }
 
     /** How long all elements of the oldest are. */
@@ -129,8 +138,8 @@ final class PostedReceives {
     }
 
     private void forgetOldest() {
-        if (counts != null) {
-            Arrays.fill(regions, head * maxElements, (head + 1) * maxElements, null);
+        if (elements != null) {
+            Arrays.fill(elements.regions, head * maxElements, (head + 1) * maxElements, null);
         }
         head = head + 1 == most ? 0 : head + 1;
         size--;

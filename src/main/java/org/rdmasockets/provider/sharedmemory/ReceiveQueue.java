@@ -5,6 +5,7 @@ import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
 
@@ -27,8 +28,6 @@ final class ReceiveQueue {
     private final QueueRoom room;
     /** Where receives come from if they are not posted here, or null. */
     private final SharedMemorySharedReceiveQueue shared;
-    /** The domain whose regions the receives name. */
-    private final SharedMemoryProtectionDomain domain;
     /** Guarded by this. */
     private final PostedReceives receives;
     /** How many receives of the shared queue the peer waits for; guarded by this. */
@@ -40,7 +39,7 @@ final class ReceiveQueue {
     /** Whether the oldest receive is being filled; guarded by this. */
     private boolean filling;
     /** How many bytes of it were filled; guarded by this. */
-    private long filled;
+    private int filled;
     /** Whether the peer found no receive and wants to know when there is one; guarded by this. */
     private boolean starving;
     /** Whether receives complete as flushed; guarded by this. */
@@ -62,11 +61,9 @@ final class ReceiveQueue {
         this.completions = completions;
         this.shared = shared;
         if (shared == null) {
-            domain = owner.domain();
             room = new QueueRoom(owner.number(), owner.config().maxReceives());
             receives = new PostedReceives(owner.config().maxReceives(), owner.config().maxReceiveElements());
         } else {
-            domain = (SharedMemoryProtectionDomain) shared.domain();
             room = new SharedRoom(owner.number(), shared.room());
             receives = new PostedReceives(MOST_WANTED, shared.maxElements());
         }
@@ -296,7 +293,7 @@ final class ReceiveQueue {
             done += here;
             skip = 0;
         }
-        filled += done;
+        filled += (int) done;
         if (done < length) {
             drop(Status.LOCAL_LENGTH);
         }
@@ -305,6 +302,8 @@ final class ReceiveQueue {
 
     private boolean copy(int element, long skip, Notice notice, MemorySegment source, long offset, long length) {
         SharedMemoryRegion region = receives.region(element);
+        // The domain whose regions the receives name.
+        ProtectionDomain domain = shared == null ? owner.domain() : shared.domain();
         if (region == null || region.domain() != domain || !region.access().contains(AccessFlag.LOCAL_WRITE)
                 || !region.tryEnter()) {
             return false;

@@ -34,12 +34,7 @@ final class SendQueue implements Expiring {
     private final SharedMemoryQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
-    private final int maxElements;
-    private final int maxInlineBytes;
-    private final boolean signalAll;
-    private final Gather gather = new Gather();
     private final Notice current = new Notice();
-    private final int maxSends;
     /** A ring of requests that wait, from {@link #head}; made, as its elements, when first needed; guarded by this. */
     private Notice[] waiting;
     private int head;
@@ -71,16 +66,11 @@ final class SendQueue implements Expiring {
      *
      * @param owner the queue pair
      * @param completions where requests complete
-     * @param maxInlineBytes what was granted
      */
-    SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions, int maxInlineBytes) {
+    SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
         this.owner = owner;
         this.completions = completions;
-        this.maxInlineBytes = maxInlineBytes;
-        maxSends = owner.config().maxSends();
-        maxElements = owner.config().maxSendElements();
-        signalAll = owner.config().signalAll();
-        room = new QueueRoom(owner.number(), maxSends);
+        room = new QueueRoom(owner.number(), owner.config().maxSends());
     }
 
     /**
@@ -152,7 +142,7 @@ final class SendQueue implements Expiring {
         if (refusal != QueuePair.POSTED) {
             return refusal;
         }
-        boolean entered = gather.enter(request, owner.domain(), changesHere(request));
+        boolean entered = Gather.enter(request, owner.domain(), changesHere(request));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
@@ -163,22 +153,25 @@ final class SendQueue implements Expiring {
             }
             int status = entered ? move(request) : Status.LOCAL_PROTECTION;
             behind = status == Status.REMOTE_ACCESS || status == Status.RETRY_EXCEEDED;
-            current.fill(request, flushing || broken ? Status.FLUSHED : status, gather,
-                    signalAll || request.isSignalled());
+            current.fill(request, flushing || broken ? Status.FLUSHED : status,
+                    owner.config().signalAll() || request.isSignalled());
             finishOrWait();
         } finally {
-            leaveAll();
+            leaveAll(entered ? request : null);
         }
         return current.isJoined() ? QueuePair.JOINED : QueuePair.POSTED;
     }
 
-    private void leaveAll() {
+    /** Ends what the post has begun; the request is null if its pieces are not entered. */
+    private void leaveAll(SendRequest entered) {
         if (reached != null) {
             peer.endWrite();
             reached.leave();
             reached = null;
         }
-        gather.leave();
+        if (entered != null) {
+            Gather.leave(entered);
+        }
         current.release();
     }
 
@@ -198,13 +191,13 @@ final class SendQueue implements Expiring {
         if (request.opcode() == SendRequest.Opcode.BIND_WINDOW || request.opcode() == SendRequest.Opcode.INVALIDATE) {
             return Errno.EOPNOTSUPP.number();
         }
-        boolean tooLong = request.elements().totalBytes() > (request.isInline() ? maxInlineBytes
+        boolean tooLong = request.elements().totalBytes() > (request.isInline() ? owner.maxInlineBytes()
                 : SharedMemoryDevice.MAX_MESSAGE_BYTES);
         boolean misplaced = request.destination() != null || request.bytes() != null && (request.isInline()
                 || request.elements().count() > 0 || changesHere(request));
         tooLong |= request.bytesLength() > SharedMemoryDevice.MAX_MESSAGE_BYTES;
-        boolean unfit = misplaced || tooLong || request.elements().count() > maxElements || peer == null && !flushing;
-        return unfit ? Errno.EINVAL.number() : QueuePair.POSTED;
+        tooLong |= request.elements().count() > owner.config().maxSendElements();
+        return misplaced || tooLong || peer == null && !flushing ? Errno.EINVAL.number() : QueuePair.POSTED;
     }
 
     /** Does the memory part of a request. */
@@ -225,7 +218,7 @@ final class SendQueue implements Expiring {
     }
 
     private int transfer(SendRequest request, AccessFlag needed) {
-        long length = gather.totalBytes();
+        long length = Gather.totalBytes(request);
         if (length == 0) {
             return Status.SUCCESS;
         }
@@ -235,21 +228,22 @@ final class SendQueue implements Expiring {
         }
         long offset = request.remoteAddress() - reached.address();
         if (needed == AccessFlag.REMOTE_READ) {
-            gather.copyFrom(0, reached.segment(), offset, length);
+            Gather.copyFrom(request, reached.segment(), offset);
             return Status.SUCCESS;
         }
         if (length <= FEW_BYTES && waits == 0 && request.opcode() == SendRequest.Opcode.WRITE_WITH_IMMEDIATE) {
             peer.beginWrite();
         }
-        gather.copyTo(0, reached.segment(), offset, length);
+        Gather.copyTo(request, 0, reached.segment(), offset, length);
         return Status.SUCCESS;
     }
 
     /** A compare-and-swap or fetch-and-add; what was there before goes to the caller's 8 bytes. */
     private int atomic(SendRequest request) {
         long address = request.remoteAddress();
-        if (gather.totalBytes() != Long.BYTES || (address & Long.BYTES - 1) != 0) {
-            return gather.totalBytes() != Long.BYTES ? Status.LOCAL_LENGTH : Status.REMOTE_INVALID_REQUEST;
+        boolean whole = Gather.totalBytes(request) == Long.BYTES;
+        if (!whole || (address & Long.BYTES - 1) != 0) {
+            return !whole ? Status.LOCAL_LENGTH : Status.REMOTE_INVALID_REQUEST;
         }
         ReachableMemory remote = peer.memory(request.remoteKey(), address, Long.BYTES, AccessFlag.REMOTE_ATOMIC);
         if (remote == null) {
@@ -261,7 +255,7 @@ final class SendQueue implements Expiring {
             long before = request.opcode() == SendRequest.Opcode.COMPARE_AND_SWAP
                     ? (long) LONG.compareAndExchange(memory, offset, request.compareOrAdd(), request.swap())
                     : (long) LONG.getAndAdd(memory, offset, request.compareOrAdd());
-            gather.setLong(before);
+            Gather.setLong(request, before);
             return Status.SUCCESS;
         } finally {
             remote.leave();
@@ -279,9 +273,9 @@ final class SendQueue implements Expiring {
             return;
         }
         if (waiting == null) {
-            waiting = new Notice[maxSends];
+            waiting = new Notice[owner.config().maxSends()];
         }
-        int index = (head + waits) % maxSends;
+        int index = (head + waits) % waiting.length;
         if (waiting[index] == null) {
             waiting[index] = new Notice();
         }

@@ -187,7 +187,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         if (local.getAddress().isAnyLocalAddress()) {
             local = new InetSocketAddress(destination.getAddress(), local.getPort());
         }
-        remote = destination;
+        remote = LocalAddresses.recent(destination);
         state = State.ADDRESS_RESOLVED;
         add(new ConnectionEvent.AddressResolved());
         return chosenPort ? claim : null;
@@ -361,9 +361,9 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     private boolean connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
         SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(),
-                new LocalPartner(fabric.regions(), this), parameters);
+                new LocalPartner(this), parameters);
         synchronized (this) {
-            partner = new LocalPartner(fabric.regions(), request);
+            partner = new LocalPartner(request);
         }
         return listener.offer(request);
     }

@@ -8,7 +8,6 @@ import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
-import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
@@ -59,7 +58,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     @Override
-    public Device device() {
+    public SharedMemoryDevice device() {
         return device;
     }
 

@@ -19,7 +19,6 @@ import org.rdmasockets.verbs.VerbsException;
  * posted to a queue is decided under that queue's lock.
  */
 final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
-    private final SharedMemoryDevice device;
     private final SharedMemoryProtectionDomain domain;
     private final QueuePairConfig config;
     private final int number;
@@ -34,13 +33,12 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue sharedReceives) {
-        this.device = (SharedMemoryDevice) domain.device();
         this.domain = domain;
         this.config = config;
         this.sharedReceives = sharedReceives;
-        number = device.fabric().nextQueuePairNumber();
+        number = device().fabric().nextQueuePairNumber();
         maxInlineBytes = Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
-        sendQueue = new SendQueue(this, sendCompletions(), maxInlineBytes);
+        sendQueue = new SendQueue(this, sendCompletions());
         receiveQueue = new ReceiveQueue(this, receiveCompletions(), sharedReceives);
     }
 
@@ -61,7 +59,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     @Override
     public SharedMemoryDevice device() {
-        return device;
+        return domain.device();
     }
 
     @Override

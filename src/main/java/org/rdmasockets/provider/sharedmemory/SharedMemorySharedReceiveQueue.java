@@ -43,7 +43,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
      */
     SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
         this.domain = domain;
-        device = (SharedMemoryDevice) domain.device();
+        device = domain.device();
         room = new QueueRoom(0, maxReceives);
         receives = new PostedReceives(maxReceives, maxElements);
     }
