@@ -121,7 +121,9 @@ final class Lending {
     }
 
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
-        table.fill(chunk, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey));
-        return sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
+        byte[] entry = table.fill(chunk, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey));
+        int result = sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
+        PeerTable.posted(entry);
+        return result;
     }
 }

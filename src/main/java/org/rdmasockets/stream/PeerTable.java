@@ -5,6 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
@@ -16,13 +17,14 @@ import org.rdmasockets.verbs.SendRequest;
 final class PeerTable {
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
+    /** Memory for an entry that is announced, which seldom happens: one is enough for almost all connections. */
+    private static final AtomicReference<byte[]> SPARE = new AtomicReference<>();
     private static final int KEY_OFFSET = Long.BYTES;
     private static final int LENGTH_OFFSET = KEY_OFFSET + Integer.BYTES;
 
     /** Where entries are staged; null if the device copies them. */
     private final MemoryRegion region;
     private final int stagedOffset;
-    private final byte[] entry = new byte[TargetTable.ENTRY_BYTES];
     private final boolean swap;
     private final long address;
     private final int key;
@@ -56,20 +58,33 @@ final class PeerTable {
      * Makes an entry, in the peer's byte order, the payload of a message.
      *
      * @param chunk what it tells of, lent
-     * @param request the message
+     * @param request the message, to be posted before {@link #posted}
+     * @return the memory of the entry
      */
-    void fill(Chunk chunk, SendRequest request) {
+    byte[] fill(Chunk chunk, SendRequest request) {
+        byte[] spare = SPARE.getAndSet(null);
+        byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());
         INT.set(entry, KEY_OFFSET, inPeersOrder(chunk.region().remoteKey()));
         INT.set(entry, LENGTH_OFFSET, inPeersOrder(chunk.lent()));
         if (region == null) {
             request.bytes(entry, 0, entry.length);
-            return;
+            return entry;
         }
         long slot = stagedOffset + (long) staged * entry.length;
         staged = (byte) ((staged + 1) % SendQueue.CONTROL_SLOTS);
         MemorySegment.copy(entry, 0, region.segment(), ValueLayout.JAVA_BYTE, slot, entry.length);
         request.add(region, slot, entry.length);
+        return entry;
+    }
+
+    /**
+     * The message with an entry was posted.
+     *
+     * @param entry what {@link #fill} gave
+     */
+    static void posted(byte[] entry) {
+        SPARE.set(entry);
     }
 
     private int inPeersOrder(int value) {

@@ -42,20 +42,35 @@ public final class SendRequest {
     private int joinedImmediate;
     private long remoteAddress;
     private int remoteKey;
-    private long compareOrAdd;
-    private long swap;
     private final int maxElements;
     private ScatterGatherList elements = ScatterGatherList.NONE;
     /** The payload, if it is not in registered memory. */
     private byte[] bytes;
     private int bytesOffset;
     private int bytesLength;
-    /** Where a datagram goes; null if this is none. */
-    private AddressHandle destination;
-    private int destinationNumber;
-    private int destinationKey;
-    /** What a window is bound to; null if this is no bind. */
-    private WindowBinding binding;
+    /** What only few have; null until one of those comes. */
+    private Rare rare;
+
+    /** What only atomic operations, datagrams and binds have. */
+    private static final class Rare {
+        private static final Rare NOTHING = new Rare();
+
+        private long compareOrAdd;
+        private long swap;
+        /** Where a datagram goes; null if this is none. */
+        private AddressHandle destination;
+        private int destinationNumber;
+        private int destinationKey;
+        /** What a window is bound to; null if this is no bind. */
+        private WindowBinding binding;
+
+        private void clear() {
+            compareOrAdd = 0;
+            swap = 0;
+            destination = null;
+            binding = null;
+        }
+    }
 
     /**
      * A request with room for gather elements.
@@ -82,15 +97,24 @@ public final class SendRequest {
         joinedImmediate = 0;
         remoteAddress = 0;
         remoteKey = 0;
-        compareOrAdd = 0;
-        swap = 0;
         elements.clear();
         bytes = null;
         bytesOffset = 0;
         bytesLength = 0;
-        destination = null;
-        binding = null;
+        if (rare != null) {
+            rare.clear();
+        }
         return this;
+    }
+
+    /** To set what few have. */
+    private Rare makeRare() {
+        rare = rare == null ? new Rare() : rare;
+        return rare;
+    }
+
+    private Rare rare() {
+        return rare == null ? Rare.NOTHING : rare;
     }
 
     /**
@@ -148,8 +172,8 @@ public final class SendRequest {
      */
     public SendRequest compareAndSwap(long newWorkRequestId, long address, int key, long expected, long desired) {
         start(Opcode.COMPARE_AND_SWAP, newWorkRequestId).remote(address, key);
-        compareOrAdd = expected;
-        swap = desired;
+        makeRare().compareOrAdd = expected;
+        rare.swap = desired;
         return this;
     }
 
@@ -164,7 +188,7 @@ public final class SendRequest {
      */
     public SendRequest fetchAndAdd(long newWorkRequestId, long address, int key, long increment) {
         start(Opcode.FETCH_AND_ADD, newWorkRequestId).remote(address, key);
-        compareOrAdd = increment;
+        makeRare().compareOrAdd = increment;
         return this;
     }
 
@@ -178,7 +202,7 @@ public final class SendRequest {
      */
     public SendRequest bind(long newWorkRequestId, WindowBinding newBinding) {
         start(Opcode.BIND_WINDOW, newWorkRequestId);
-        binding = Objects.requireNonNull(newBinding);
+        makeRare().binding = Objects.requireNonNull(newBinding);
         return this;
     }
 
@@ -286,9 +310,9 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest to(AddressHandle handle, int queuePairNumber, int queueKey) {
-        destination = Objects.requireNonNull(handle);
-        destinationNumber = queuePairNumber;
-        destinationKey = queueKey;
+        makeRare().destination = Objects.requireNonNull(handle);
+        rare.destinationNumber = queuePairNumber;
+        rare.destinationKey = queueKey;
         return this;
     }
 
@@ -446,7 +470,7 @@ public final class SendRequest {
      * @return the binding, or null if this is no bind
      */
     public WindowBinding binding() {
-        return binding;
+        return rare().binding;
     }
 
     /**
@@ -455,7 +479,7 @@ public final class SendRequest {
      * @return the handle, or null if this is no datagram
      */
     public AddressHandle destination() {
-        return destination;
+        return rare().destination;
     }
 
     /**
@@ -464,7 +488,7 @@ public final class SendRequest {
      * @return its number
      */
     public int destinationNumber() {
-        return destinationNumber;
+        return rare().destinationNumber;
     }
 
     /**
@@ -473,7 +497,7 @@ public final class SendRequest {
      * @return the peer's queue key
      */
     public int destinationKey() {
-        return destinationKey;
+        return rare().destinationKey;
     }
 
     /**
@@ -482,7 +506,7 @@ public final class SendRequest {
      * @return the operand
      */
     public long compareOrAdd() {
-        return compareOrAdd;
+        return rare().compareOrAdd;
     }
 
     /**
@@ -491,7 +515,7 @@ public final class SendRequest {
      * @return the operand
      */
     public long swap() {
-        return swap;
+        return rare().swap;
     }
 
     /**

@@ -7,31 +7,34 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The addresses of this host, which are those of the device. */
 final class LocalAddresses {
-    /** What {@link #recent} gave last. */
-    private static volatile InetSocketAddress last = new InetSocketAddress(0);
+    /** How many places {@link #recent} remembers; a power of two. */
+    private static final int PLACES = 16;
+    private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
 
     private LocalAddresses() {
     }
 
     /**
-     * An address, or the one asked for before if that is equal: thousands of connections may lead to one place.
+     * An address, or one asked for before if that is equal: thousands of connections may lead to one place.
      *
      * @param address any that is resolved
      * @return an address that is equal, also in its name
      */
     static InetSocketAddress recent(InetSocketAddress address) {
-        InetSocketAddress before = last;
+        int place = (address.hashCode() ^ address.getHostString().hashCode()) & PLACES - 1;
+        InetSocketAddress before = RECENT.get(place);
         // Equal addresses of IPv6 may have different scopes.
         if (address.getAddress() instanceof Inet4Address && address.equals(before)
                 && address.getHostString().equals(before.getHostString())) {
             return before;
         }
-        last = address;
+        RECENT.set(place, address);
         return address;
     }
 

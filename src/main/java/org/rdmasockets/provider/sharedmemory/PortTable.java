@@ -2,10 +2,9 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
+import org.rdmasockets.provider.sharedmemory.link.NumberTable;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -46,7 +45,7 @@ final class PortTable {
 
     private final SharedMemoryFabric fabric;
     /** The first of each port, which leads to the others; guarded by this. */
-    private final Map<Integer, Claim> claims = new HashMap<>();
+    private final NumberTable<Claim> claims = new NumberTable<>();
     /** Where the search for a free port goes on; guarded by this. */
     private int next = ThreadLocalRandom.current().nextInt(COUNT);
 
@@ -119,7 +118,7 @@ final class PortTable {
         for (int i = 0; i < COUNT; i++) {
             int port = FIRST + next;
             next = (next + 1) % COUNT;
-            if (!claims.containsKey(port)) {
+            if (claims.get(port) == null) {
                 return port;
             }
         }

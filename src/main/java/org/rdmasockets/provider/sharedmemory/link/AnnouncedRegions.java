@@ -1,8 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.ArrayDeque;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
 import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
@@ -23,8 +21,8 @@ final class AnnouncedRegions {
     private final Link link;
     private final PacketSocket socket;
     private final ReentrantLock lock = new ReentrantLock();
-    /** What is announced, by {@link #place}; null once the link is dead; guarded by lock. */
-    private Map<Integer, SharedRegion> regions = new HashMap<>();
+    /** What is announced, by key; null once the link is dead; guarded by lock. */
+    private NumberTable<SharedRegion> regions = new NumberTable<>();
     /** Their sizes in bytes; guarded by lock. */
     private long bytes;
     /** Packets to be sent first; guarded by lock. */
@@ -45,11 +43,6 @@ final class AnnouncedRegions {
         return heldUp;
     }
 
-    /** Keys may differ in bits that a hash map looks at little. */
-    private static int place(int remoteKey) {
-        return remoteKey * PeerRegions.SPREAD;
-    }
-
     /** See {@link Link#announce}. */
     void announce(SharedRegion region, int remoteKey, long accessBits, long tag) throws VerbsException {
         lock.lock();
@@ -57,7 +50,7 @@ final class AnnouncedRegions {
             if (regions == null) {
                 throw new VerbsException("announce", Errno.ECONNRESET, "the link is dead: " + link.failure());
             }
-            SharedRegion known = regions.get(place(remoteKey));
+            SharedRegion known = regions.get(remoteKey);
             if (known == region) {
                 return;
             }
@@ -70,7 +63,7 @@ final class AnnouncedRegions {
             if (!region.descriptor().enter()) {
                 throw closed(remoteKey);
             }
-            regions.put(place(remoteKey), region);
+            regions.put(remoteKey, region);
             bytes += length;
             send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
             if (!region.attach(link, remoteKey)) {
@@ -90,7 +83,7 @@ final class AnnouncedRegions {
     void retract(int remoteKey) {
         lock.lock();
         try {
-            SharedRegion region = regions == null ? null : regions.remove(place(remoteKey));
+            SharedRegion region = regions == null ? null : regions.remove(remoteKey);
             if (region != null) {
                 bytes -= region.segment().byteSize();
                 send(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));
@@ -163,7 +156,7 @@ final class AnnouncedRegions {
         lock.lock();
         try {
             if (regions != null) {
-                regions.values().forEach(region -> region.detach(link));
+                regions.forEach(region -> region.detach(link));
                 regions = null;
                 waiting.forEach(AnnouncedRegions::settle);
                 waiting.clear();

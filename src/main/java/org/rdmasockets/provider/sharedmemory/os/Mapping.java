@@ -70,7 +70,7 @@ public class Mapping extends Guard {
     }
 
     @Override
-    protected final void free() {
+    protected void free() {
         AddressRanges.unmap(memory.address(), mappedBytes());
     }
 }
