@@ -3,7 +3,10 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketException;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +52,9 @@ public final class Engine {
     private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
-    private final Set<VerbsConnection> connections = ConcurrentHashMap.newKeySet();
+    /** Half as large as a concurrent set. */
+    private final Set<VerbsConnection> connections = Collections.synchronizedSet(
+            Collections.newSetFromMap(new IdentityHashMap<>()));
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
@@ -218,7 +223,7 @@ public final class Engine {
      * @return bytes
      */
     public long registeredBytes() {
-        return connections.stream().mapToLong(VerbsConnection::registeredBytes).sum();
+        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }
 
     /**
@@ -281,13 +286,19 @@ public final class Engine {
     }
 
     private void forEach(Consumer<VerbsConnection> action) {
-        connections.forEach(action);
+        for (VerbsConnection connection : all()) {
+            action.accept(connection);
+        }
+    }
+
+    private VerbsConnection[] all() {
+        return connections.toArray(VerbsConnection[]::new);
     }
 
     /** Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. */
     private void awaitDelivery() {
         long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
-        for (VerbsConnection connection : connections) {
+        for (VerbsConnection connection : all()) {
             while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }

@@ -1,7 +1,8 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -20,7 +21,8 @@ final class SharedMemoryFabric {
 
     private final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
-    private final Set<SharedMemoryIdentifier> identifiers = ConcurrentHashMap.newKeySet();
+    private final Set<SharedMemoryIdentifier> identifiers = Collections.synchronizedSet(
+            Collections.newSetFromMap(new IdentityHashMap<>())); // half as large as a concurrent one
     /** What tests bend, or null. */
     private volatile Faults faults;
     private volatile boolean removed;
@@ -63,7 +65,9 @@ final class SharedMemoryFabric {
     void removeDevice() {
         removed = true;
         device.removed();
-        identifiers.forEach(SharedMemoryIdentifier::deviceRemoved);
+        for (SharedMemoryIdentifier identifier : identifiers.toArray(SharedMemoryIdentifier[]::new)) {
+            identifier.deviceRemoved();
+        }
     }
 
     /** Whether the device was removed. */

@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
-    /** A packet about a region that has to wait; to announce, it has entered the descriptor. */
+    /** A packet about a region that has to wait; to announce, it has entered the region. */
     private record Waiting(int type, int key, SharedRegion region, long accessBits, long tag) {
     }
 
@@ -60,7 +60,7 @@ final class AnnouncedRegions {
                         "key=" + remoteKey + ", regions=" + regions.size() + ", bytes=" + bytes,
                         known != null ? "the key names another region" : "register fewer regions, or smaller ones");
             }
-            if (!region.descriptor().enter()) {
+            if (!region.tryEnter()) {
                 throw closed(remoteKey);
             }
             regions.put(remoteKey, region);
@@ -141,13 +141,13 @@ final class AnnouncedRegions {
         }
         Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address());
         Frame.writeRegion(buffer, packet.region().segment().byteSize(), packet.accessBits(), packet.tag());
-        return socket.send(buffer, Frame.BYTES, packet.region().descriptor().descriptor());
+        return socket.send(buffer, Frame.BYTES, packet.region().descriptor());
     }
 
     /** Lets go of what a packet that was sent, or never will be, held. */
     private static void settle(Waiting packet) {
         if (packet.type() == Frame.ANNOUNCE) {
-            packet.region().descriptor().leave();
+            packet.region().leave();
         }
     }
 

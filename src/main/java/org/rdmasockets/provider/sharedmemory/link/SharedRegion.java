@@ -14,14 +14,14 @@ import org.rdmasockets.verbs.VerbsException;
 public final class SharedRegion extends RegionMemory {
     private static final Link[] NO_LINKS = {};
 
-    private final SealedMemory descriptor;
+    private final int descriptor;
     /** Links that know this region, mostly one; replaced, never changed; null once this is closed; guarded by this. */
     private Link[] links = NO_LINKS;
     /** By which they know it; guarded by this. */
     private int remoteKey;
 
-    private SharedRegion(SealedMemory descriptor, long lengthBytes) throws VerbsException {
-        super(descriptor.descriptor(), lengthBytes);
+    private SharedRegion(int descriptor, long lengthBytes) throws VerbsException {
+        super(descriptor, lengthBytes);
         this.descriptor = descriptor;
     }
 
@@ -36,13 +36,13 @@ public final class SharedRegion extends RegionMemory {
         if (bytes < 1 || bytes > Link.MOST_REGION_BYTES) {
             throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
         }
-        SealedMemory descriptor = SealedMemory.create(totalBytes(bytes));
+        int descriptor = SealedMemory.open(totalBytes(bytes));
         try {
             SharedRegion region = new SharedRegion(descriptor, bytes);
             region.validate();
             return region;
         } catch (VerbsException e) {
-            descriptor.close();
+            SealedMemory.close(descriptor);
             throw e;
         }
     }
@@ -66,8 +66,8 @@ public final class SharedRegion extends RegionMemory {
         return enter();
     }
 
-    /** The descriptor, for a link that announces the region. */
-    SealedMemory descriptor() {
+    /** The number of the descriptor, for a link that announces the region and has entered it. */
+    int descriptor() {
         return descriptor;
     }
 
@@ -111,6 +111,11 @@ public final class SharedRegion extends RegionMemory {
             link.retract(key);
         }
         super.close();
-        descriptor.close();
+    }
+
+    @Override
+    protected void free() {
+        super.free();
+        SealedMemory.close(descriptor);
     }
 }

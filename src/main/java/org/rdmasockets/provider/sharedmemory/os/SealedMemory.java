@@ -44,15 +44,35 @@ public final class SealedMemory extends Guard {
      * @throws VerbsException if the kernel refuses
      */
     public static SealedMemory create(long bytes) throws VerbsException {
-        SealedMemory memory = new SealedMemory(createDescriptor());
+        return new SealedMemory(open(bytes));
+    }
+
+    /**
+     * Makes zeroed memory as {@link #create} does, for somebody who knows when to close it.
+     *
+     * @param bytes its size, a multiple of the page size
+     * @return the number of the descriptor, for {@link #close(int)}
+     * @throws VerbsException if the kernel refuses
+     */
+    public static int open(long bytes) throws VerbsException {
+        int descriptor = createDescriptor();
         try {
-            Posix.FTRUNCATE.check("lengthBytes=" + bytes, memory.descriptor, bytes);
-            Posix.FCNTL.check("command=F_ADD_SEALS", memory.descriptor, Posix.F_ADD_SEALS, SEALS);
-            return memory;
+            Posix.FTRUNCATE.check("lengthBytes=" + bytes, descriptor, bytes);
+            Posix.FCNTL.check("command=F_ADD_SEALS", descriptor, Posix.F_ADD_SEALS, SEALS);
+            return descriptor;
         } catch (VerbsException e) {
-            memory.close();
+            close(descriptor);
             throw e;
         }
+    }
+
+    /**
+     * Closes a descriptor.
+     *
+     * @param descriptor what {@link #open} gave, once
+     */
+    public static void close(int descriptor) {
+        Posix.CLOSE.call(descriptor);
     }
 
     /** Asks for memory that can never be executed; kernels before 6.3 do not know that flag. */
@@ -126,6 +146,6 @@ public final class SealedMemory extends Guard {
 
     @Override
     protected void free() {
-        Posix.CLOSE.call(descriptor);
+        close(descriptor);
     }
 }
