@@ -1,23 +1,37 @@
 package org.rdmasockets;
 
-import java.lang.ref.Cleaner;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.transport.Connection;
-import org.rdmasockets.transport.Forgotten;
 
 /**
  * What a socket holds of the transport: a binding, then a listener or a connection. It is released by the socket's
- * close, or by the cleaner if the socket was forgotten; so it must never lead back to the socket. The socket's
- * state lock guards it until the cleaner, who then is alone.
+ * close, or by a thread of this class if the socket was forgotten; so it must never lead back to the socket. The
+ * socket's state lock guards it until that thread, who then is alone. It does what a {@code Cleaner} would, in one
+ * object for each socket instead of three.
  */
-final class HeldResource implements Runnable {
-    private final Cleaner.Cleanable registration;
+final class HeldResource extends PhantomReference<Object> {
+    private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
+
+    /** All that were not released, each leads to its neighbours; guarded by the class, as are their links. */
+    private static HeldResource first;
+
+    static {
+        // A virtual thread will do: it waits almost always, and what it runs does not block.
+        Thread.ofVirtual().name("rdma-forgotten").inheritInheritableThreadLocals(false)
+                .start(HeldResource::releaseForgotten);
+    }
+
+    private HeldResource previous;
+    /** This itself, once it is not among them any more. */
+    private HeldResource next;
     /** Its close does not block; null for nothing. */
     private AutoCloseable resource;
 
     private HeldResource(Object owner) {
-        this.registration = Forgotten.whenForgotten(owner, this);
+        super(owner, FORGOTTEN);
     }
 
     /**
@@ -27,7 +41,25 @@ final class HeldResource implements Runnable {
      * @return the new one
      */
     static HeldResource of(Object owner) {
-        return new HeldResource(owner);
+        HeldResource made = new HeldResource(owner);
+        synchronized (HeldResource.class) {
+            made.next = first;
+            if (first != null) {
+                first.previous = made;
+            }
+            first = made;
+        }
+        return made;
+    }
+
+    private static void releaseForgotten() {
+        while (true) {
+            try {
+                ((HeldResource) FORGOTTEN.remove()).release();
+            } catch (InterruptedException | RuntimeException | Error e) {
+                // As with a Cleaner, the others are released all the same.
+            }
+        }
     }
 
     /**
@@ -42,16 +74,35 @@ final class HeldResource implements Runnable {
     /** Holds nothing any more, without releasing it: the caller does. */
     void forget() {
         resource = null;
-        registration.clean();
+        end();
+    }
+
+    /** Whether this was the first to end it; the collector has no interest in it any more then. */
+    private boolean end() {
+        synchronized (HeldResource.class) {
+            if (next == this) {
+                return false;
+            }
+            if (previous == null) {
+                first = next;
+            } else {
+                previous.next = next;
+            }
+            if (next != null) {
+                next.previous = previous;
+            }
+            previous = null;
+            next = this;
+        }
+        clear();
+        return true;
     }
 
     /** Releases what is held. */
     void release() {
-        registration.clean();
-    }
-
-    @Override
-    public void run() {
+        if (!end()) {
+            return;
+        }
         switch (resource) {
             case null -> {
             }

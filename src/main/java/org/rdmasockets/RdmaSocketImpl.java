@@ -237,6 +237,8 @@ final class RdmaSocketImpl extends SocketImpl {
         hold(connection);
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
+        InetAddress remote = connection.remoteAddress().getAddress();
+        address = remote.toString().equals(address.toString()) ? remote : address; // one object, if also named alike
         OptionValues changed = options.copy();
         changed.transport = new Transport(connection.transport(), chosen.reason());
         changed.streamKind = StreamKind.valueOf(connection.streamKind());

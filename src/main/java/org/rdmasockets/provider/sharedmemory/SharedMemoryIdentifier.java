@@ -171,7 +171,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             require("rdma_resolve_addr", State.IDLE, State.BOUND);
         }
         LocalAddresses.require(fabric, "rdma_resolve_addr", wanted);
-        InetSocketAddress destination = LocalAddresses.destination(wanted);
+        InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
         }
@@ -187,7 +187,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         if (local.getAddress().isAnyLocalAddress()) {
             local = new InetSocketAddress(destination.getAddress(), local.getPort());
         }
-        remote = LocalAddresses.recent(destination);
+        remote = destination;
         state = State.ADDRESS_RESOLVED;
         add(new ConnectionEvent.AddressResolved());
         return chosenPort ? claim : null;
