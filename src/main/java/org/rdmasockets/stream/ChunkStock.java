@@ -23,10 +23,10 @@ final class ChunkStock {
     private int size;
     /** Grows with each change of size; larger chunks are kept when they come back if they are of this generation. */
     private int generation = 1;
-    /** No larger chunk is asked for. */
-    private int limit;
-    /** Size of the chunks that the owner is to make, or 0. */
-    private int wanted;
+    /** No larger chunk is asked for: the owner could not make one. */
+    private boolean refused;
+    /** The owner is to make large chunks. */
+    private boolean wanting;
     /** Regions for the owner to close; null if there were none yet. */
     private List<MemoryRegion> retired;
 
@@ -40,7 +40,6 @@ final class ChunkStock {
         least = settings.firstChunkBytes();
         most = settings.receiveBufferBytes() / 2;
         size = least;
-        limit = most;
         // In the order in which they are taken: the last comes first.
         long ring = RegionLayout.of(settings).ringOffset();
         for (int i = PERMANENT - 1; i >= 0; i--) {
@@ -101,9 +100,7 @@ final class ChunkStock {
 
     /** Asks for large chunks, unless they are there, on their way, or not to be had. */
     void wantMore() {
-        if (wanted == 0 && size < limit) {
-            wanted = most;
-        }
+        wanting |= canGrow();
     }
 
     /**
@@ -112,7 +109,7 @@ final class ChunkStock {
      * @return size of each of two regions, or 0
      */
     int wanted() {
-        return wanted;
+        return wanting ? most : 0;
     }
 
     /**
@@ -123,7 +120,7 @@ final class ChunkStock {
      * @param last true for the second one
      */
     void supply(MemoryRegion region, int bytes, boolean last) {
-        if (bytes != wanted) {
+        if (bytes != wanted()) {
             retire(region);
             return;
         }
@@ -132,20 +129,20 @@ final class ChunkStock {
         }
         put(new Chunk(region, 0, bytes, generation));
         if (last) {
-            wanted = 0;
+            wanting = false;
         }
     }
 
     /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
     void refuse() {
-        wanted = 0;
-        limit = size;
+        wanting = false;
+        refused = true;
     }
 
     /** Lends small chunks from now on, and gives back larger ones as they come. */
     void shrink() {
-        limit = most;
-        wanted = 0;
+        refused = false;
+        wanting = false;
         resize(least);
     }
 
@@ -207,7 +204,7 @@ final class ChunkStock {
      * @return false if they are here or lent, or could not be had
      */
     boolean canGrow() {
-        return size < limit;
+        return !refused && size < most;
     }
 
     /**
@@ -225,6 +222,6 @@ final class ChunkStock {
      * @return true if so
      */
     boolean isDue() {
-        return wanted != 0 || retired != null;
+        return wanting || retired != null;
     }
 }

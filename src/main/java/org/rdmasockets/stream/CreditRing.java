@@ -8,7 +8,6 @@ import org.rdmasockets.verbs.SendRequest;
  * each write; the peer tells of further chunks and credits by messages of its own.
  */
 final class CreditRing extends Flow {
-    private final ChunkStock chunks;
     private final SendWindow window;
     private final TargetTable targets;
     private final ReceiveBuffer received;
@@ -29,10 +28,9 @@ final class CreditRing extends Flow {
         StreamSettings settings = parts.settings();
         Regions memory = parts.memory();
         RegionLayout layout = memory.layout();
-        chunks = parts.chunks();
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new TargetTable(memory.remote().segment(), layout.offerOffset());
-        received = new ReceiveBuffer(chunks, settings);
+        received = new ReceiveBuffer(parts.chunks(), settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
         lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : memory.send(),
                 layout.stagedOffset());
@@ -199,7 +197,7 @@ final class CreditRing extends Flow {
     /** Asks the peer for large chunks back, if it has some. */
     @Override
     void shrink() {
-        chunks.shrink();
+        received.shrink();
         lending.offer();
     }
 

@@ -24,7 +24,6 @@ final class PeerTable {
 
     /** Where entries are staged; null if the device copies them. */
     private final MemoryRegion region;
-    private final int stagedOffset;
     private final boolean swap;
     private final long address;
     private final int key;
@@ -39,12 +38,10 @@ final class PeerTable {
      * The table as the private data describes it.
      *
      * @param region where entries are staged, null if the device copies what is posted
-     * @param stagedOffset where entries are staged
      * @param peer the peer's private data, checked
      */
-    PeerTable(MemoryRegion region, int stagedOffset, ConnectData peer) {
+    PeerTable(MemoryRegion region, ConnectData peer) {
         this.region = region;
-        this.stagedOffset = stagedOffset;
         this.swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
         this.address = peer.tableAddress();
         this.key = peer.tableKey();
@@ -58,10 +55,11 @@ final class PeerTable {
      * Makes an entry, in the peer's byte order, the payload of a message.
      *
      * @param chunk what it tells of, lent
+     * @param stagedOffset where entries are staged
      * @param request the message, to be posted before {@link #posted}
      * @return the memory of the entry
      */
-    byte[] fill(Chunk chunk, SendRequest request) {
+    byte[] fill(Chunk chunk, int stagedOffset, SendRequest request) {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());

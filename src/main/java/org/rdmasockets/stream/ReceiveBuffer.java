@@ -226,6 +226,11 @@ final class ReceiveBuffer implements Received {
         return last;
     }
 
+    /** Lends small chunks from now on, and gives back larger ones as they come. */
+    void shrink() {
+        stock.shrink();
+    }
+
     /**
      * Tells whether it would be of use to offer a small chunk for all that are lent.
      *

@@ -46,7 +46,7 @@ public final class StreamTransport implements Connection, VerbsConnection {
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;
-    private final ConnectionEvents events;
+    private ConnectionEvents events; // null once this is the handler itself
     private final InetSocketAddress local;
     private final InetSocketAddress remote;
     private final Device device;
@@ -114,6 +114,8 @@ public final class StreamTransport implements Connection, VerbsConnection {
             inbox.exit();
         }
         events.attach(this);
+        identifier.handler(this);
+        events = null;
         LOG.debug("[{}->{} qp={}] connected over {}", local, remote, resources.queuePair().number(),
                 device.info().name());
     }

@@ -3,6 +3,7 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
@@ -11,7 +12,7 @@ import org.rdmasockets.verbs.Device;
  * One end of a connection over verbs, whatever goes over it: what the engine, who dials and who listens know of it. It
  * is the engine's from {@link Maker#make} until its teardown has ended.
  */
-public interface VerbsConnection {
+public interface VerbsConnection extends ConnectionHandler {
     /**
      * What the peer is told and asked for.
      *
@@ -34,6 +35,11 @@ public interface VerbsConnection {
      * @param event what happened; must not block
      */
     void onConnectionEvent(ConnectionEvent event);
+
+    @Override
+    default void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
+        onConnectionEvent(event);
+    }
 
     /**
      * Any thread: this connection cannot go on, because its device says so. Must not block.

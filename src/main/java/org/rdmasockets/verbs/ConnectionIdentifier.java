@@ -10,7 +10,7 @@ import java.net.InetSocketAddress;
  */
 public interface ConnectionIdentifier extends AutoCloseable {
     /**
-     * Sets who gets the events of an identifier that came with a request.
+     * Sets who gets the events from now on: of an identifier that came with a request, or instead of another handler.
      *
      * @param handler the new handler
      */

@@ -96,6 +96,8 @@ final class LinkEnd implements LinkHandler {
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
     private volatile boolean closed;
+    /** For all who know no other; never changed. */
+    private final LinkEnd[] alone = {this};
 
     /**
      * The end of a new link.
@@ -112,6 +114,11 @@ final class LinkEnd implements LinkHandler {
     /** The link. */
     Link link() {
         return link;
+    }
+
+    /** An array of this one, not to be changed. */
+    LinkEnd[] alone() {
+        return alone;
     }
 
     /** Whether entries come and go. */

@@ -121,7 +121,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         }
         PortTable.Claim taken = null;
         try {
-            taken = fabric.ports().claim(wanted);
+            taken = fabric.ports().claim(LocalAddresses.recent(wanted));
         } finally {
             bound(taken, wanted.getPort() == 0);
         }

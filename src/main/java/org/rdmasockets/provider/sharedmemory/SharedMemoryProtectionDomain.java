@@ -164,8 +164,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      */
     synchronized void share(LinkEnd end) throws VerbsException {
         if (!Arrays.asList(ends).contains(end)) {
-            ends = Arrays.copyOf(ends, ends.length + 1);
-            ends[ends.length - 1] = end;
+            if (ends.length == 0) {
+                ends = end.alone();
+            } else {
+                ends = Arrays.copyOf(ends, ends.length + 1);
+                ends[ends.length - 1] = end;
+            }
             for (SharedMemoryRegion region = shared; region != null; region = region.next()) {
                 announce(region, end);
             }

@@ -50,6 +50,8 @@ public final class Link implements AutoCloseable {
     private final AtomicBoolean finished = new AtomicBoolean();
     /** Whether the hub was asked to come when the socket has room. */
     private final AtomicBoolean watchedForRoom = new AtomicBoolean();
+    /** For all who know no other; never changed. */
+    private final Link[] alone = {this};
 
     /**
      * Takes over a socket and memory.
@@ -109,6 +111,11 @@ public final class Link implements AutoCloseable {
     /** 0 if this process dialled, else 1. */
     int side() {
         return side;
+    }
+
+    /** An array of this one, not to be changed. */
+    Link[] alone() {
+        return alone;
     }
 
     /**

@@ -21,9 +21,9 @@ public final class LinkSlot implements AutoCloseable {
     private final MemorySegment memory;
     private final int index;
     /** Where this side's slot is in the memory. */
-    private final long own;
+    private final int own;
     /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
-    private long peers = -1;
+    private int peers = -1;
     /** Guarded by this. */
     private boolean closed;
 
@@ -32,10 +32,10 @@ public final class LinkSlot implements AutoCloseable {
         this.link = link;
         this.memory = memory;
         this.index = index;
-        own = SegmentLayout.slot(side, index);
-        INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
-        INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
-        INT.set(memory, own + SegmentLayout.SLOT_ON_REQUEST, 0);
+        own = Math.toIntExact(SegmentLayout.slot(side, index));
+        INT.set(memory, (long) own + SegmentLayout.SLOT_COUNT, 0);
+        INT.set(memory, (long) own + SegmentLayout.SLOT_STARVING, 0);
+        INT.set(memory, (long) own + SegmentLayout.SLOT_ON_REQUEST, 0);
     }
 
     /**
@@ -57,7 +57,7 @@ public final class LinkSlot implements AutoCloseable {
         if (peerIndex < 0 || peerIndex >= MOST) {
             return false;
         }
-        peers = SegmentLayout.slot(1 - link.side(), peerIndex);
+        peers = Math.toIntExact(SegmentLayout.slot(1 - link.side(), peerIndex));
         return true;
     }
 
@@ -67,18 +67,18 @@ public final class LinkSlot implements AutoCloseable {
      * @param cumulativeCount the count, wrapping around
      */
     public void receivesPosted(int cumulativeCount) {
-        INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
+        INT.setRelease(memory, (long) own + SegmentLayout.SLOT_COUNT, cumulativeCount);
         // Between our count and the peer's word; in starve() there is one between its word and our count.
         VarHandle.fullFence();
-        if ((int) INT.getOpaque(memory, own + SegmentLayout.SLOT_STARVING) != 0
-                && (int) INT.getAndSet(memory, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
+        if ((int) INT.getOpaque(memory, (long) own + SegmentLayout.SLOT_STARVING) != 0
+                && (int) INT.getAndSet(memory, (long) own + SegmentLayout.SLOT_STARVING, 0) != 0) {
             link.ring();
         }
     }
 
     /** Lets the peer know that receives are posted here when it asks for them; before it is told of this slot. */
     public void giveOnRequest() {
-        INT.setRelease(memory, own + SegmentLayout.SLOT_ON_REQUEST, 1);
+        INT.setRelease(memory, (long) own + SegmentLayout.SLOT_ON_REQUEST, 1);
     }
 
     /**
@@ -87,7 +87,7 @@ public final class LinkSlot implements AutoCloseable {
      * @return false before {@link #connect}
      */
     public boolean isPeerOnRequest() {
-        return peers >= 0 && (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
+        return peers >= 0 && (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
     }
 
     /**
@@ -97,7 +97,7 @@ public final class LinkSlot implements AutoCloseable {
      * @return the count, wrapping around; 0 before {@link #connect}
      */
     public int peerReceivesPosted() {
-        return peers < 0 ? 0 : (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_COUNT);
+        return peers < 0 ? 0 : (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_COUNT);
     }
 
     /**
@@ -106,7 +106,7 @@ public final class LinkSlot implements AutoCloseable {
      */
     public void starve() {
         if (peers >= 0) {
-            INT.setVolatile(memory, peers + SegmentLayout.SLOT_STARVING, 1);
+            INT.setVolatile(memory, (long) peers + SegmentLayout.SLOT_STARVING, 1);
             VarHandle.fullFence();
         }
     }

@@ -77,8 +77,12 @@ public final class SharedRegion extends RegionMemory {
         if (links == null) {
             return false;
         }
-        links = Arrays.copyOf(links, links.length + 1);
-        links[links.length - 1] = link;
+        if (links.length == 0) {
+            links = link.alone();
+        } else {
+            links = Arrays.copyOf(links, links.length + 1);
+            links[links.length - 1] = link;
+        }
         return true;
     }
 
