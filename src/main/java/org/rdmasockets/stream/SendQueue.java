@@ -80,6 +80,11 @@ final class SendQueue {
         this.ring = ring;
     }
 
+    /** The send region, null if there is none. */
+    MemoryRegion region() {
+        return region;
+    }
+
     /** The send ring. */
     SendBuffer ring() {
         return ring;

@@ -23,7 +23,6 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
-    private final MemoryRegion sendRegion;
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
@@ -63,7 +62,6 @@ public final class StreamConnection {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
         this.settings = settings;
-        this.sendRegion = sendRegion;
         this.remoteRegion = remoteRegion;
         remoteRegion.segment().fill((byte) 0);
         sendBuffer = SendBuffer.of(sendRegion, settings);
@@ -75,7 +73,7 @@ public final class StreamConnection {
     }
 
     private Flow.Parts parts() {
-        Regions regions = new Regions(sendRegion, remoteRegion, RegionLayout.of(settings));
+        Regions regions = new Regions(sendQueue.region(), remoteRegion, RegionLayout.of(settings));
         return new Flow.Parts(this, sendQueue, receiveQueue, sendBuffer, chunks, regions, closing, settings);
     }
 

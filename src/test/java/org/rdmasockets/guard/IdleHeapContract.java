@@ -87,6 +87,7 @@ abstract class IdleHeapContract {
     void anIdleConnectionTakesLittleOfTheHeap() throws Exception {
         connect().write(1);
         Await.until("answers", () -> answers.get() == WARMING);
+        reporter.publishEntry("connections", "" + connections()); // what that loads is not a connection's
         HeapHistogram.now();
         HeapHistogram before = HeapHistogram.now();
         List<OutputStream> outputs = new ArrayList<>();

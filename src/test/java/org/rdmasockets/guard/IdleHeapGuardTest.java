@@ -18,6 +18,6 @@ class IdleHeapGuardTest extends IdleHeapContract {
 
     @Override
     long limit() {
-        return 4_550;
+        return 3_100;
     }
 }

@@ -18,6 +18,6 @@ class IdleHeapOverLinkGuardTest extends IdleHeapContract {
 
     @Override
     long limit() {
-        return 5_100;
+        return 3_500;
     }
 }

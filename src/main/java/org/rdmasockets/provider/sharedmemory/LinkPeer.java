@@ -52,7 +52,7 @@ final class LinkPeer implements Peer, Partner {
     /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
     private boolean locked;
     /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
-    private long expected = -1;
+    private int expected = -1;
     /** Length and acceptance of the send that comes; in the order of the ring. */
     private int length;
     private boolean filling;

@@ -20,8 +20,6 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
 
     private final SharedMemoryProtectionDomain domain;
     private final MemorySegment memory;
-    private final long address;
-    private final long lengthBytes;
     private final Set<AccessFlag> access;
     /** What other processes map, or null. */
     private final SharedRegion shared;
@@ -44,8 +42,6 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
             SharedRegion shared) {
         this.domain = domain;
         this.memory = memory;
-        this.address = memory.address();
-        this.lengthBytes = memory.byteSize();
         this.access = access;
         this.shared = shared;
     }
@@ -85,8 +81,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
 
     /** Whether all of these addresses are inside, without overflow whatever they are. */
     boolean contains(long first, long length) {
-        long offset = first - address;
-        return offset >= 0 && length >= 0 && offset <= lengthBytes - length;
+        long offset = first - memory.address();
+        return offset >= 0 && length >= 0 && offset <= memory.byteSize() - length;
     }
 
     /**
@@ -123,12 +119,12 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
 
     @Override
     public long address() {
-        return address;
+        return memory.address();
     }
 
     @Override
     public long lengthBytes() {
-        return lengthBytes;
+        return memory.byteSize();
     }
 
     /** Never the remote key, so that who mixes the two up finds out here, and not on the first device that differs. */

@@ -22,7 +22,8 @@ public final class PeerRegion implements ReachableMemory {
     private final int remoteKey;
     private final long address;
     private final long lengthBytes;
-    private final Set<AccessFlag> access;
+    /** As {@link #bits}; unknown ones mean nothing and are left out. */
+    private final byte access;
     private final long tag;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean closed;
@@ -33,7 +34,7 @@ public final class PeerRegion implements ReachableMemory {
         this.remoteKey = remoteKey;
         this.address = address;
         this.lengthBytes = lengthBytes;
-        access = SETS.get((int) accessBits & SETS.size() - 1); // unknown bits mean nothing
+        access = (byte) (accessBits & SETS.size() - 1);
         this.tag = tag;
     }
 
@@ -85,7 +86,7 @@ public final class PeerRegion implements ReachableMemory {
      */
     public boolean allows(long first, long bytes, AccessFlag needed) {
         long offset = first - address;
-        return access.contains(needed) && offset >= 0 && bytes >= 0 && offset <= lengthBytes - bytes;
+        return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes - bytes;
     }
 
     /**
@@ -103,7 +104,7 @@ public final class PeerRegion implements ReachableMemory {
      * @return the flags it announced
      */
     public Set<AccessFlag> access() {
-        return access;
+        return SETS.get(access);
     }
 
     /**
