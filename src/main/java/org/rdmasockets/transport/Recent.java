@@ -28,12 +28,13 @@ public final class Recent<T> {
      * @return an equal one that came before, or this one
      */
     public T same(T value) {
-        int place = value.hashCode() * SPREAD >>> SHIFT;
-        T before = places.get(place);
+        int home = value.hashCode() * SPREAD >>> SHIFT;
+        int other = home ^ 1;
+        T before = value.equals(places.get(home)) ? places.get(home) : places.get(other);
         if (value.equals(before)) {
             return before;
         }
-        places.set(place, value);
+        places.set(places.get(home) == null ? home : other, value);
         return value;
     }
 }
