@@ -34,6 +34,13 @@ final class NetErrors {
         return new InterruptedIOException("Closed by interrupt");
     }
 
+    /** The same, of a writer who has done so many bytes. */
+    static InterruptedIOException interrupted(int done) {
+        InterruptedIOException interrupted = interrupted();
+        interrupted.bytesTransferred = done;
+        return interrupted;
+    }
+
     /** A connect whose deadline has passed. */
     static SocketTimeoutException connectTimedOut() {
         return new SocketTimeoutException("Connect timed out");

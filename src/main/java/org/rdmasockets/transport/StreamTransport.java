@@ -341,9 +341,7 @@ public final class StreamTransport implements Connection, VerbsConnection {
     void awaitRoomAndEnter(int done) throws InterruptedIOException {
         if (inbox.awaitAndEnter(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
             inbox.exit();
-            InterruptedIOException interrupted = NetErrors.interrupted();
-            interrupted.bytesTransferred = done;
-            throw interrupted;
+            throw NetErrors.interrupted(done);
         }
     }
 
