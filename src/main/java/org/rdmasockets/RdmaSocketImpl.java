@@ -54,7 +54,7 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile ServerEnd serverEnd;
     /** What holds the local address, or connects, until there is a connection; else null; by the state lock. */
     private ClientEnd clientEnd;
-    /** What the cleaner would have to release, null until there is something; protected by the state lock. */
+    /** What is released if nobody closes this, null until there is something; protected by the state lock. */
     private HeldResource held;
     /** The local address for SO_BINDADDR, null while unbound; protected by the state lock. */
     private InetAddress localAddress;
@@ -111,7 +111,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return connected;
     }
 
-    /** Holds something that close, or else the cleaner, releases; state lock held. */
+    /** Holds something that close releases, or else the safety net; state lock held. */
     private void hold(AutoCloseable resource) {
         if (held == null) {
             held = HeldResource.of(this);
@@ -400,7 +400,7 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Lets the next reader in. */
     void endRead() {
         READ.give(this);
-        Reference.reachabilityFence(this); // or the cleaner could close what is being read
+        Reference.reachabilityFence(this); // or the safety net could close what is being read
     }
 
     /**

@@ -13,7 +13,8 @@ public interface CompletionClient {
     void apply(Completion completion);
 
     /**
-     * Tells whether a role may stop waiting: there is data or room, or nothing more can come.
+     * Tells whether a role may stop waiting: there is data or room, or nothing more can come. What it tells may change
+     * between {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only.
      *
      * @param role which waiter asks
      * @return true if waiting is over

@@ -72,7 +72,7 @@ public final class CompletionInbox {
      * behind that place was left in; who fills it reads this and wakes both. Written under protocolLock.
      */
     private volatile boolean gap;
-    /** How often the protocol lock was taken, wrapping around; written under it, by SECTIONS. */
+    /** How often things were taken in, each time by who enters; wrapping around; written under protocolLock. */
     private int sections;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
@@ -125,7 +125,6 @@ public final class CompletionInbox {
         protocolLock.lock();
         boolean entered = false;
         try {
-            SECTIONS.setOpaque(this, sections + 1);
             applyAll();
             entered = true;
         } finally {
@@ -169,6 +168,7 @@ public final class CompletionInbox {
 
     /** Empties the queue into the client; protocolLock held. */
     private void applyAll() {
+        SECTIONS.setOpaque(this, sections + 1);
         if (orphanRunning) {
             // Pairs with the getAndSet in runOrphan: who finds true there has offered before this drain.
             ORPHAN_RUNNING.getAndSet(this, false);
@@ -273,8 +273,16 @@ public final class CompletionInbox {
             if (interrupted) {
                 me.interrupt();
             }
+            if (end == null) {
+                drainAndTest(role, waiter); // this fails, and somebody may have woken it for the other's good
+            }
         }
-        enter();
+        // Likewise, so this drains once more.
+        if (shard.faults().drainsWhenLeaving()) {
+            enter();
+        } else {
+            protocolLock.lock();
+        }
         return end;
     }
 
@@ -301,7 +309,7 @@ public final class CompletionInbox {
         return ready;
     }
 
-    /** Whether something may have changed since this waiter was inside; false at most for a moment too long. */
+    /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
     private boolean hasNews(Waiter waiter) {
         return (int) SECTIONS.getOpaque(this) != waiter.section || !queue.isEmpty() || failure != null;
     }
@@ -388,17 +396,13 @@ public final class CompletionInbox {
         return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
     }
 
-    /** Withdraws a waiter. Somebody may have woken it for the other role's good just before, so it drains once more. */
+    /** Withdraws a waiter. Somebody may have woken it for the other role's good just before: it enters once more. */
     private void leave(Waiter waiter) {
         shard.faults().beforeLeave();
         shard.depart();
         waiter.thread = null;
-        // Pairs with the fence before the look at the waiters: who still saw this thread has offered before this look.
+        // Pairs with the fence before the look at the waiters: who still saw this thread has offered before that entry.
         VarHandle.fullFence();
-        if (shard.faults().drainsWhenLeaving() && !queue.isEmpty()) {
-            enter();
-            exit();
-        }
     }
 
     /**
@@ -449,7 +453,7 @@ public final class CompletionInbox {
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
     void fail(Throwable cause) {
         if (FAILURE.compareAndSet(this, null, cause)) {
-            // Pairs with the publication in park, as for anything that is put in.
+            // Pairs with the publication in arrive, as for anything that is put in.
             VarHandle.fullFence();
             wakeFor(WakeList.BOTH);
         }
@@ -496,7 +500,7 @@ public final class CompletionInbox {
      */
     public void close() {
         open = false;
-        // Pairs with the publication in park: a waiter that is not seen here will see that this inbox is closed.
+        // Pairs with the publication in arrive: a waiter that is not seen here will see that this inbox is closed.
         VarHandle.fullFence();
         wake(reader.thread);
         wake(writer.thread);

@@ -232,6 +232,7 @@ public final class CompletionShard {
             cqLock.unlock();
         }
         wake(touched);
+        faults.beforeOwnLook();
         return found;
     }
 

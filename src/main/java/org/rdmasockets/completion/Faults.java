@@ -25,6 +25,10 @@ class Faults {
     void afterWaiters() {
     }
 
+    /** Called when a waiter has polled for itself and is about to look into its inbox. */
+    void beforeOwnLook() {
+    }
+
     /** Called when a waiter is ready and about to withdraw. */
     void beforeLeave() {
     }

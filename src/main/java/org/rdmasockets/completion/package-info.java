@@ -20,10 +20,11 @@
  * {@code armed}, and it waits for the lock to do so. Leaders merely take work away. With leaders and nobody parked,
  * the poller leaves the queue unarmed and looks again every 10 ms (the lease). (2) <em>The waiter is told by who
  * polled.</em> That thread offers to the inboxes, passes one full fence, and reads the waiters; the waiter writes
- * itself there by a volatile store and then drains its inbox. Acquire and release are not enough for this. (3) <em>A
- * hint that hits the wrong waiter is passed on.</em> One inbox serves both roles: credits for the writer come as
+ * itself there by a volatile store and then drains its inbox. Acquire and release are not enough for this. A leader's
+ * own inbox needs none of it: he enters it next, by its lock, and leaving wakes the other waiter. (3) <em>A hint that
+ * hits the wrong waiter is passed on.</em> One inbox serves both roles: credits for the writer come as
  * receives and wake the reader. Who drains applies everything and wakes the other if it became ready, and a waiter
- * that leaves drains once more after it has withdrawn, since it may have taken a hint meant for both. A reader that
+ * that leaves enters once more after it has withdrawn, since it may have taken a hint meant for both. A reader that
  * owes credit is woken by sends. (4) <em>Nothing stays behind a gap.</em> A place in the inbox that is claimed and not
  * yet filled hides what lies behind it. Who drains up to there notes the gap, and who fills it wakes both.
  *

@@ -56,7 +56,8 @@ class Adversary extends Faults {
 
     /**
      * A processor's store buffer as large as the memory model allows: what is offered is seen by others only after the
-     * fence, or without one, after the look at the waiters.
+     * fence, or without one, after the look at the waiters. A thread sees its own stores at once, so what it has put
+     * into its own inbox is there when it looks.
      */
     static class StoreBuffer extends Adversary {
         private final boolean fence;
@@ -85,6 +86,12 @@ class Adversary extends Faults {
         @Override
         void afterWaiters() {
             super.afterWaiters();
+            flush();
+        }
+
+        @Override
+        void beforeOwnLook() {
+            pause();
             flush();
         }
 

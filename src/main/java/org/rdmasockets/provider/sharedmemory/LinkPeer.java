@@ -173,9 +173,12 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public int tell(Notice notice, int messages) {
-        if (!alive) {
-            return Status.RETRY_EXCEEDED;
-        }
+        int status = alive ? tellAlive(notice, messages) : Status.RETRY_EXCEEDED;
+        endWrite();
+        return status;
+    }
+
+    private int tellAlive(Notice notice, int messages) {
         if (notice.isJoining() && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }

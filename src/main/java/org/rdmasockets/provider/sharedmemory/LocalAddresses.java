@@ -21,7 +21,8 @@ final class LocalAddresses {
     }
 
     /**
-     * An address, or one asked for before if that is equal: thousands of connections may lead to one place.
+     * An address, or one asked for before if that is equal: thousands of connections may lead to one place. They share
+     * the host name, too, once somebody has looked it up.
      *
      * @param address any that is resolved
      * @return an address that is equal, also in its name

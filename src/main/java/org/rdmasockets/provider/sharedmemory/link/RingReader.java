@@ -58,8 +58,8 @@ final class RingReader {
     }
 
     /**
-     * Whether everything was taken that the peer has published by now. Without the lock, but with the memory entered:
-     * the head may be an old one, which only makes this false.
+     * Whether everything was taken that the peer has published by now. Without the lock, but with the memory entered;
+     * what others take meanwhile may make it wrong for a moment, so it is not enough after {@link #arm}.
      */
     boolean isEmpty() {
         return (long) LONG.getOpaque(memory, ring + ((int) (long) HEAD.getOpaque(this) & MASK)) == 0;
