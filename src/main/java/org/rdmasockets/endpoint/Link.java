@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * between is {@link Traffic}'s. It ends as a socket's does: what was posted gets a moment to arrive, then the set-up
  * pool destroys queue pair, memory and identifier, in this order.
  */
-final class Link implements VerbsConnection {
+final class Link extends VerbsConnection {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final int MOST_READS = 16;
@@ -39,7 +39,6 @@ final class Link implements VerbsConnection {
     private static final int SOFTWARE_PIECE_BYTES = 64 << 10;
     private static final int COPIED_PIECE_BYTES = 1 << 20;
 
-    private final Engine engine;
     private final Settings settings;
     private final Place place;
     private final Device device;
@@ -74,7 +73,7 @@ final class Link implements VerbsConnection {
     }
 
     private Link(Settings settings, Engine engine, Place place) throws VerbsException {
-        this.engine = engine;
+        super(engine);
         this.settings = settings;
         this.place = place;
         device = place.identifier.device();
@@ -332,11 +331,12 @@ final class Link implements VerbsConnection {
         setUp(() -> inbox.drainThenOffer(failure));
     }
 
+    /** Visited each time: also a quiet peer has to be asked whether it is still there. */
     @Override
-    public void tick(long now) {
+    public boolean tick(long now) {
         if (end.hasReached(Ending.Stage.CLOSING)) {
             setUp(this::linger);
-            return;
+            return true;
         }
         if (leases.lender().isLending()) {
             setUp(leases.lender()::expire);
@@ -349,6 +349,7 @@ final class Link implements VerbsConnection {
             quietSinceNanos = now;
             setUp(() -> locked(() -> traffic.sends().probe()));
         }
+        return true;
     }
 
     /** Set-up pool: completions that nobody has taken in may tell that all is well. */

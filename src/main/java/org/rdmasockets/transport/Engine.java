@@ -4,9 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketException;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -15,7 +13,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
@@ -39,6 +36,8 @@ public final class Engine {
     public static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
     public static final int RECEIVER_NOT_READY_RETRIES = 7;
+    /** In which time each connection is visited, also if it is quiet; a busy poller takes longer. */
+    public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * Roster.ROUND);
 
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int TICK_MILLIS = 500;
@@ -52,9 +51,7 @@ public final class Engine {
     private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
-    /** Half as large as a concurrent set. */
-    private final Set<VerbsConnection> connections = Collections.synchronizedSet(
-            Collections.newSetFromMap(new IdentityHashMap<>()));
+    private final Roster connections = new Roster();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
@@ -223,7 +220,7 @@ public final class Engine {
      * @return bytes
      */
     public long registeredBytes() {
-        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
+        return Arrays.stream(connections.all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }
 
     /**
@@ -233,6 +230,11 @@ public final class Engine {
      */
     public void forget(VerbsConnection connection) {
         connections.remove(connection);
+    }
+
+    /** Has a connection visited at each tick from now on, if it is registered. */
+    void attend(VerbsConnection connection) {
+        connections.attend(connection);
     }
 
     private void drainConnectionEvents() {
@@ -266,11 +268,7 @@ public final class Engine {
     }
 
     private void failAll(boolean reset, String reason, Predicate<VerbsConnection> affected) {
-        forEach(c -> {
-            if (affected.test(c)) {
-                c.fail(reset, reason);
-            }
-        });
+        Arrays.stream(connections.all()).filter(affected).forEach(c -> c.fail(reset, reason));
     }
 
     private static String reason(Device device, DeviceEvent event) {
@@ -282,23 +280,13 @@ public final class Engine {
         long now = System.nanoTime();
         coarseNanos = now;
         SETUP_POOL.relieve();
-        forEach(c -> c.tick(now));
-    }
-
-    private void forEach(Consumer<VerbsConnection> action) {
-        for (VerbsConnection connection : all()) {
-            action.accept(connection);
-        }
-    }
-
-    private VerbsConnection[] all() {
-        return connections.toArray(VerbsConnection[]::new);
+        connections.tick(now);
     }
 
     /** Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. */
     private void awaitDelivery() {
         long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
-        for (VerbsConnection connection : all()) {
+        for (VerbsConnection connection : connections.all()) {
             while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }

@@ -22,6 +22,11 @@ final class Liveness {
     /** Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. */
     private static final long CONFIRM_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
+    /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
+    private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    /** When this end speaks without having heard the peer; 0 for never. */
+    private volatile long listenUntil;
     /** Time of the oldest send that the peer's device has not acknowledged, 0 if there is none. */
     private volatile long unacknowledgedSince;
     /** Time of the last completion that was applied. */
@@ -42,22 +47,48 @@ final class Liveness {
         keepAlive = on;
     }
 
-    /** A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written. */
-    void completed(long now, int outstanding) {
-        if (lastActivity != now) {
+    /**
+     * A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written.
+     *
+     * @return true if it is the first one since the last tick
+     */
+    boolean completed(long now, int outstanding) {
+        boolean first = lastActivity != now;
+        if (first) {
             lastActivity = now;
         }
         long since = outstanding == 0 ? 0 : now;
         if (unacknowledgedSince != since) {
             unacknowledgedSince = since;
         }
+        return first;
     }
 
-    /** Something may have been posted; so many sends are outstanding. Starts the clock of the oldest. */
-    void posted(long now, int outstanding) {
-        if (unacknowledgedSince == 0 && outstanding > 0) {
+    /**
+     * Something may have been posted; so many sends are outstanding.
+     *
+     * @return true if that has started the clock of the oldest
+     */
+    boolean posted(long now, int outstanding) {
+        boolean first = unacknowledgedSince == 0 && outstanding > 0;
+        if (first) {
             unacknowledgedSince = now;
         }
+        return first;
+    }
+
+    /** This end does not speak before it has heard the peer, or has waited for that. */
+    void listen(long now) {
+        listenUntil = now + LISTEN_NANOS;
+    }
+
+    /** Poller thread: whether this end has waited enough; says so once. */
+    boolean hasListened(long now) {
+        boolean over = listenUntil != 0 && now - listenUntil >= 0;
+        if (over) {
+            listenUntil = 0;
+        }
+        return over;
     }
 
     /** The clock of the oldest send starts anew: only now was the device asked to acknowledge it. */
@@ -96,5 +127,10 @@ final class Liveness {
             return now - since > CONFIRM_NANOS ? Duty.CONFIRM : Duty.NOTHING;
         }
         return keepAlive && isIdle(now) ? Duty.PROBE : Duty.NOTHING;
+    }
+
+    /** Whether {@link #due} may say so before two rounds of visits are over. */
+    boolean isDutyNear(long now) {
+        return listenUntil != 0 || unacknowledgedSince != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
     }
 }

@@ -177,11 +177,20 @@ final class Rings {
             seenActivity = lastActivity;
             doublings = 0;
         }
-        boolean over = now - lastActivity > PAUSE_NANOS << doublings;
+        boolean over = now - lastActivity > pauseNanos();
         if (over) {
             doublings = (byte) Math.min(doublings + 1, MOST_DOUBLINGS);
         }
         return over;
+    }
+
+    /** Poller thread: whether {@link #isPauseOver} may say so before two rounds of visits are over. */
+    boolean isPauseNear(long now) {
+        return large && now + 2 * Engine.ROUND_NANOS - seenActivity > pauseNanos();
+    }
+
+    private long pauseNanos() {
+        return PAUSE_NANOS << doublings;
     }
 
     /** Registered besides what the connection was made with. */

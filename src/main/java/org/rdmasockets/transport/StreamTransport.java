@@ -36,15 +36,11 @@ import org.slf4j.LoggerFactory;
  * waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is torn down
  * when it is closed.
  */
-public final class StreamTransport implements Connection, VerbsConnection {
+public final class StreamTransport extends VerbsConnection implements Connection {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
-    /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
-    private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-
-    private final Engine engine;
     private final ConnectionIdentifier identifier;
     private ConnectionEvents events; // null once this is the handler itself
     private final InetSocketAddress local;
@@ -58,8 +54,6 @@ public final class StreamTransport implements Connection, VerbsConnection {
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
     private final Liveness liveness = new Liveness(System.nanoTime());
-    /** When this end speaks without having heard the peer, by {@code System.nanoTime}; 0 for never. */
-    private volatile long listenUntil;
     private volatile boolean closed;
     /** The peer's device has closed its side, or is gone. */
     private volatile boolean peerGone;
@@ -73,7 +67,7 @@ public final class StreamTransport implements Connection, VerbsConnection {
     /** Set-up pool: see {@link StreamMaker}. */
     StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             StreamOptions options, Side side) throws IOException {
-        this.engine = engine;
+        super(engine);
         this.identifier = identifier;
         this.events = events;
         this.local = identifier.localAddress();
@@ -109,7 +103,9 @@ public final class StreamTransport implements Connection, VerbsConnection {
                 stream.start(peer);
             }
             rings.check();
-            listenUntil = stream.isListening() ? System.nanoTime() + LISTEN_NANOS : 0;
+            if (stream.isListening()) {
+                liveness.listen(System.nanoTime());
+            }
         } finally {
             inbox.exit();
         }
@@ -142,7 +138,9 @@ public final class StreamTransport implements Connection, VerbsConnection {
             if (completion.token() == null) {
                 stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
                         completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
-                liveness.completed(engine.coarseNanos(), stream.outstandingSends());
+                if (liveness.completed(engine.coarseNanos(), stream.outstandingSends())) {
+                    attend();
+                }
             } else {
                 applyToken(completion.token());
             }
@@ -366,7 +364,9 @@ public final class StreamTransport implements Connection, VerbsConnection {
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
     private void noteSend() {
-        liveness.posted(engine.coarseNanos(), stream.outstandingSends());
+        if (liveness.posted(engine.coarseNanos(), stream.outstandingSends())) {
+            attend();
+        }
     }
 
     /** Protocol lock held. */
@@ -438,6 +438,7 @@ public final class StreamTransport implements Connection, VerbsConnection {
     @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
         liveness.keepAlive(on, idleSeconds, probeSeconds);
+        attend();
     }
 
     @Override
@@ -457,29 +458,27 @@ public final class StreamTransport implements Connection, VerbsConnection {
     }
 
     @Override
-    public void tick(long now) {
-        long listening = listenUntil;
-        if (listening != 0 && now - listening >= 0) {
-            listenUntil = 0;
+    public boolean tick(long now) {
+        if (liveness.hasListened(now)) {
             engine.setupPool().execute(() -> post(stream::speak));
         }
         if (closed) {
             if (now - lingerDeadline >= 0) {
                 engine.setupPool().execute(this::linger);
             }
-            return;
+            return true;
         }
         if (rings.isPauseOver(now, liveness.lastActivity())) {
             engine.setupPool().execute(() -> post(stream::shrink));
         }
         switch (liveness.due(now)) {
             case CHECK -> engine.setupPool().execute(this::checkUnacknowledged);
-            // Nothing was written for a while, so nothing else would show that the last writes have completed.
             case CONFIRM -> engine.setupPool().execute(() -> post(stream::confirm));
             case PROBE -> engine.setupPool().execute(() -> post(this::probe));
             case NOTHING -> {
             }
         }
+        return rings.isPauseNear(now) || liveness.isDutyNear(now);
     }
 
     /** Set-up pool: completions that nobody has applied yet may tell that all is well. */
@@ -514,6 +513,7 @@ public final class StreamTransport implements Connection, VerbsConnection {
             closed = true;
             inbox.close();
             inbox.onOrphan(this::onOrphan);
+            attend();
             post(stream::disconnect);
             engine.setupPool().execute(this::linger);
         }

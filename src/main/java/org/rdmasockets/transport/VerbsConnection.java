@@ -12,13 +12,37 @@ import org.rdmasockets.verbs.Device;
  * One end of a connection over verbs, whatever goes over it: what the engine, who dials and who listens know of it. It
  * is the engine's from {@link Maker#make} until its teardown has ended.
  */
-public interface VerbsConnection extends ConnectionHandler {
+public abstract class VerbsConnection implements ConnectionHandler {
+    /** Of a connection that is in no roster. */
+    static final int NO_PLACE = -1;
+
+    /** What it shares with others. */
+    protected final Engine engine;
+    /** Where it stands in the engine's roster; the roster's. */
+    int place = NO_PLACE;
+    /** Whether it is visited at each tick; read without a lock, changed by the roster. */
+    volatile boolean attending;
+
+    /**
+     * A connection that is not registered yet.
+     *
+     * @param engine what it shares with others
+     */
+    protected VerbsConnection(Engine engine) {
+        this.engine = engine;
+    }
+
+    /** Any thread: something is to be expected of this connection, so it is visited at each tick from now on. */
+    protected final void attend() {
+        engine.attend(this);
+    }
+
     /**
      * What the peer is told and asked for.
      *
      * @return private data, reads at once and retries; the same each time
      */
-    ConnectionParameters parameters();
+    public abstract ConnectionParameters parameters();
 
     /**
      * Set-up pool: the connection is up.
@@ -27,17 +51,17 @@ public interface VerbsConnection extends ConnectionHandler {
      * @param accepted whether this is the end that accepted
      * @throws IOException if the connection is of no use; the caller aborts it
      */
-    void start(byte[] peer, boolean accepted) throws IOException;
+    public abstract void start(byte[] peer, boolean accepted) throws IOException;
 
     /**
      * Poller thread: the connection manager tells something of a connection that has started.
      *
      * @param event what happened; must not block
      */
-    void onConnectionEvent(ConnectionEvent event);
+    public abstract void onConnectionEvent(ConnectionEvent event);
 
     @Override
-    default void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
+    public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
         onConnectionEvent(event);
     }
 
@@ -47,17 +71,19 @@ public interface VerbsConnection extends ConnectionHandler {
      * @param reset true if a peer that died brings that, too
      * @param reason what happened, for people
      */
-    void fail(boolean reset, String reason);
+    public abstract void fail(boolean reset, String reason);
 
     /** Any thread: ends the connection without a word to the peer. Must not block; idempotent. */
-    void abort();
+    public abstract void abort();
 
     /**
-     * Poller thread, a few times a second: looks for deadlines that have passed. Must not block.
+     * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines that have
+     * passed. Must not block.
      *
      * @param now by {@code System.nanoTime}
+     * @return false if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before
      */
-    void tick(long now);
+    public abstract boolean tick(long now);
 
     /**
      * Tells whether this connection goes over a device.
@@ -65,7 +91,7 @@ public interface VerbsConnection extends ConnectionHandler {
      * @param other a device
      * @return true if it does
      */
-    boolean uses(Device other);
+    public abstract boolean uses(Device other);
 
     /**
      * Tells whether this connection has a queue pair.
@@ -74,28 +100,28 @@ public interface VerbsConnection extends ConnectionHandler {
      * @param queuePairNumber number of a queue pair there
      * @return true if it does
      */
-    boolean uses(Device other, int queuePairNumber);
+    public abstract boolean uses(Device other, int queuePairNumber);
 
     /**
      * Tells whether nothing that was sent is on its way any more. Any thread.
      *
      * @return true also when it never will arrive
      */
-    boolean isDelivered();
+    public abstract boolean isDelivered();
 
     /**
      * How much memory this connection has registered. Any thread.
      *
      * @return bytes
      */
-    long registeredBytes();
+    public abstract long registeredBytes();
 
     /**
      * Makes connections, before anything is sent.
      *
      * @param <C> what it makes
      */
-    interface Maker<C extends VerbsConnection> {
+    public interface Maker<C extends VerbsConnection> {
         /**
          * The octet of RFC 2474 for packets to come.
          *

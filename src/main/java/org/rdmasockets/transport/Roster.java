@@ -1,0 +1,122 @@
+package org.rdmasockets.transport;
+
+import java.util.Arrays;
+
+/**
+ * The connections of an engine, and which of them are visited at each tick: those that something is to be expected of.
+ * Who was quiet at two ticks is visited only in rounds of {@value #ROUND} ticks, until it attends again: thousands of
+ * idle connections cost next to nothing.
+ *
+ * <p>A connection attends without a fence, after it has noted why: a note that the poller has overlooked because it was
+ * still on its way is there at the next tick, and until then nobody leaves.
+ */
+final class Roster {
+    /** So many ticks take a round of those who are quiet. */
+    static final int ROUND = 16;
+
+    private static final int FEWEST_PLACES = 16;
+    private static final int SPARSE = 4;
+
+    /** Those who attend come first, then the quiet; each knows its place. Protected by this, as all that follows. */
+    private VerbsConnection[] members = new VerbsConnection[FEWEST_PLACES];
+    private int size;
+    private int attending;
+    /** Where the round goes on, counted from the first of the quiet. */
+    private int nextQuiet;
+
+    /** Takes a connection in; it attends. */
+    synchronized void add(VerbsConnection connection) {
+        if (size == members.length) {
+            members = Arrays.copyOf(members, 2 * size);
+        }
+        put(size++, connection);
+        attendLocked(connection);
+    }
+
+    /** Takes a connection out, if it is in. */
+    synchronized void remove(VerbsConnection connection) {
+        if (connection.place < 0) {
+            return;
+        }
+        leave(connection);
+        swap(connection.place, --size);
+        members[size] = null;
+        connection.place = VerbsConnection.NO_PLACE;
+        if (members.length > FEWEST_PLACES && size < members.length / SPARSE) {
+            members = Arrays.copyOf(members, members.length / 2);
+        }
+    }
+
+    /** Has a connection visited at each tick from now on, if it is in. */
+    void attend(VerbsConnection connection) {
+        if (!connection.attending) {
+            attendLocked(connection);
+        }
+    }
+
+    private synchronized void attendLocked(VerbsConnection connection) {
+        connection.attending = true;
+        if (connection.place >= attending) {
+            swap(connection.place, attending++);
+        }
+    }
+
+    /** Has a connection visited in rounds only. */
+    private void leave(VerbsConnection connection) {
+        connection.attending = false;
+        if (connection.place < attending) {
+            swap(connection.place, --attending);
+        }
+    }
+
+    private synchronized void leaveUnlessAttending(VerbsConnection connection) {
+        if (!connection.attending && connection.place >= 0) {
+            leave(connection);
+        }
+    }
+
+    private void swap(int one, int other) {
+        VerbsConnection moved = members[one];
+        put(one, members[other]);
+        put(other, moved);
+    }
+
+    private void put(int place, VerbsConnection connection) {
+        members[place] = connection;
+        connection.place = place;
+    }
+
+    /** How many connections there are. */
+    synchronized int size() {
+        return size;
+    }
+
+    /** All connections there are now. */
+    synchronized VerbsConnection[] all() {
+        return Arrays.copyOf(members, size);
+    }
+
+    /** Poller thread: visits who attends, and the next ones of the others. */
+    void tick(long now) {
+        for (VerbsConnection connection : due()) {
+            if (connection.tick(now)) {
+                attend(connection);
+            } else if (connection.attending) {
+                connection.attending = false;
+            } else {
+                leaveUnlessAttending(connection);
+            }
+        }
+    }
+
+    private synchronized VerbsConnection[] due() {
+        int quiet = size - attending;
+        int step = (quiet + ROUND - 1) / ROUND;
+        int from = nextQuiet < quiet ? nextQuiet : 0;
+        int to = Math.min(from + step, quiet);
+        nextQuiet = to;
+        VerbsConnection[] due = Arrays.copyOf(members, attending + to - from);
+        System.arraycopy(members, attending + from, due, attending, to - from);
+        return due;
+    }
+}
