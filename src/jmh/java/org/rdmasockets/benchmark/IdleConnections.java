@@ -47,8 +47,8 @@ final class IdleConnections implements Question {
                 trial.contender().threads().start(() -> awaitAnswer(link, answers));
             }
             TimeUnit.MILLISECONDS.sleep(trial.plan().idleMillis());
+            noteIdle(trial, count); // before memory is measured, which has a JVM collect and compile for a while
             noteMemory(trial, count, clientBefore, serverBefore);
-            noteIdle(trial, count);
             askAll(links, answers);
             Trial.close(links);
         }
