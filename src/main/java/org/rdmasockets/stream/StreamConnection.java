@@ -23,6 +23,10 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
+    /** Loads the class: calls of {@link #failure()} are compiled into their callers only if it is there. */
+    @SuppressWarnings("unused")
+    private static final Class<?> LOADED = StreamFailure.class;
+
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
@@ -585,11 +589,7 @@ public final class StreamConnection {
         return sendQueue.completed();
     }
 
-    /**
-     * The state, for a log line.
-     *
-     * @return counters and flags
-     */
+    /** The counters and flags, for a log line. */
     @Override
     public String toString() {
         return "outstanding=" + sendQueue.outstanding() + " " + flow + " " + closing

@@ -1,5 +1,7 @@
 package org.rdmasockets.transport;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -25,10 +27,23 @@ final class Liveness {
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    private static final VarHandle SINCE;
+
+    static {
+        try {
+            SINCE = MethodHandles.lookup().findVarHandle(Liveness.class, "unacknowledgedSince", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     /** When this end speaks without having heard the peer; 0 for never. */
     private volatile long listenUntil;
-    /** Time of the oldest send that the peer's device has not acknowledged, 0 if there is none. */
-    private volatile long unacknowledgedSince;
+    /**
+     * Time of the oldest send that the peer's device has not acknowledged, 0 if there is none; written by SINCE, with
+     * each message, so without a fence.
+     */
+    private long unacknowledgedSince;
     /** Time of the last completion that was applied. */
     private volatile long lastActivity;
     private volatile int keepAliveIdleSeconds;
@@ -59,7 +74,7 @@ final class Liveness {
         }
         long since = outstanding == 0 ? 0 : now;
         if (unacknowledgedSince != since) {
-            unacknowledgedSince = since;
+            SINCE.setOpaque(this, since);
         }
         return first;
     }
@@ -72,7 +87,7 @@ final class Liveness {
     boolean posted(long now, int outstanding) {
         boolean first = unacknowledgedSince == 0 && outstanding > 0;
         if (first) {
-            unacknowledgedSince = now;
+            SINCE.setOpaque(this, now);
         }
         return first;
     }
@@ -93,12 +108,12 @@ final class Liveness {
 
     /** The clock of the oldest send starts anew: only now was the device asked to acknowledge it. */
     void asked(long now) {
-        unacknowledgedSince = now;
+        SINCE.setOpaque(this, now);
     }
 
     /** Whether a send is unacknowledged for longer than {@link #limitNanos}. */
     boolean isOverdue(long now) {
-        long since = unacknowledgedSince;
+        long since = since();
         return since != 0 && now - since > limitNanos();
     }
 
@@ -118,9 +133,13 @@ final class Liveness {
         return now - lastActivity > TimeUnit.SECONDS.toNanos(keepAliveIdleSeconds);
     }
 
+    private long since() {
+        return (long) SINCE.getOpaque(this);
+    }
+
     /** What is to be done now. */
     Duty due(long now) {
-        long since = unacknowledgedSince;
+        long since = since();
         if (isOverdue(now)) {
             return Duty.CHECK;
         } else if (since != 0) {
@@ -131,6 +150,6 @@ final class Liveness {
 
     /** Whether {@link #due} may say so before two rounds of visits are over. */
     boolean isDutyNear(long now) {
-        return listenUntil != 0 || unacknowledgedSince != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
+        return listenUntil != 0 || since() != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
     }
 }

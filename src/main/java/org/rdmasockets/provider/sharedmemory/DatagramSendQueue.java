@@ -47,7 +47,7 @@ final class DatagramSendQueue {
             boolean visible = status != Status.SUCCESS || owner.config().signalAll() || request.isSignalled();
             unreported = visible && completions.complete(room, request.workRequestId(), status, CompletionOpcode.SEND);
             if (!visible) {
-                room.giveBack();
+                room.untake();
             }
         }
         if (unreported) {

@@ -14,7 +14,7 @@ class QueueRoom {
     private final int capacity;
     /** How often room was taken, wrapping around; guarded by the queue's lock. */
     private int taken;
-    /** How often it was given back; changed by GIVEN. */
+    /** How often it was given back; by GIVEN. */
     @SuppressWarnings("unused")
     private volatile int given;
 
@@ -56,8 +56,13 @@ class QueueRoom {
         taken--;
     }
 
-    /** Gives the room of one request back; any thread. */
+    /** Gives the room of one request back. Under the monitor of the one completion queue that these requests have. */
     void giveBack() {
+        GIVEN.setRelease(this, (int) GIVEN.get(this) + 1);
+    }
+
+    /** As {@link #giveBack}, for requests whose completions may be in several queues; any thread. */
+    final void giveBackFromAnywhere() {
         GIVEN.getAndAdd(this, 1);
     }
 }

@@ -371,7 +371,7 @@ final class ReceiveQueue {
         flushing = false;
         while (receives.size() > 0) {
             remove();
-            room.giveBack();
+            room.untake();
         }
     }
 

@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,6 +18,15 @@ import org.rdmasockets.verbs.WorkCompletions;
  */
 final class SharedMemoryCompletionQueue implements CompletionQueue {
     private static final int FIRST_CAPACITY = 64;
+    private static final VarHandle COUNT;
+
+    static {
+        try {
+            COUNT = MethodHandles.lookup().findVarHandle(SharedMemoryCompletionQueue.class, "count", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final SharedMemoryDevice device;
     private final SharedMemoryCompletionChannel channel;
@@ -34,8 +45,11 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     private volatile boolean armed;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkEnd[] links = {};
-    /** How many completions there are; written under the monitor, read without it to find an empty queue cheaply. */
-    private volatile int count;
+    /**
+     * How many completions there are; guarded by this, and read by COUNT without it to find an empty queue cheaply: who
+     * has armed the queue, or was told of it, has been in the monitor or hears of it by who was.
+     */
+    private int count;
     private volatile boolean closed;
 
     /**
@@ -150,7 +164,9 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     private boolean added() {
         count++;
         boolean report = armed && channel != null;
-        armed = false;
+        if (armed) {
+            armed = false;
+        }
         return report;
     }
 
@@ -207,12 +223,17 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         if (device.fabric().deadlines().any()) {
             device.fabric().deadlines().expire();
         }
-        if (count < target.capacity()) {
+        if (glance() < target.capacity()) {
             for (LinkEnd link : links) {
                 link.poll();
             }
         }
-        return count == 0 && retired == 0 ? 0 : take(target);
+        return glance() == 0 && retired == 0 ? 0 : take(target);
+    }
+
+    /** How many completions there may be. */
+    private int glance() {
+        return (int) COUNT.getOpaque(this);
     }
 
     @Override
@@ -231,10 +252,10 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
 
     /** Looks for what is in this queue already. */
     private boolean spinHere(int looks) {
-        boolean some = count > 0 || retired > 0;
+        boolean some = glance() > 0 || retired > 0;
         for (int i = 1; i < looks && !some; i++) {
             Thread.onSpinWait();
-            some = count > 0;
+            some = glance() > 0;
         }
         return some;
     }

@@ -12,6 +12,10 @@ final class SharedMemoryFabric {
 
     private final DatagramTable datagrams = new DatagramTable();
     private final RegionTable regions = new RegionTable();
+    /** Loads the class: calls of {@link #faults()} are compiled into their callers only if it is there. */
+    @SuppressWarnings("unused")
+    private static final Class<?> LOADED = Faults.class;
+
     private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
     private final Links links = new Links(this);

@@ -17,6 +17,6 @@ final class SharedRoom extends QueueRoom {
 
     @Override
     void giveBack() {
-        shared.giveBack();
+        shared.giveBackFromAnywhere();
     }
 }

@@ -35,6 +35,8 @@ public final class Link implements AutoCloseable {
     private final ReentrantLock consumerLock = new ReentrantLock();
     /** Guarded by consumerLock. */
     private final RingReader reader;
+    /** Whether the reader keeps the memory mapped, so that draining needs no guard; guarded by consumerLock. */
+    private boolean readable;
     private final RingWriter writer;
     private final ControlChannel channel;
     private final AnnouncedRegions announced;
@@ -68,6 +70,7 @@ public final class Link implements AutoCloseable {
         writer = new RingWriter(this, mapping.memory(), side);
         channel = new ControlChannel(this, socket);
         announced = new AnnouncedRegions(this, socket);
+        readable = mapping.enter();
     }
 
     /** Sets the hub's number of the socket. */
@@ -81,7 +84,7 @@ public final class Link implements AutoCloseable {
         try {
             handler = owner.onLink(this);
         } finally {
-            consumerLock.unlock();
+            unlockConsumer();
         }
     }
 
@@ -167,11 +170,8 @@ public final class Link implements AutoCloseable {
      *         empty
      */
     public int drain(int limit) {
-        if (!mapping.enter()) {
-            return 0;
-        }
         consumerLock.lock();
-        return drainAndLeave(limit);
+        return drainAndUnlock(limit);
     }
 
     /**
@@ -181,15 +181,7 @@ public final class Link implements AutoCloseable {
      * @return how many were taken
      */
     public int tryDrain(int limit) {
-        if (!mapping.enter()) {
-            return 0;
-        }
-        // Most polls find nothing.
-        if (reader.isEmpty() || !consumerLock.tryLock()) {
-            mapping.leave();
-            return 0;
-        }
-        return drainAndLeave(limit);
+        return consumerLock.tryLock() ? drainAndUnlock(limit) : 0;
     }
 
     /**
@@ -207,21 +199,40 @@ public final class Link implements AutoCloseable {
         return some;
     }
 
-    /** With the memory entered and the lock held. */
-    private int drainAndLeave(int limit) {
+    private int drainAndUnlock(int limit) {
         boolean blocked = false;
         try {
             if (consumerLock.getHoldCount() > 1) {
                 throw new IllegalStateException("a handler must not drain its own link");
             }
-            int taken = reader.read(limit);
+            int taken = readable ? reader.read(limit) : 0;
             blocked = taken > 0 && reader.takeBlocked();
             return taken;
         } finally {
-            mapping.leave();
-            consumerLock.unlock();
+            unlockConsumer();
             if (blocked) {
                 ring();
+            }
+        }
+    }
+
+    private void unlockConsumer() {
+        consumerLock.unlock();
+        if (mapping.isClosed()) {
+            stopReading();
+        }
+    }
+
+    /** Lets the memory of a closed link go; who drains meanwhile, perhaps this thread, does so when done. */
+    private void stopReading() {
+        if (consumerLock.tryLock()) {
+            try {
+                if (readable && consumerLock.getHoldCount() == 1) {
+                    readable = false;
+                    mapping.leave();
+                }
+            } finally {
+                consumerLock.unlock();
             }
         }
     }
@@ -390,5 +401,6 @@ public final class Link implements AutoCloseable {
             forgetRegions();
         }
         mapping.close();
+        stopReading();
     }
 }

@@ -32,6 +32,8 @@ final class RingReader {
     private final RingEntry entry;
     /** Bytes ever consumed; written by HEAD, for who looks without the lock. */
     private long head;
+    /** Where the head was when the producer was last asked whether it waits for room. */
+    private long asked;
     /** Whether the peer broke the rules of the ring, so that it is never read again. */
     private boolean broken;
 
@@ -114,9 +116,14 @@ final class RingReader {
 
     /**
      * Whether the producer has to be rung because there is room again. The fence is between our head and its word; in
-     * {@link RingWriter#begin} there is one between its word and our head.
+     * {@link RingWriter#begin} there is one between its word and our head. So a producer that this has overlooked saw
+     * that head, and waits with a ring that is all but full: it is enough to ask once for each quarter of it.
      */
     boolean takeBlocked() {
+        if (head - asked < RING_BYTES / 4) {
+            return false;
+        }
+        asked = head;
         VarHandle.fullFence();
         return (int) INT.getOpaque(memory, control + SegmentLayout.BLOCKED) != 0
                 && (int) INT.getAndSet(memory, control + SegmentLayout.BLOCKED, 0) != 0;
