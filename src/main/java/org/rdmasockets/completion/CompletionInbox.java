@@ -319,13 +319,13 @@ public final class CompletionInbox {
         SpinPolicy policy = shard.poller().spinPolicy();
         int allowed = spinBudgetNanos;
         long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
-        if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin()) {
+        if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin(shard.side())) {
             return false;
         }
         try {
             return spin(role, waiter, budget, allowed);
         } finally {
-            policy.end();
+            policy.end(shard.side());
         }
     }
 
@@ -349,7 +349,7 @@ public final class CompletionInbox {
                 return false;
             }
             if (now - checked >= SpinPolicy.CHECK_NANOS) {
-                if (policy.isCrowded() || policy.areTooMany()) {
+                if (policy.isCrowded() || policy.areTooMany(shard.side())) {
                     return false;
                 }
                 checked = now;

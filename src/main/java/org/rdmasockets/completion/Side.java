@@ -9,5 +9,10 @@ public enum Side {
     /** Connects. */
     ACTIVE,
     /** Accepts. */
-    PASSIVE
+    PASSIVE;
+
+    /** The side of whom this one is connected with. */
+    Side other() {
+        return this == ACTIVE ? PASSIVE : ACTIVE;
+    }
 }

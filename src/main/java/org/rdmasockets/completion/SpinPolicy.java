@@ -1,12 +1,14 @@
 package org.rdmasockets.completion;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 /**
  * Decides who may spin. A spinning virtual thread keeps its carrier from everybody else, and even
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So a thread spins only while
- * no virtual thread waits for a carrier, while one processor stays free of spinners besides the one that makes
- * progress, and while nothing has descheduled a spinner lately. Whether it pays, each {@link Waiter} knows. Any thread.
+ * no virtual thread waits for a carrier, while there is a processor that no spinner of its side has, and while nothing
+ * has descheduled a spinner lately. Only of its side: whom it waits for is on the other one, and if that is in this
+ * process and spins as well, both have to. Whether it pays, each {@link Waiter} knows. Any thread.
  */
 final class SpinPolicy {
     /** A spinner asks again at least this often whether it is in the way. */
@@ -18,44 +20,51 @@ final class SpinPolicy {
     /** Nobody spins after such a pause for as long as it was, but no longer than this. */
     private static final long MAX_PENALTY_NANOS = 10_000_000;
 
-    private final int maxSpinners;
+    private final int processors;
     private final SchedulerQueue schedulerQueue;
-    private final AtomicInteger spinners = new AtomicInteger();
+    /** By side. */
+    private final AtomicInteger[] spinners = Stream.generate(AtomicInteger::new).limit(Side.values().length)
+            .toArray(AtomicInteger[]::new);
     private volatile long noSpinBefore;
 
     /** A policy for the processors of the settings; without a scheduler queue virtual threads park. */
     SpinPolicy(CompletionPoller.Settings settings, SchedulerQueue schedulerQueue) {
-        this.maxSpinners = settings.processors() - 1;
+        this.processors = settings.processors();
         this.schedulerQueue = schedulerQueue;
         this.noSpinBefore = System.nanoTime();
     }
 
     /** Whether anybody may spin at all: not with a single processor. */
     boolean allows() {
-        return maxSpinners > 0;
+        return processors > 1;
     }
 
     /** Takes one of the few places for spinners; true must be followed by {@link #end}. */
-    boolean begin() {
+    boolean begin(Side side) {
         if (isCrowded() || System.nanoTime() - noSpinBefore < 0) {
             return false;
         }
         // One more for a moment: who has just been answered may not have left yet. A spinner soon asks again.
-        if (spinners.incrementAndGet() <= maxSpinners + 1) {
+        if (spinners(side).incrementAndGet() <= processors) {
             return true;
         }
-        spinners.decrementAndGet();
+        end(side);
         return false;
     }
 
     /** True when more spin than may do so for long; then a spinner leaves. */
-    boolean areTooMany() {
-        return spinners.get() > maxSpinners;
+    boolean areTooMany(Side side) {
+        int ofSide = spinners(side).get();
+        return ofSide >= processors || ofSide + spinners(side.other()).get() > processors;
     }
 
     /** Gives the place back. */
-    void end() {
-        spinners.decrementAndGet();
+    void end(Side side) {
+        spinners(side).decrementAndGet();
+    }
+
+    private AtomicInteger spinners(Side side) {
+        return spinners[side.ordinal()];
     }
 
     /** True when a spinning caller may be in another virtual thread's way. */

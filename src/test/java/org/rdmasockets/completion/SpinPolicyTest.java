@@ -22,17 +22,40 @@ class SpinPolicyTest {
     }
 
     @Test
-    void oneProcessorIsLeftToOthers() {
+    void oneSideLeavesAProcessorToOthers() {
         SpinPolicy policy = policy(SETTINGS);
-        assertTrue(policy.begin());
-        assertTrue(policy.begin());
-        assertFalse(policy.areTooMany());
-        assertTrue(policy.begin(), "three processors, two spinners, and one for a moment");
-        assertTrue(policy.areTooMany());
-        assertFalse(policy.begin());
-        policy.end();
-        assertFalse(policy.areTooMany());
-        assertTrue(policy.begin());
+        assertTrue(policy.begin(Side.ACTIVE));
+        assertTrue(policy.begin(Side.ACTIVE));
+        assertFalse(policy.areTooMany(Side.ACTIVE));
+        assertTrue(policy.begin(Side.ACTIVE), "three processors, two spinners, and one for a moment");
+        assertTrue(policy.areTooMany(Side.ACTIVE));
+        assertFalse(policy.begin(Side.ACTIVE));
+        policy.end(Side.ACTIVE);
+        assertFalse(policy.areTooMany(Side.ACTIVE));
+        assertTrue(policy.begin(Side.ACTIVE));
+    }
+
+    @Test
+    void bothEndsOfAConnectionMaySpinInOneProcessOfTwoProcessors() {
+        SpinPolicy policy = policy(SETTINGS.withProcessors(2));
+        assertTrue(policy.begin(Side.ACTIVE));
+        assertTrue(policy.begin(Side.PASSIVE));
+        assertFalse(policy.areTooMany(Side.ACTIVE));
+        assertFalse(policy.areTooMany(Side.PASSIVE));
+    }
+
+    @Test
+    void bothSidesTogetherHaveNoMoreSpinnersThanProcessors() {
+        SpinPolicy policy = policy(SETTINGS);
+        assertTrue(policy.begin(Side.ACTIVE));
+        assertTrue(policy.begin(Side.ACTIVE));
+        assertTrue(policy.begin(Side.PASSIVE));
+        assertFalse(policy.areTooMany(Side.PASSIVE));
+        assertTrue(policy.begin(Side.PASSIVE), "for a moment");
+        assertTrue(policy.areTooMany(Side.ACTIVE));
+        assertTrue(policy.areTooMany(Side.PASSIVE));
+        policy.end(Side.ACTIVE);
+        assertFalse(policy.areTooMany(Side.PASSIVE));
     }
 
     @Test
@@ -50,7 +73,7 @@ class SpinPolicyTest {
         long now = System.nanoTime();
         assertFalse(policy.wasDescheduled(now, now + 40_000, BUDGET_NANOS));
         assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L, BUDGET_NANOS));
-        assertFalse(policy.begin());
+        assertFalse(policy.begin(Side.ACTIVE));
     }
 
     @Test
@@ -64,6 +87,6 @@ class SpinPolicyTest {
         SpinPolicy policy = policy(SETTINGS);
         long now = System.nanoTime();
         assertTrue(policy.wasDescheduled(now - 1_000_000_000, now - 900_000_000, BUDGET_NANOS));
-        assertTrue(policy.begin(), "ten milliseconds at most");
+        assertTrue(policy.begin(Side.ACTIVE), "ten milliseconds at most");
     }
 }
