@@ -4,20 +4,21 @@ import java.util.Objects;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.WorkCompletions;
 
-/** A batch of completions as arrays, which also are the entries of a completion queue. */
+/** A batch of completions, also the entries of a completion queue. */
 final class SharedMemoryWorkCompletions implements WorkCompletions {
     private static final CompletionOpcode[] OPCODES = CompletionOpcode.values();
-    private static final byte WITH_IMMEDIATE = (byte) 0x80;
+    /** An entry is so many words, as a power of two: half a line of the cache, which another processor may have. */
+    private static final int SHIFT = 2;
+    /** The words: the request; length and, above, immediate data; queue pair, and above source; the rest. */
+    private static final int LENGTH = 1;
+    private static final int NUMBER = 2;
+    private static final int STATUS = 3;
+    /** The last word has the opcode's ordinal in a byte, this, and above the status. */
+    private static final int WITH_IMMEDIATE = 0x100;
+    private static final int STATUS_SHIFT = 16;
+    private static final long LOWER = 0xFFFF_FFFFL;
 
-    private final long[] ids;
-    private final int[] lengths;
-    private final int[] immediates;
-    private final int[] numbers;
-    /** Who sent a datagram, 0 where there is none; null until there is one. */
-    private int[] sources;
-    private final byte[] statuses;
-    /** Ordinal of the opcode, with {@link #WITH_IMMEDIATE}. */
-    private final byte[] opcodes;
+    private final long[] words;
 
     /**
      * Room for completions.
@@ -28,101 +29,85 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
         if (capacity < 1) {
             throw new IllegalArgumentException("a batch needs room for at least one completion, not " + capacity);
         }
-        ids = new long[capacity];
-        lengths = new int[capacity];
-        immediates = new int[capacity];
-        numbers = new int[capacity];
-        statuses = new byte[capacity];
-        opcodes = new byte[capacity];
+        words = new long[capacity << SHIFT];
     }
 
     /** Fills an entry; the parts that a receive has beside are zero until {@link #setReceived}. */
     void set(int index, int number, long id, int status, CompletionOpcode opcode) {
-        ids[index] = id;
-        lengths[index] = 0;
-        immediates[index] = 0;
-        numbers[index] = number;
-        statuses[index] = (byte) status;
-        opcodes[index] = (byte) opcode.ordinal();
-        if (sources != null) {
-            sources[index] = 0;
-        }
+        int at = index << SHIFT;
+        words[at] = id;
+        words[at + LENGTH] = 0;
+        words[at + NUMBER] = number & LOWER;
+        words[at + STATUS] = (long) status << STATUS_SHIFT | opcode.ordinal();
     }
 
     /** Adds what only datagrams have. */
     void setSource(int index, int queuePairNumber) {
-        if (sources == null) {
-            sources = new int[ids.length];
-        }
-        sources[index] = queuePairNumber;
+        int at = (index << SHIFT) + NUMBER;
+        words[at] = words[at] & LOWER | (long) queuePairNumber << Integer.SIZE;
     }
 
     /** Adds what only receives have. */
     void setReceived(int index, int length, boolean hasImmediate, int immediate) {
-        lengths[index] = length;
-        immediates[index] = immediate;
+        int at = index << SHIFT;
+        words[at + LENGTH] = length & LOWER | (long) immediate << Integer.SIZE;
         if (hasImmediate) {
-            opcodes[index] |= WITH_IMMEDIATE;
+            words[at + STATUS] |= WITH_IMMEDIATE;
         }
     }
 
     /** Copies an entry of another batch. */
     void copy(int index, SharedMemoryWorkCompletions from, int fromIndex) {
-        ids[index] = from.ids[fromIndex];
-        lengths[index] = from.lengths[fromIndex];
-        immediates[index] = from.immediates[fromIndex];
-        numbers[index] = from.numbers[fromIndex];
-        statuses[index] = from.statuses[fromIndex];
-        opcodes[index] = from.opcodes[fromIndex];
-        if (sources != null || from.sources != null) {
-            setSource(index, from.sourceQueuePairNumber(fromIndex));
+        int at = index << SHIFT;
+        int fromAt = fromIndex << SHIFT;
+        for (int i = 0; i < 1 << SHIFT; i++) {
+            words[at + i] = from.words[fromAt + i];
         }
     }
 
     @Override
     public int capacity() {
-        return ids.length;
+        return words.length >> SHIFT;
     }
 
     @Override
     public long workRequestId(int index) {
-        return ids[index];
+        return words[index << SHIFT];
     }
 
     @Override
     public int status(int index) {
-        return statuses[index];
+        return (int) (words[(index << SHIFT) + STATUS] >> STATUS_SHIFT);
     }
 
     @Override
     public CompletionOpcode opcode(int index) {
-        return OPCODES[opcodes[index] & ~WITH_IMMEDIATE];
+        return OPCODES[(int) words[(index << SHIFT) + STATUS] & WITH_IMMEDIATE - 1];
     }
 
     @Override
     public int lengthBytes(int index) {
-        return lengths[index];
+        return (int) words[(index << SHIFT) + LENGTH];
     }
 
     @Override
     public boolean hasImmediate(int index) {
-        return (opcodes[index] & WITH_IMMEDIATE) != 0;
+        return (words[(index << SHIFT) + STATUS] & WITH_IMMEDIATE) != 0;
     }
 
     @Override
     public int immediate(int index) {
-        return immediates[index];
+        return (int) (words[(index << SHIFT) + LENGTH] >>> Integer.SIZE);
     }
 
     @Override
     public int queuePairNumber(int index) {
-        return numbers[index];
+        return (int) words[(index << SHIFT) + NUMBER];
     }
 
     @Override
     public int sourceQueuePairNumber(int index) {
-        Objects.checkIndex(index, ids.length);
-        return sources == null ? 0 : sources[index];
+        return (int) (words[(index << SHIFT) + NUMBER] >>> Integer.SIZE);
     }
 
     /** Numbers of queue pairs are not 0. */
@@ -134,7 +119,7 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
     /** There is no vendor: 0. */
     @Override
     public int vendorError(int index) {
-        Objects.checkIndex(index, ids.length);
+        Objects.checkIndex(index, capacity());
         return 0;
     }
 }
