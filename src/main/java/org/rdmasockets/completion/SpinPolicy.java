@@ -1,7 +1,6 @@
 package org.rdmasockets.completion;
 
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
  * Decides who may spin. A spinning virtual thread keeps its carrier from everybody else, and even
@@ -20,11 +19,13 @@ final class SpinPolicy {
     /** Nobody spins after such a pause for as long as it was, but no longer than this. */
     private static final long MAX_PENALTY_NANOS = 10_000_000;
 
+    /** Two lines of memory, as numbers. */
+    private static final int DISTANCE = 32;
+
     private final int processors;
     private final SchedulerQueue schedulerQueue;
-    /** By side. */
-    private final AtomicInteger[] spinners = Stream.generate(AtomicInteger::new).limit(Side.values().length)
-            .toArray(AtomicInteger[]::new);
+    /** By side, far enough apart that a processor does not take the other side's line of memory as well. */
+    private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
     private volatile long noSpinBefore;
 
     /** A policy for the processors of the settings; without a scheduler queue virtual threads park. */
@@ -45,7 +46,7 @@ final class SpinPolicy {
             return false;
         }
         // One more for a moment: who has just been answered may not have left yet. A spinner soon asks again.
-        if (spinners(side).incrementAndGet() <= processors) {
+        if (spinners.incrementAndGet(place(side)) <= processors) {
             return true;
         }
         end(side);
@@ -54,17 +55,17 @@ final class SpinPolicy {
 
     /** True when more spin than may do so for long; then a spinner leaves. */
     boolean areTooMany(Side side) {
-        int ofSide = spinners(side).get();
-        return ofSide >= processors || ofSide + spinners(side.other()).get() > processors;
+        int ofSide = spinners.get(place(side));
+        return ofSide >= processors || ofSide + spinners.get(place(side.other())) > processors;
     }
 
     /** Gives the place back. */
     void end(Side side) {
-        spinners(side).decrementAndGet();
+        spinners.decrementAndGet(place(side));
     }
 
-    private AtomicInteger spinners(Side side) {
-        return spinners[side.ordinal()];
+    private static int place(Side side) {
+        return DISTANCE * (side.ordinal() + 1);
     }
 
     /** True when a spinning caller may be in another virtual thread's way. */
