@@ -7,7 +7,8 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So a thread spins only while
  * no virtual thread waits for a carrier, while there is a processor that no spinner of its side has, and while nothing
  * has descheduled a spinner lately. Only of its side: whom it waits for is on the other one, and if that is in this
- * process and spins as well, both have to. Whether it pays, each {@link Waiter} knows. Any thread.
+ * process and spins as well, both have to; but both sides together have no more spinners than there are processors.
+ * Whether it pays, each {@link Waiter} knows. Any thread.
  */
 final class SpinPolicy {
     /** A spinner asks again at least this often whether it is in the way. */

@@ -6,7 +6,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * When a connection last gave a sign of life, and what follows from that. Times are by {@code System.nanoTime}, and
- * coarse: taken from the last tick. Written under the protocol lock (keep-alive by any thread), read by any thread.
+ * coarse, taken from the last tick, but for {@link #listen}. Written under the protocol lock (keep-alive by any thread,
+ * the end of listening by the poller's), read by any thread.
  */
 final class Liveness {
     /** What a connection needs at a tick. */
@@ -65,7 +66,7 @@ final class Liveness {
     /**
      * A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written.
      *
-     * @return true if it is the first one since the last tick
+     * @return true if it is the first one since the last tick, or if a clock was started
      */
     boolean completed(long now, int outstanding) {
         boolean first = lastActivity != now;
@@ -73,10 +74,11 @@ final class Liveness {
             lastActivity = now;
         }
         long since = outstanding == 0 ? 0 : now;
+        boolean started = since != 0 && unacknowledgedSince == 0;
         if (unacknowledgedSince != since) {
             SINCE.setOpaque(this, since);
         }
-        return first;
+        return first || started;
     }
 
     /**

@@ -57,6 +57,7 @@ final class Rings {
         boolean now = resources.stream().isLarge();
         if (now != large) {
             large = now;
+            transport.attend(); // a pause is of interest, or was
         }
         int patience = memory.patienceBytes();
         if (patience != patienceBytes) {

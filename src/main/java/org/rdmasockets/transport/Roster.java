@@ -17,12 +17,15 @@ final class Roster {
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
 
-    /** Those who attend come first, then the quiet; each knows its place. Protected by this, as all that follows. */
+    /**
+     * Those who attend come first, then the quiet who were visited in this round, then those who were not; each knows
+     * its place. Protected by this, as all that follows.
+     */
     private VerbsConnection[] members = new VerbsConnection[FEWEST_PLACES];
     private int size;
     private int attending;
-    /** Where the round goes on, counted from the first of the quiet. */
-    private int nextQuiet;
+    /** How many of the quiet were visited in this round, or have been attending since it began. */
+    private int visited;
 
     /** Takes a connection in; it attends. */
     synchronized void add(VerbsConnection connection) {
@@ -39,6 +42,9 @@ final class Roster {
             return;
         }
         leave(connection);
+        if (connection.place < attending + visited) {
+            swap(connection.place, attending + --visited);
+        }
         swap(connection.place, --size);
         members[size] = null;
         connection.place = VerbsConnection.NO_PLACE;
@@ -57,6 +63,11 @@ final class Roster {
     private synchronized void attendLocked(VerbsConnection connection) {
         connection.attending = true;
         if (connection.place >= attending) {
+            if (connection.place < attending + visited) {
+                visited--;
+            } else {
+                swap(connection.place, attending + visited); // so that no visited one changes places with it
+            }
             swap(connection.place, attending++);
         }
     }
@@ -66,6 +77,7 @@ final class Roster {
         connection.attending = false;
         if (connection.place < attending) {
             swap(connection.place, --attending);
+            visited++;
         }
     }
 
@@ -112,9 +124,9 @@ final class Roster {
     private synchronized VerbsConnection[] due() {
         int quiet = size - attending;
         int step = (quiet + ROUND - 1) / ROUND;
-        int from = nextQuiet < quiet ? nextQuiet : 0;
+        int from = visited < quiet ? visited : 0;
         int to = Math.min(from + step, quiet);
-        nextQuiet = to;
+        visited = to < quiet ? to : 0;
         VerbsConnection[] due = Arrays.copyOf(members, attending + to - from);
         System.arraycopy(members, attending + from, due, attending, to - from);
         return due;

@@ -105,6 +105,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             rings.check();
             if (stream.isListening()) {
                 liveness.listen(System.nanoTime());
+                attend();
             }
         } finally {
             inbox.exit();
@@ -485,12 +486,10 @@ public final class StreamTransport extends VerbsConnection implements Connection
     private void checkUnacknowledged() {
         inbox.enter();
         try {
-            if (!liveness.isOverdue(System.nanoTime())) {
-                return;
-            }
-            if (stream.confirm()) {
+            boolean overdue = liveness.isOverdue(System.nanoTime());
+            if (overdue && stream.confirm()) {
                 liveness.asked(System.nanoTime());
-            } else {
+            } else if (overdue) {
                 failStream("Connection timed out: the peer's device has not acknowledged a write for "
                         + TimeUnit.NANOSECONDS.toSeconds(liveness.limitNanos()) + " s");
                 endQueuePairIfOver();

@@ -79,13 +79,7 @@ class RosterTest {
     }
 
     private List<Visited> add(int count) {
-        List<Visited> all = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            Visited one = new Visited();
-            all.add(one);
-            roster.add(one);
-        }
-        return all;
+        return addTo(roster, count);
     }
 
     private void tick(int times) {
@@ -185,5 +179,41 @@ class RosterTest {
             assertEquals(in.size(), roster.size());
         }
         assertEquals(Set.copyOf(in), Set.of(roster.all()));
+    }
+
+    /** Others who come, attend, fall silent and go, also in step with the round, do not make it pass anybody by. */
+    @Test
+    void whoIsQuietIsVisitedInEachRoundWhateverOthersDo() {
+        for (int beat : new int[] {1, 3, Roster.ROUND / 2, Roster.ROUND, Roster.ROUND + 1}) {
+            Roster fresh = new Roster();
+            Random random = new Random(beat);
+            List<Visited> restless = addTo(fresh, 30);
+            List<Visited> quiet = addTo(fresh, 160);
+            int[] seen = new int[quiet.size()];
+            int[] seenAt = new int[quiet.size()];
+            for (int tick = 0; tick < 60 * Roster.ROUND; tick++) {
+                if (tick % beat == 0) {
+                    restless.forEach(fresh::attend);
+                    fresh.remove(restless.remove(random.nextInt(restless.size())));
+                    restless.addAll(addTo(fresh, 1));
+                }
+                fresh.tick(tick);
+                for (int i = 0; i < seen.length; i++) {
+                    int visits = quiet.get(i).visits;
+                    seenAt[i] = visits > seen[i] ? tick : seenAt[i];
+                    seen[i] = visits;
+                    assertTrue(tick - seenAt[i] <= 2 * Roster.ROUND, "missed for more than two rounds, beat " + beat);
+                }
+            }
+        }
+    }
+
+    private static List<Visited> addTo(Roster roster, int count) {
+        List<Visited> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(new Visited());
+            roster.add(all.getLast());
+        }
+        return all;
     }
 }

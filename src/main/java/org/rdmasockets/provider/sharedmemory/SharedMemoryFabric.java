@@ -9,13 +9,12 @@ import java.util.concurrent.atomic.AtomicLong;
 /** What all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
     private static final int NUMBER_BITS = DatagramTable.DATAGRAM_BIT - 1;
-
-    private final DatagramTable datagrams = new DatagramTable();
-    private final RegionTable regions = new RegionTable();
     /** Loads the class: calls of {@link #faults()} are compiled into their callers only if it is there. */
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = Faults.class;
 
+    private final DatagramTable datagrams = new DatagramTable();
+    private final RegionTable regions = new RegionTable();
     private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
     private final Links links = new Links(this);

@@ -7,8 +7,9 @@ import org.rdmasockets.verbs.WorkCompletions;
 /** A batch of completions, also the entries of a completion queue. */
 final class SharedMemoryWorkCompletions implements WorkCompletions {
     private static final CompletionOpcode[] OPCODES = CompletionOpcode.values();
-    /** An entry is so many words, as a power of two: half a line of the cache, which another processor may have. */
+    /** An entry is so many words, as a power of two: no more than half a line of memory, which others may have. */
     private static final int SHIFT = 2;
+    private static final int MOST = 1 << 24;
     /** The words: the request; length and, above, immediate data; queue pair, and above source; the rest. */
     private static final int LENGTH = 1;
     private static final int NUMBER = 2;
@@ -26,8 +27,8 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
      * @param capacity how many, at least 1
      */
     SharedMemoryWorkCompletions(int capacity) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("a batch needs room for at least one completion, not " + capacity);
+        if (capacity < 1 || capacity > MOST) {
+            throw new IllegalArgumentException("a batch has room for 1 to " + MOST + " completions, not " + capacity);
         }
         words = new long[capacity << SHIFT];
     }

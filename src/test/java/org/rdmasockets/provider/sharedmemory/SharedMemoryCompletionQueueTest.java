@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayDeque;
@@ -42,6 +44,41 @@ class SharedMemoryCompletionQueueTest {
             }
             assertEquals(0, queue.poll(batch));
         }
+    }
+
+    /** Values that reach into each other's bits if they are put together in a wrong way. */
+    @Test
+    void allOfACompletionIsKeptAndNothingOfTheOneBefore() {
+        SharedMemoryWorkCompletions batch = new SharedMemoryWorkCompletions(2);
+        batch.set(0, -1, Long.MIN_VALUE, Status.FLUSHED, CompletionOpcode.UNKNOWN);
+        batch.setReceived(0, Integer.MAX_VALUE, true, Integer.MIN_VALUE);
+        batch.setSource(0, -2);
+        batch.copy(1, batch, 0);
+        for (int i = 0; i < 2; i++) {
+            assertEquals(-1, batch.queuePairNumber(i));
+            assertEquals(Long.MIN_VALUE, batch.workRequestId(i));
+            assertEquals(Status.FLUSHED, batch.status(i));
+            assertEquals(CompletionOpcode.UNKNOWN, batch.opcode(i));
+            assertEquals(Integer.MAX_VALUE, batch.lengthBytes(i));
+            assertTrue(batch.hasImmediate(i));
+            assertEquals(Integer.MIN_VALUE, batch.immediate(i));
+            assertEquals(-2, batch.sourceQueuePairNumber(i));
+        }
+        batch.set(1, 7, 8, Status.SUCCESS, CompletionOpcode.SEND);
+        assertEquals(7, batch.queuePairNumber(1));
+        assertEquals(8, batch.workRequestId(1));
+        assertEquals(Status.SUCCESS, batch.status(1));
+        assertEquals(CompletionOpcode.SEND, batch.opcode(1));
+        assertEquals(0, batch.lengthBytes(1));
+        assertFalse(batch.hasImmediate(1));
+        assertEquals(0, batch.immediate(1));
+        assertEquals(0, batch.sourceQueuePairNumber(1));
+    }
+
+    @Test
+    void aBatchHasRoomForSomethingButNotForMoreThanMemory() {
+        assertThrows(IllegalArgumentException.class, () -> new SharedMemoryWorkCompletions(0));
+        assertThrows(IllegalArgumentException.class, () -> new SharedMemoryWorkCompletions(1 << 30));
     }
 
     private void take(WorkCompletions batch, Queue<Long> expected) {

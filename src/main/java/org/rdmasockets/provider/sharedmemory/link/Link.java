@@ -205,7 +205,7 @@ public final class Link implements AutoCloseable {
             if (consumerLock.getHoldCount() > 1) {
                 throw new IllegalStateException("a handler must not drain its own link");
             }
-            int taken = readable ? reader.read(limit) : 0;
+            int taken = readable && !mapping.isClosed() ? reader.read(limit) : 0;
             blocked = taken > 0 && reader.takeBlocked();
             return taken;
         } finally {

@@ -10,7 +10,8 @@ import java.lang.invoke.VarHandle;
 
 /**
  * Takes entries out of the ring that the peer fills. Its position is private, and each entry's length is copied out and
- * then checked. The consumer lock of the link is held and its memory entered during every call.
+ * then checked. The consumer lock of the link is held while entries are read, and its memory is mapped in every call:
+ * readers keep it, who only looks or arms has entered it.
  */
 final class RingReader {
     private static final VarHandle HEAD;
@@ -32,7 +33,7 @@ final class RingReader {
     private final RingEntry entry;
     /** Bytes ever consumed; written by HEAD, for who looks without the lock. */
     private long head;
-    /** Where the head was when the producer was last asked whether it waits for room. */
+    /** Where the head was when the producer was last asked whether it waits for room; by the consumer lock. */
     private long asked;
     /** Whether the peer broke the rules of the ring, so that it is never read again. */
     private boolean broken;

@@ -3,6 +3,7 @@ package org.rdmasockets.provider.sharedmemory.link;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -12,16 +13,22 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -467,6 +474,59 @@ class LinkTest {
             assertEquals(Errno.ECONNRESET, assertThrows(VerbsException.class,
                     () -> near.link.announce(region, 2, WRITABLE, 77)).errno());
         }
+    }
+
+    /** Whether a link's memory is still mapped where it was; a range that was given back holds private memory. */
+    private static boolean isMapped(long address) throws IOException {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            return maps.anyMatch(line -> line.startsWith(Long.toHexString(address) + "-")
+                    && line.contains("memfd:rdma-sockets"));
+        }
+    }
+
+    @Test
+    void theMemoryGoesWhenALinkIsClosed() throws Exception {
+        long address = near.link.memory().address();
+        assertTrue(isMapped(address));
+        near.link.close();
+        assertFalse(isMapped(address));
+    }
+
+    @Test
+    void aHandlerMayCloseItsLinkAndTheMemoryGoesWhenItReturns() throws Exception {
+        long address = far.link.memory().address();
+        boolean[] mapped = new boolean[1];
+        far.deaf = true;
+        far.atEntry = () -> {
+            far.link.close();
+            mapped[0] = assertDoesNotThrow(() -> isMapped(address));
+        };
+        assertTrue(near.send(1, 0, 1, NOTHING));
+        assertEquals(1, far.link.drain(16));
+        assertTrue(mapped[0], "the entry could still be read");
+        assertFalse(isMapped(address));
+        assertEquals(0, far.link.drain(16));
+    }
+
+    @Test
+    void whoDrainsWhileALinkIsClosedFreesItsMemory() throws Exception {
+        long address = far.link.memory().address();
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        far.deaf = true;
+        far.atEntry = () -> {
+            inside.countDown();
+            assertDoesNotThrow(() -> go.await());
+        };
+        assertTrue(near.send(1, 0, 1, NOTHING));
+        Thread drainer = Thread.ofPlatform().start(() -> far.link.drain(16));
+        assertTrue(inside.await(Node.LIMIT_SECONDS, TimeUnit.SECONDS));
+        far.link.close();
+        assertTrue(isMapped(address), "somebody reads it");
+        assertEquals(0, far.link.tryDrain(16));
+        go.countDown();
+        drainer.join();
+        assertFalse(isMapped(address));
     }
 
     @Test

@@ -21,6 +21,8 @@ final class Recorder implements LinkHandler {
     private final BlockingQueue<Copy> entries = new LinkedBlockingQueue<>();
     private final CompletableFuture<String> closed = new CompletableFuture<>();
     private final Semaphore doorbells = new Semaphore(0);
+    /** Runs at each entry, before it is kept. */
+    volatile Runnable atEntry = () -> { };
     /** Whether doorbells are only counted. */
     volatile boolean deaf;
 
@@ -30,6 +32,7 @@ final class Recorder implements LinkHandler {
 
     @Override
     public void onEntry(Link from, RingEntry entry) {
+        atEntry.run();
         byte[] payload = new byte[entry.payloadBytes()];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), payload, 0, payload.length);
         long first = entry.kind() == OPEN ? entry.takeFirst() : entry.first();
