@@ -130,7 +130,7 @@ class TransportChoiceTest {
 
     @Test
     void aPortThatOneTransportLacksIsInUse() throws IOException {
-        try (RdmaServerSocket taken = listening(Transport.SHARED_MEMORY, 0)) {
+        try (RdmaServerSocket taken = listeningWhereTcpIsFree()) {
             int port = taken.getLocalPort();
             assertThrows(BindException.class, () -> listening(Transport.AUTO, port));
             new ServerSocket(port, 5, LOOPBACK).close(); // TCP's was given back
@@ -139,6 +139,19 @@ class TransportChoiceTest {
             int port = taken.getLocalPort();
             assertThrows(BindException.class, () -> listening(Transport.AUTO, port));
             listening(Transport.SHARED_MEMORY, port).close();
+        }
+    }
+
+    /** Shared memory knows nothing of the ports that TCP gives to others on this machine. */
+    private static RdmaServerSocket listeningWhereTcpIsFree() throws IOException {
+        while (true) {
+            RdmaServerSocket server = listening(Transport.SHARED_MEMORY, 0);
+            try {
+                new ServerSocket(server.getLocalPort(), 5, LOOPBACK).close();
+                return server;
+            } catch (BindException e) {
+                server.close();
+            }
         }
     }
 
