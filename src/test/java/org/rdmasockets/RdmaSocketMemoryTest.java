@@ -9,11 +9,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,6 +19,7 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.Providers;
+import org.rdmasockets.provider.sharedmemory.os.Descriptors;
 import org.rdmasockets.transport.Engine;
 
 /** How much memory a connection has registered: little when idle, more while busy, and little again after a pause. */
@@ -181,7 +179,7 @@ class RdmaSocketMemoryTest {
         });
         Await.until("the cleaner has freed them", () -> {
             System.gc();
-            return !isShared(address[0]);
+            return !Descriptors.isShared(address[0]);
         });
     }
 
@@ -195,7 +193,7 @@ class RdmaSocketMemoryTest {
         });
         byte last = kept[0].get(ValueLayout.JAVA_BYTE, 0);
         whatIsLeftToForgottenBytesIsFreed(); // so the cleaner has seen that view, too
-        assertTrue(isShared(kept[0].address()), "the slice keeps the ring");
+        assertTrue(Descriptors.isShared(kept[0].address()), "the slice keeps the ring");
         connected((client, server, before) -> {
             client.getOutputStream().write(new byte[20_000]);
             server.getInputStream().skipNBytes(20_000);
@@ -205,7 +203,7 @@ class RdmaSocketMemoryTest {
         kept[0] = null;
         Await.until("the cleaner has freed it", () -> {
             System.gc();
-            return !isShared(address);
+            return !Descriptors.isShared(address);
         });
     }
 
@@ -220,24 +218,13 @@ class RdmaSocketMemoryTest {
         long address = kept[0].address();
         for (int i = 0; i < 5; i++) {
             System.gc();
-            assertTrue(isShared(address), "the slice keeps the map");
+            assertTrue(Descriptors.isShared(address), "the slice keeps the map");
         }
         assertEquals(3, kept[0].get(ValueLayout.JAVA_BYTE, 19));
         kept[0] = null;
         Await.until("the cleaner has freed it", () -> {
             System.gc();
-            return !isShared(address);
+            return !Descriptors.isShared(address);
         });
-    }
-
-    /** Whether memory that a peer may be given is at an address, as opposed to none, or memory that is nobody's. */
-    private static boolean isShared(long address) throws IOException {
-        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
-            return mappings.anyMatch(line -> {
-                String[] range = line.substring(0, line.indexOf(' ')).split("-");
-                return Long.parseUnsignedLong(range[0], 16) <= address && Long.parseUnsignedLong(range[1], 16) > address
-                        && line.contains("memfd:rdma-sockets");
-            });
-        }
     }
 }

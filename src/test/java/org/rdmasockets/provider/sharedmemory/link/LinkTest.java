@@ -13,11 +13,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -28,11 +25,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.os.Descriptors;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -476,20 +473,12 @@ class LinkTest {
         }
     }
 
-    /** Whether a link's memory is still mapped where it was; a range that was given back holds private memory. */
-    private static boolean isMapped(long address) throws IOException {
-        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
-            return maps.anyMatch(line -> line.startsWith(Long.toHexString(address) + "-")
-                    && line.contains("memfd:rdma-sockets"));
-        }
-    }
-
     @Test
     void theMemoryGoesWhenALinkIsClosed() throws Exception {
         long address = near.link.memory().address();
-        assertTrue(isMapped(address));
+        assertTrue(Descriptors.isShared(address));
         near.link.close();
-        assertFalse(isMapped(address));
+        assertFalse(Descriptors.isShared(address));
     }
 
     @Test
@@ -499,12 +488,12 @@ class LinkTest {
         far.deaf = true;
         far.atEntry = () -> {
             far.link.close();
-            mapped[0] = assertDoesNotThrow(() -> isMapped(address));
+            mapped[0] = assertDoesNotThrow(() -> Descriptors.isShared(address));
         };
         assertTrue(near.send(1, 0, 1, NOTHING));
         assertEquals(1, far.link.drain(16));
         assertTrue(mapped[0], "the entry could still be read");
-        assertFalse(isMapped(address));
+        assertFalse(Descriptors.isShared(address));
         assertEquals(0, far.link.drain(16));
     }
 
@@ -516,17 +505,17 @@ class LinkTest {
         far.deaf = true;
         far.atEntry = () -> {
             inside.countDown();
-            assertDoesNotThrow(() -> go.await());
+            assertDoesNotThrow(() -> go.await(Node.LIMIT_SECONDS, TimeUnit.SECONDS));
         };
         assertTrue(near.send(1, 0, 1, NOTHING));
         Thread drainer = Thread.ofPlatform().start(() -> far.link.drain(16));
         assertTrue(inside.await(Node.LIMIT_SECONDS, TimeUnit.SECONDS));
         far.link.close();
-        assertTrue(isMapped(address), "somebody reads it");
+        assertTrue(Descriptors.isShared(address), "somebody reads it");
         assertEquals(0, far.link.tryDrain(16));
         go.countDown();
         drainer.join();
-        assertFalse(isMapped(address));
+        assertFalse(Descriptors.isShared(address));
     }
 
     @Test

@@ -84,6 +84,17 @@ public final class Descriptors {
         }
     }
 
+    /** Whether memory that a peer may be given is at an address, as opposed to none, or memory that is nobody's. */
+    public static boolean isShared(long address) throws IOException {
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return mappings.anyMatch(line -> {
+                String[] range = line.substring(0, line.indexOf(' ')).split("-");
+                return Long.parseUnsignedLong(range[0], 16) <= address && Long.parseUnsignedLong(range[1], 16) > address
+                        && line.contains("memfd:rdma-sockets");
+            });
+        }
+    }
+
     /** How many mappings of shared memory of ours this process has. */
     public static long sharedMappings() throws IOException {
         try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
