@@ -11,10 +11,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
@@ -22,15 +24,19 @@ import org.rdmasockets.provider.Providers;
 import org.rdmasockets.provider.sharedmemory.os.Descriptors;
 import org.rdmasockets.transport.Engine;
 
-/** How much memory a connection has registered: little when idle, more while busy, and little again after a pause. */
+/**
+ * How much memory a connection has registered: little when idle, more while busy, and little again after a pause. All
+ * that this process has registered is counted, so nothing else runs beside.
+ */
+@Isolated
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RdmaSocketMemoryTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final long MOST_WHEN_IDLE = 64 << 10;
     private static final int BUFFER_BYTES = 256 << 10;
-    private static final int MUCH = 4 << 20;
-    /** So many times somebody looks while that comes. */
-    private static final int PARTS = 16;
+    private static final int PART = 256 << 10;
+    /** In the place of the first byte of a part: that none follows. */
+    private static final int LAST = 1;
 
     @BeforeEach
     void needSharedMemory() {
@@ -80,16 +86,23 @@ class RdmaSocketMemoryTest {
     void aBusyConnectionGetsMoreAndGivesItBackAfterAPause() throws Exception {
         connected((client, server, before) -> {
             for (int round = 0; round < 2; round++) {
-                Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write",
-                        () -> client.getOutputStream().write(new byte[MUCH]));
-                // Looked at while it is busy: on a slow machine the pause after it may be long enough to shrink again.
-                long most = 0;
-                for (int part = 0; part < PARTS; part++) {
-                    server.getInputStream().skipNBytes(MUCH / PARTS);
-                    most = Math.max(most, registered());
-                }
+                AtomicBoolean enough = new AtomicBoolean();
+                Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write", () -> {
+                    while (!enough.get()) {
+                        client.getOutputStream().write(new byte[PART]);
+                    }
+                    client.getOutputStream().write(LAST);
+                });
+                Call<Void> read = Call.run(ThreadKind.VIRTUAL, "read", () -> {
+                    while (server.getInputStream().read() != LAST) {
+                        server.getInputStream().skipNBytes(PART - 1);
+                    }
+                });
+                Await.until("it grows from " + before + " while it is busy",
+                        () -> registered() >= before + BUFFER_BYTES);
+                enough.set(true);
                 write.result();
-                assertTrue(most >= before + BUFFER_BYTES, "it did not grow: " + before + ", at most " + most);
+                read.result();
                 Await.until("it shrinks again to " + before, () -> registered() <= before);
                 assertEquals(before, registered());
             }

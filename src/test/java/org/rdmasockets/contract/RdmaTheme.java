@@ -2,9 +2,12 @@ package org.rdmasockets.contract;
 
 import java.io.IOException;
 import java.util.Random;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.RdmaSocket;
 
-/** What themes need that only RDMA sockets have. */
+/** What themes need that only RDMA sockets have. They are test classes of their own, too: one after the other. */
+@Execution(ExecutionMode.SAME_THREAD)
 abstract class RdmaTheme extends SocketTheme {
     /** Two connected sockets. */
     record Ends(RdmaSocket client, RdmaSocket server) {

@@ -16,12 +16,15 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** What the topics of {@link EndpointContract} share: connected endpoints, and things that are closed at the end. */
+@Execution(ExecutionMode.CONCURRENT)
 abstract class EndpointTrial {
     /** Long enough for anything on an emulated machine. */
     static final Duration PATIENCE = Duration.ofSeconds(30);

@@ -50,7 +50,7 @@ public final class OtherJvm implements AutoCloseable {
     public static OtherJvm start() throws IOException {
         InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
         try (ServerSocket door = new ServerSocket(0, 1, loopback)) {
-            Process process = ChildJvm.start(List.of(), List.of("--enable-native-access=ALL-UNNAMED", "-Xmx400m"),
+            Process process = ChildJvm.start(List.of(), List.of("--enable-native-access=ALL-UNNAMED", "-Xmx1g"),
                     Servant.class, Integer.toString(door.getLocalPort()));
             BufferedReader output = process.inputReader();
             Thread.ofPlatform().daemon().name("output of the other JVM").start(

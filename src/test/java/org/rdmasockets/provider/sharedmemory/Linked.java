@@ -1,7 +1,5 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -14,8 +12,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  * {@linkplain ExtendWith extended} with this has it in the place of the process's own.
  */
 public final class Linked implements BeforeAllCallback, AfterAllCallback {
-    /** The engine calls this for each nested class, too. */
-    private final Deque<Replacement> replacements = new ArrayDeque<>();
+    private Replacement replacement;
 
     /** Replaces nothing yet; for the test engine. */
     public Linked() {
@@ -32,11 +29,20 @@ public final class Linked implements BeforeAllCallback, AfterAllCallback {
 
     @Override
     public void beforeAll(ExtensionContext context) {
-        replacements.push(new Replacement(provider()));
+        if (isOutermost(context)) {
+            replacement = new Replacement(provider());
+        }
     }
 
     @Override
     public void afterAll(ExtensionContext context) {
-        replacements.pop().close();
+        if (isOutermost(context)) {
+            replacement.close();
+        }
+    }
+
+    /** The engine asks for each nested class, too, and those run beside each other. */
+    private static boolean isOutermost(ExtensionContext context) {
+        return context.getRequiredTestClass().getEnclosingClass() == null;
     }
 }
