@@ -62,10 +62,11 @@ final class RingReader {
 
     /**
      * Whether everything was taken that the peer has published by now. Without the lock, but with the memory entered;
-     * what others take meanwhile may make it wrong for a moment, so it is not enough after {@link #arm}.
+     * what others take meanwhile may make it wrong, either way, for a moment: so it is not enough after {@link #arm}.
      */
     boolean isEmpty() {
-        return (long) LONG.getOpaque(memory, ring + ((int) (long) HEAD.getOpaque(this) & MASK)) == 0;
+        long position = (long) HEAD.getOpaque(this);
+        return !SegmentLayout.isFirstWord((long) LONG.getOpaque(memory, ring + ((int) position & MASK)), position);
     }
 
     /** Looks so often whether there is something, spinning in between; true once there is. As {@link #isEmpty}. */
@@ -84,12 +85,12 @@ final class RingReader {
      */
     private boolean takeOne() {
         int position = (int) head & MASK;
-        long lengthAndKind = (long) LONG.getAcquire(memory, ring + position);
-        if (lengthAndKind == 0) {
+        long firstWord = (long) LONG.getAcquire(memory, ring + position);
+        if (!SegmentLayout.isFirstWord(firstWord, head)) {
             return false;
         }
-        int length = (int) lengthAndKind;
-        int kindAndFlags = (int) (lengthAndKind >>> 32);
+        int length = SegmentLayout.length(firstWord);
+        int kindAndFlags = (int) (firstWord >>> Integer.SIZE);
         boolean padding = (kindAndFlags & 0xFFFF) == SegmentLayout.PADDING;
         int longest = padding ? RING_BYTES : MAX_LENGTH;
         if (length < SegmentLayout.ENTRY_HEADER_BYTES || length > longest

@@ -53,8 +53,10 @@ public final class RingWriter {
     private long offset = -1;
     /** Bytes ever published, or changed in vain for an entry that was dropped; guarded by lock. */
     private long touched;
-    /** First word of the entry begun, without its length; guarded by lock. */
-    private long kindAndFlags;
+    /** As touched, up to the last that may be anything else than entries without payload; guarded by lock. */
+    private long mixed;
+    /** Upper half of the first word of the entry begun; guarded by lock. */
+    private int kindAndFlags;
 
     /** Fills the ring of a direction, from its beginning. */
     RingWriter(Link link, MemorySegment memory, int direction) {
@@ -114,11 +116,14 @@ public final class RingWriter {
         }
         offset = ring + (position + padding & MASK);
         touched = Math.max(touched, tail + padding + bytes);
+        if (padding + payloadBytes > 0) {
+            mixed = touched;
+        }
         kindAndFlags = 0;
         return true;
     }
 
-    /** Whether there is room for so much, and for the word behind it that says that nothing follows yet. */
+    /** Whether there is room for so much, and for a word behind it that says that nothing follows yet. */
     private boolean hasRoom(int entryBytes) {
         int bytes = entryBytes + SegmentLayout.ENTRY_ALIGNMENT;
         if (RING_BYTES - (tail - head) >= bytes) {
@@ -159,7 +164,7 @@ public final class RingWriter {
      */
     public void header(int kind, int flags, int slot, int value, long first, long second) {
         assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
-        kindAndFlags = (long) (kind | flags << 16) << 32;
+        kindAndFlags = kind | flags << 16;
         LONG.set(memory, offset + SegmentLayout.ENTRY_TARGET, slot & 0xFFFFFFFFL | (long) value << 32);
         LONG.set(memory, offset + SegmentLayout.ENTRY_FIRST, first);
         LONG.set(memory, offset + SegmentLayout.ENTRY_SECOND, second);
@@ -215,13 +220,18 @@ public final class RingWriter {
     /** Publishes the entry begun, by one release store. What was copied to the peer's regions before is seen first. */
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
-        long next = tail + padding + SegmentLayout.aligned(length);
-        LONG.set(memory, ring + ((int) next & MASK), 0L);
+        long position = tail + padding;
+        long next = position + SegmentLayout.aligned(length);
+        if (next - RING_BYTES < mixed) {
+            LONG.set(memory, ring + ((int) next & MASK), 0L);
+        }
+        long firstWord = SegmentLayout.firstWord(position, length, kindAndFlags);
         if (padding > 0) {
-            LONG.set(memory, offset, length | kindAndFlags);
-            LONG.setRelease(memory, ring + ((int) tail & MASK), padding | (long) SegmentLayout.PADDING << 32);
+            LONG.set(memory, offset, firstWord);
+            LONG.setRelease(memory, ring + ((int) tail & MASK),
+                    SegmentLayout.firstWord(tail, padding, SegmentLayout.PADDING));
         } else {
-            LONG.setRelease(memory, offset, length | kindAndFlags);
+            LONG.setRelease(memory, offset, firstWord);
         }
         tail = next;
         offset = -1;

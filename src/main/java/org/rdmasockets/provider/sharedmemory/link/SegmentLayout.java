@@ -23,10 +23,14 @@ import java.lang.invoke.VarHandle;
  * + 256 KiB  ring of direction 1, 256 KiB
  *
  * entry, aligned to 64 bytes, never wrapping around the end of the ring:
- *  0  length of header and payload   4  kind, 16 bits   6  flags, 16 bits   8  slot   12  value
+ *  0  length of header and payload, 30 bits, and the turn, 2 bits   4  kind, 16 bits   6  flags, 16 bits
+ *  8  slot                       12  value
  * 16  first                         24  second         32  payload
  *
- * The first word of an entry is stored last; it is 0 where the next entry will be, so that is where the consumer looks.
+ * The first word of an entry is stored last. Its turn is 1 or 2, for every other time around the ring, so that the
+ * consumer, who looks where the next entry will be, knows it from what the last time left there. If that may have been
+ * anything else than the first word of an entry, the producer stores 0 there before it publishes the entry in front of
+ * it; not always, for a line of memory that each entry changes twice would go to the consumer twice.
  * Of an open entry, first may still be changed by the producer until the consumer takes it, which puts TAKEN there.
  * </pre>
  */
@@ -55,6 +59,8 @@ final class SegmentLayout {
     private static final long SLOTS = 2 * CONTROL_BYTES;
     private static final long SLOTS_BYTES = (long) LinkSlot.MOST * SLOT_BYTES;
     private static final long RINGS = SLOTS + 2 * SLOTS_BYTES;
+    private static final int LENGTH_BITS = 30;
+
     /** Size of the whole, a multiple of the page size. */
     static final long BYTES = RINGS + 2 * RING_BYTES;
 
@@ -79,6 +85,31 @@ final class SegmentLayout {
     /** Where the ring of a direction begins. */
     static long ring(int direction) {
         return RINGS + (long) direction * RING_BYTES;
+    }
+
+    /**
+     * The first word of an entry.
+     *
+     * @param position where it begins, in bytes ever published
+     * @param length of header and payload
+     * @param kindAndFlags the upper half
+     */
+    static long firstWord(long position, int length, int kindAndFlags) {
+        return length | (long) turn(position) << LENGTH_BITS | (long) kindAndFlags << Integer.SIZE;
+    }
+
+    /** Whether a word is the first of an entry at a position, and not what was there before. */
+    static boolean isFirstWord(long word, long position) {
+        return (int) word >>> LENGTH_BITS == turn(position);
+    }
+
+    /** The length in a first word, 0 to 2^30 - 1. */
+    static int length(long firstWord) {
+        return (int) firstWord & (1 << LENGTH_BITS) - 1;
+    }
+
+    private static int turn(long position) {
+        return 1 + (int) (position / RING_BYTES & 1);
     }
 
     /** The length of an entry in the ring. */

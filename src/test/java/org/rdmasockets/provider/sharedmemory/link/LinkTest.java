@@ -13,8 +13,11 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -147,6 +150,45 @@ class LinkTest {
             writer.unlock();
         }
         assertFalse(replace(position, 5, 6));
+    }
+
+    /** Payloads, also of entries that are dropped, lie where later entries begin; times with and without any. */
+    @Test
+    void bytesThatLookLikeEntriesAreNone() throws InterruptedException {
+        far.deaf = true;
+        ByteBuffer decoys = ByteBuffer.allocate(RingWriter.MAX_PAYLOAD_BYTES).order(ByteOrder.nativeOrder());
+        while (decoys.hasRemaining()) {
+            // Both turns, each where every other entry of the shortest may begin.
+            long turn = decoys.position() / SegmentLayout.ENTRY_ALIGNMENT;
+            decoys.putLong(SegmentLayout.firstWord(turn * SegmentLayout.RING_BYTES, 64, 99));
+        }
+        Random random = new Random(1);
+        for (int i = 0; i < 60_000; i++) {
+            boolean bare = i / 10_000 % 2 == 0 || random.nextInt(4) > 0;
+            put(decoys.array(), bare ? 0 : random.nextInt(decoys.capacity() + 1), i, true);
+            if (!bare && random.nextInt(4) == 0) {
+                put(decoys.array(), decoys.capacity(), i, false);
+            }
+            far.drainAll();
+            assertEquals(i, far.next().first());
+            assertTrue(far.isEmpty());
+        }
+        assertTrue(near.link.isOpen() && far.link.isOpen());
+    }
+
+    private void put(byte[] payload, int length, long first, boolean publish) {
+        RingWriter writer = near.link.writer();
+        writer.lock();
+        try {
+            assertTrue(writer.begin(length));
+            writer.header(1, 0, 0, 0, first, 0);
+            MemorySegment.copy(payload, 0, writer.memory(), JAVA_BYTE, writer.payloadOffset(), length);
+            if (publish) {
+                writer.publish();
+            }
+        } finally {
+            writer.unlock();
+        }
     }
 
     /** Whatever the peer does meanwhile, each change is either seen by it, or refused. */
