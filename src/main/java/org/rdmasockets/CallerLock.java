@@ -3,6 +3,7 @@ package org.rdmasockets;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import org.rdmasockets.transport.Patience;
 
 /**
  * Lets one caller at a time read, or write, and may be held while waiting. Waiting for it is part of the operation: it
@@ -46,7 +47,7 @@ final class CallerLock extends AbstractQueuedSynchronizer {
         try {
             while (true) {
                 try {
-                    if (tryAcquireNanos(TAKEN, remaining(deadlineNanos))) {
+                    if (tryAcquireNanos(TAKEN, Patience.remaining(deadlineNanos))) {
                         return;
                     }
                     throw new SocketTimeoutException("Read timed out");
@@ -62,10 +63,6 @@ final class CallerLock extends AbstractQueuedSynchronizer {
                 Thread.currentThread().interrupt();
             }
         }
-    }
-
-    private static long remaining(long deadlineNanos) {
-        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
     }
 
     /** Lets the next caller in. */

@@ -7,9 +7,12 @@ import org.rdmasockets.verbs.WorkCompletions;
  * One thing that arrived for a connection: a work completion ({@code struct ibv_wc}) or a token. Work completions are
  * slots that belong to their shard and are reused, so they mean something only until
  * {@link CompletionClient#apply} returns. Written under the shard's cqLock, read under the inbox's protocol lock; the
- * inbox's queue carries it from one to the other.
+ * inbox's queue, or the waiter that has polled it and has both locks, carries it from one to the other.
  */
 public final class Completion {
+    /** More than any backlog that matters. */
+    private static final int BYTES_OF_SEND = 1 << 20;
+
     private final Object token;
     private long workRequestId;
     private int status;
@@ -76,6 +79,11 @@ public final class Completion {
      */
     public int lengthBytes() {
         return lengthBytes;
+    }
+
+    /** How much arrived; a send does not tell what was written before it, so it counts as much. */
+    int arrivedBytes() {
+        return opcode == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : lengthBytes;
     }
 
     /**

@@ -7,7 +7,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
-import org.rdmasockets.verbs.CompletionOpcode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,8 +23,6 @@ public final class CompletionInbox {
     private static final int FIRST_CHUNK = 8;
     /** Room for tokens besides the completions of all work requests. */
     private static final int TOKEN_ROOM = 32;
-    /** More than any backlog that matters. */
-    private static final int BYTES_OF_SEND = 1 << 20;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;
     private static final VarHandle SECTIONS;
@@ -59,9 +56,9 @@ public final class CompletionInbox {
     private Runnable backlogTask;
     /** When backlogTask runs. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
-    /** Bytes that arrived since the start, wrapping around; written under the shard's cqLock, read by who wrote it. */
+    /** Bytes that were put in since the start, wrapping around; written under the shard's cqLock, read by who did. */
     private int arrivedBytes;
-    /** Bytes that were taken in, likewise; written under protocolLock. A stale value only runs backlogTask early. */
+    /** Bytes of these that were taken in; written under protocolLock. A stale value only runs backlogTask early. */
     private int takenBytes;
     /** True from the start of the orphan task until somebody drains; by ORPHAN_RUNNING. */
     private volatile boolean orphanRunning;
@@ -121,10 +118,22 @@ public final class CompletionInbox {
      * thread; works also after {@link #close}. Not reentrant.
      */
     public void enter() {
-        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
-        protocolLock.lock();
+        enter(null);
+    }
+
+    /** Takes the protocol lock unless the waiter has it, and applies what that has polled, then all else. */
+    private void enter(Waiter waiter) {
+        boolean held = waiter != null && waiter.holds();
+        assert held == protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
+        if (!held) {
+            protocolLock.lock();
+        }
         boolean entered = false;
         try {
+            if (held) {
+                applied = true;
+                client.apply(waiter.release());
+            }
             applyAll();
             entered = true;
         } finally {
@@ -132,6 +141,22 @@ public final class CompletionInbox {
                 protocolLock.unlock();
             }
         }
+    }
+
+    /**
+     * Gives a waiter the protocol lock and the next completion, instead of putting that in, if nothing came before; the
+     * waiter enters next. The caller holds the shard's cqLock: nothing comes in between but tokens, which may do so.
+     */
+    boolean tryHold(Waiter waiter, Completion next) {
+        if (!queue.isEmpty() || !protocolLock.tryLock()) {
+            return false;
+        }
+        if (queue.isEmpty()) {
+            waiter.hold(next);
+        } else {
+            protocolLock.unlock();
+        }
+        return waiter.holds();
     }
 
     /**
@@ -156,7 +181,7 @@ public final class CompletionInbox {
         wake(wakeReader);
         wake(wakeWriter);
         if (tell) {
-            runOrphan();
+            run(orphanTask);
         }
     }
 
@@ -170,7 +195,7 @@ public final class CompletionInbox {
     private void applyAll() {
         SECTIONS.setOpaque(this, sections + 1);
         if (orphanRunning) {
-            // Pairs with the getAndSet in runOrphan: who finds true there has offered before this drain.
+            // Pairs with the getAndSet in run: who finds true there has offered before this drain.
             ORPHAN_RUNNING.getAndSet(this, false);
             VarHandle.fullFence();
         }
@@ -197,7 +222,7 @@ public final class CompletionInbox {
             applied = true;
             client.apply(c);
             if (c.token() == null) {
-                takenBytes += bytesOf(c);
+                takenBytes += c.arrivedBytes();
                 shard.recycle(c);
             }
         }
@@ -264,7 +289,7 @@ public final class CompletionInbox {
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
-                        LockSupport.parkNanos(this, remainingNanos(deadlineNanos));
+                        LockSupport.parkNanos(this, Wait.remaining(deadlineNanos));
                     }
                 }
             }
@@ -290,13 +315,13 @@ public final class CompletionInbox {
     private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
-        shard.lead(this, 1);
+        shard.lead(this, waiter, 1);
         return enterIfReady(role, waiter) || open && lead(role, waiter, deadlineNanos);
     }
 
     /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */
     private boolean enterIfReady(Role role, Waiter waiter) {
-        enter();
+        enter(waiter);
         boolean ready = false;
         try {
             waiter.section = sections;
@@ -311,7 +336,8 @@ public final class CompletionInbox {
 
     /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
     private boolean hasNews(Waiter waiter) {
-        return (int) SECTIONS.getOpaque(this) != waiter.section || !queue.isEmpty() || failure != null;
+        return waiter.holds() || (int) SECTIONS.getOpaque(this) != waiter.section || !queue.isEmpty()
+                || failure != null;
     }
 
     /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
@@ -319,7 +345,7 @@ public final class CompletionInbox {
         SpinPolicy policy = shard.poller().spinPolicy();
         int allowed = spinBudgetNanos;
         long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
-        if (budget == 0 || remainingNanos(deadlineNanos) <= budget || !policy.begin(shard.side())) {
+        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side())) {
             return false;
         }
         try {
@@ -335,7 +361,7 @@ public final class CompletionInbox {
         long last = start;
         long checked = start;
         while (true) {
-            boolean polledNothing = shard.lead(this, SpinPolicy.LOOKS) <= 0;
+            boolean polledNothing = shard.lead(this, waiter, SpinPolicy.LOOKS) <= 0;
             if (hasNews(waiter) && enterIfReady(role, waiter)) {
                 waiter.learn(last - start <= allowed);
                 return true;
@@ -364,7 +390,7 @@ public final class CompletionInbox {
         // Published before the look at armed: pairs with the poller, which clears armed before it looks for waiters;
         // and before the look at the inbox: pairs with the fence before the look at the waiters.
         waiter.thread = me;
-        shard.arrive();
+        shard.arrive(waiter);
     }
 
     /** One test of everything that ends a wait, or null. */
@@ -380,7 +406,7 @@ public final class CompletionInbox {
         if (!open) {
             return Wait.CLOSED;
         }
-        return remainingNanos(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
+        return Wait.remaining(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
     }
 
     /** Applies what is there, lets the other waiter go on, and asks whether this role can. */
@@ -390,10 +416,6 @@ public final class CompletionInbox {
             exit();
         }
         return ready;
-    }
-
-    private static long remainingNanos(long deadlineNanos) {
-        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
     }
 
     /** Withdraws a waiter. Somebody may have woken it for the other role's good just before: it enters once more. */
@@ -440,14 +462,9 @@ public final class CompletionInbox {
      */
     boolean put(Completion completion) {
         if (completion.token() == null) {
-            arrivedBytes += bytesOf(completion);
+            arrivedBytes += completion.arrivedBytes();
         }
         return shard.faults().offer(queue, completion);
-    }
-
-    /** How much arrived with a completion; a send does not tell what was written before it, so it counts as much. */
-    private static int bytesOf(Completion completion) {
-        return completion.opcode() == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : completion.lengthBytes();
     }
 
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
@@ -472,7 +489,7 @@ public final class CompletionInbox {
         shard.faults().afterWaiters();
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null) {
-                runOrphan();
+                run(orphanTask);
             } else if (creditOwed && backlogTask != null || arrivedBytes - takenBytes >= backlogBytes) {
                 run(backlogTask);
             }
@@ -519,7 +536,7 @@ public final class CompletionInbox {
         // Pairs with the fence before the look at the waiters: what was offered before the task could be seen is here.
         VarHandle.fullFence();
         if (!queue.isEmpty() || failure != null) {
-            runOrphan();
+            run(orphanTask);
         }
     }
 
@@ -544,10 +561,7 @@ public final class CompletionInbox {
         backlogBytes = bytes;
     }
 
-    private void runOrphan() {
-        run(orphanTask);
-    }
-
+    /** Runs a task for what nobody takes in, unless one has begun since somebody did. */
     private void run(Runnable task) {
         if (!(boolean) ORPHAN_RUNNING.getAndSet(this, true)) {
             try {

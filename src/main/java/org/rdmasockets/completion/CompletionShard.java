@@ -196,10 +196,14 @@ public final class CompletionShard {
         siblings.closeIfSuperfluous(this);
     }
 
-    /** Counts a waiter that has published itself. */
-    void arrive() {
+    /** Counts a waiter that has published itself, and takes over what it needs no more. */
+    void arrive(Waiter waiter) {
         // Before the look at armed: pairs with armForWaiters, which clears armed before it looks at parked.
         parked.incrementAndGet();
+        Completion slot = waiter.takeSlot();
+        if (slot != null) {
+            recycle(slot);
+        }
     }
 
     /** Counts a waiter out. */
@@ -209,13 +213,15 @@ public final class CompletionShard {
 
     /**
      * Polls one batch for a waiter, who looks into his inbox after this and lets its other waiter go on when he leaves:
-     * nobody has to be woken there.
+     * nobody has to be woken there. If the waiter {@linkplain Waiter#holds holds} a completion afterwards, he has the
+     * inbox's protocol lock and enters next, and there was nothing else for anybody.
      *
      * @param own the waiter's inbox
+     * @param waiter who waits there
      * @param looks how often to look for completions, spinning, where the device has a quick way to do so
      * @return how many completions the batch had, or -1 if somebody else polls
      */
-    int lead(CompletionInbox own, int looks) {
+    int lead(CompletionInbox own, Waiter waiter, int looks) {
         LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
         if (!queue.spin(looks)) {
             return 0;
@@ -226,12 +232,14 @@ public final class CompletionShard {
         WakeList touched;
         int found;
         try {
-            touched = pollBatch(own);
+            touched = pollBatch(own, waiter);
             found = polled;
         } finally {
             cqLock.unlock();
         }
-        wake(touched);
+        if (!waiter.holds()) {
+            wake(touched);
+        }
         faults.beforeOwnLook();
         return found;
     }
@@ -247,7 +255,7 @@ public final class CompletionShard {
         try {
             arm();
             if (faults.pollsAfterArming()) {
-                touched = pollBatch(null);
+                touched = pollBatch(null, null);
                 full = wasFull();
             }
         } finally {
@@ -275,7 +283,7 @@ public final class CompletionShard {
             // Armed again before anybody can see it cleared under the lock, so no look at parked is needed.
             armed &= !faults.clearsArmed();
             arm();
-            touched = pollBatch(null);
+            touched = pollBatch(null, null);
             full = wasFull();
         } finally {
             cqLock.unlock();
@@ -307,7 +315,7 @@ public final class CompletionShard {
             try {
                 armForWaiters(disarmed);
                 disarmed = false;
-                touched = pollBatch(null);
+                touched = pollBatch(null, null);
                 full = wasFull();
                 lease = leased;
             } finally {
@@ -352,12 +360,13 @@ public final class CompletionShard {
     }
 
     /**
-     * Takes one batch out and puts it into the inboxes; cqLock held.
+     * Takes one batch out and puts it into the inboxes, or gives its only completion to the waiter; cqLock held.
      *
      * @param own an inbox whose waiter polls and needs no waking, or null
+     * @param waiter that one, or null
      * @return whom to wake once the lock is released, or null for nobody
      */
-    private WakeList pollBatch(CompletionInbox own) {
+    private WakeList pollBatch(CompletionInbox own, Waiter waiter) {
         faults.beforePoll();
         polled = 0;
         if (failure != null) {
@@ -367,7 +376,7 @@ public final class CompletionShard {
         try {
             polled = queue.poll(batch);
             for (int i = 0; i < polled; i++) {
-                touched = deliver(i, own, touched);
+                touched = deliver(i, own, waiter, touched);
             }
         } catch (VerbsException | RuntimeException | Error e) {
             // Completions may be lost, and then nobody must wait for them.
@@ -381,17 +390,21 @@ public final class CompletionShard {
         return polled == batch.capacity();
     }
 
-    private WakeList deliver(int index, CompletionInbox own, WakeList touched) {
+    private WakeList deliver(int index, CompletionInbox own, Waiter waiter, WakeList touched) {
         CompletionInbox inbox = inboxes.find(batch.workRequestId(index));
         if (inbox == null) {
             // A queue pair that is gone.
             return touched;
         }
-        Completion slot = freeSlots.relaxedPoll();
+        boolean single = inbox == own && polled == 1;
+        Completion slot = single ? waiter.takeSlot() : null;
         if (slot == null) {
-            slot = new Completion();
+            slot = takeSlot();
         }
         slot.fill(batch, index);
+        if (single && own.tryHold(waiter, slot)) {
+            return touched;
+        }
         boolean taken = inbox.put(slot);
         if (taken && inbox == own) {
             return touched;
@@ -399,6 +412,11 @@ public final class CompletionShard {
         WakeList list = touched != null ? touched : takeList();
         list.add(inbox, taken ? kindOf(slot) : WakeList.OVERFLOW);
         return list;
+    }
+
+    private Completion takeSlot() {
+        Completion slot = freeSlots.relaxedPoll();
+        return slot != null ? slot : new Completion();
     }
 
     private static int kindOf(Completion completion) {
@@ -455,7 +473,7 @@ public final class CompletionShard {
             WakeList touched;
             cqLock.lock();
             try {
-                touched = pollBatch(null);
+                touched = pollBatch(null, null);
                 full = wasFull();
                 left -= polled;
             } finally {

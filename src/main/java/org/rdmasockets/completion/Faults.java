@@ -25,7 +25,7 @@ class Faults {
     void afterWaiters() {
     }
 
-    /** Called when a waiter has polled for itself and is about to look into its inbox. */
+    /** Called when a waiter has polled for itself and is about to look into its inbox, whose lock it may have. */
     void beforeOwnLook() {
     }
 

@@ -1,8 +1,8 @@
 package org.rdmasockets.completion;
 
 /**
- * The waiting side of one role of an inbox: who is parked, and what its waits have taught about spinning. All but
- * {@link #thread} is touched only by the role's one caller.
+ * The waiting side of one role of an inbox: who is parked, what it has polled for itself, and what its waits have
+ * taught about spinning. All but {@link #thread} is touched only by the role's one caller.
  *
  * <p>Spinning pays when the peer answers within the budget, and a peer that spins as well does. But two that park
  * answer late because both have to be woken, so each would learn to go on parking, and they would take turns at it for
@@ -30,6 +30,10 @@ final class Waiter {
     volatile Thread thread;
     /** When this was inside the inbox last: one of its counts. */
     int section;
+    /** For a completion that this polls for itself; null if there was none since it was parked, or put in. */
+    private Completion slot;
+    /** Whether {@link #slot} has one: then this has the protocol lock, and applies it before all else. */
+    private boolean holds;
     /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
     private short hits = ALWAYS;
     /** Waits since the last probe. */
@@ -37,11 +41,35 @@ final class Waiter {
     /** Trials left. */
     private byte trials;
     /** Short waits before the next trials. */
-    private short rest;
+    private byte rest;
     /** The next {@link #rest}, as a power of two. */
     private byte restShift;
     /** Whether the last spin ended in time: then the next one may, too. */
     private boolean paid = true;
+
+    /** Gives a completion to this alone, who now has the protocol lock. */
+    void hold(Completion completion) {
+        slot = completion;
+        holds = true;
+    }
+
+    /** Whether this has one, and the protocol lock. */
+    boolean holds() {
+        return holds;
+    }
+
+    /** The one that this has, to be applied. */
+    Completion release() {
+        holds = false;
+        return slot;
+    }
+
+    /** The slot of the last one, or null; it is no longer kept here. */
+    Completion takeSlot() {
+        Completion taken = slot;
+        slot = null;
+        return taken;
+    }
 
     /**
      * How long to spin now, in nanoseconds; 0 for not at all. Never a part of the budget: a peer that has parked once
@@ -77,7 +105,7 @@ final class Waiter {
             trials = (byte) (trials > 0 && !spinsPay() ? TRIALS : 0);
             restShift = 0;
         } else if (trials > 0 && --trials == 0) {
-            rest = (short) (1 << restShift);
+            rest = (byte) (1 << restShift);
             restShift = (byte) Math.min(restShift + 1, MAX_REST_SHIFT);
         }
     }

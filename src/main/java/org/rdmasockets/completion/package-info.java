@@ -21,7 +21,9 @@
  * the poller leaves the queue unarmed and looks again every 10 ms (the lease). (2) <em>The waiter is told by who
  * polled.</em> That thread offers to the inboxes, passes one full fence, and reads the waiters; the waiter writes
  * itself there by a volatile store and then drains its inbox. Acquire and release are not enough for this. A leader's
- * own inbox needs none of it: he enters it next, by its lock, and leaving wakes the other waiter. (3) <em>A hint that
+ * own inbox needs none of it: he enters it next, by its lock, and leaving wakes the other waiter. If his is the only
+ * completion of a batch and nothing is in the inbox, he takes that lock before he gives up the queue's and keeps the
+ * completion to himself: nobody can take in what comes later before he has applied it. (3) <em>A hint that
  * hits the wrong waiter is passed on.</em> One inbox serves both roles: credits for the writer come as
  * receives and wake the reader. Who drains applies everything and wakes the other if it became ready, and a waiter
  * that leaves enters once more after it has withdrawn, since it may have taken a hint meant for both. A reader that

@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.jctools.queues.MessagePassingQueue;
 import org.junit.jupiter.api.Test;
@@ -232,6 +234,39 @@ class CompletionInboxTest {
             assertEquals(41, applied.size());
             assertEquals("disconnected", applied.getLast());
             assertEquals(0L, applied.getFirst());
+        }
+    }
+
+    /** A waiter that polls one completion keeps it; another thread takes in what comes before the waiter applies it. */
+    @Test
+    void nothingOvertakesWhatAWaiterHasPolledForItself() throws Exception {
+        AtomicReference<Runnable> next = new AtomicReference<>();
+        Faults between = new Faults() {
+            @Override
+            void beforeOwnLook() {
+                Runnable task = next.getAndSet(null);
+                if (task != null) {
+                    task.run();
+                }
+            }
+
+            @Override
+            boolean armsNewQueues() {
+                return false; // so that the poller leaves the first to the waiter
+            }
+        };
+        try (Fixture f = new Fixture(CompletionPoller.Settings.defaults(), between)) {
+            CompletionInbox inbox = f.open(client);
+            Fixture.receive(inbox, 1);
+            next.set(() -> {
+                Fixture.receive(inbox, 2);
+                CompletableFuture.runAsync(() -> inbox.drainThenOffer("token")).join();
+                Thread other = Thread.ofPlatform().start(() -> client.applied(inbox));
+                Fixture.eventually("another that wants to take in waits or is done", () -> other.getState()
+                        == Thread.State.WAITING || other.getState() == Thread.State.TERMINATED);
+            });
+            assertEquals(Wait.READY, inbox.await(Role.READER, Long.MAX_VALUE));
+            assertEquals(List.of(1L, 2L, "token"), client.applied(inbox));
         }
     }
 

@@ -238,9 +238,9 @@ class CompletionPollerTest {
             // Arms the queue, as a waiter does.
             inbox.await(Role.READER, System.nanoTime() - 1);
             Fixture.eventually("the poller leaves the queue to the leader", () -> {
-                shard.lead(null, 1);
+                shard.lead(null, new Waiter(), 1);
                 Fixture.send(inbox, 1);
-                shard.lead(null, 1);
+                shard.lead(null, new Waiter(), 1);
                 client.applied(inbox);
                 return shard.toString().contains("leased=true");
             });

@@ -151,6 +151,54 @@ abstract class CompletionQueueContract extends ContractTest {
         }), "events without arming");
     }
 
+    /** However many a batch holds, and whether some came while the queue was armed: the oldest is the first. */
+    @Test
+    void batchesOfAnySizeGiveCompletionsInTheirOrder() throws VerbsException {
+        Pair pair = connect(null);
+        for (int size = 1; size <= End.RECEIVES + 1; size++) {
+            WorkCompletions batch = pair.passive.queue.newBatch(size);
+            for (int id = 0; id < End.RECEIVES; id++) {
+                pair.passive.postReceive(id, 0, 10);
+            }
+            int sent = 0;
+            int expected = 0;
+            while (expected < End.RECEIVES) {
+                for (int i = 0; i < 3 && sent < End.RECEIVES; i++, sent++) {
+                    pair.active.send.send(sent).add(pair.active.region, 0, 10).signalled();
+                    pair.active.postSend();
+                    pair.active.awaitSuccess(sent);
+                }
+                if (sent % 2 == 0) {
+                    pair.passive.queue.requestNotification();
+                }
+                int polled = pair.passive.await(batch);
+                for (int i = 0; i < polled; i++) {
+                    assertEquals(expected++, batch.workRequestId(i), "batches of " + size);
+                    assertEquals(pair.passive.queuePair.number(), batch.queuePairNumber(i));
+                }
+            }
+        }
+    }
+
+    /** One batch, as it fits every queue of the device. */
+    @Test
+    void aPollGivesCompletionsOfItsQueueAlone() throws VerbsException {
+        List<Pair> pairs = List.of(connect(null), connect(null));
+        WorkCompletions batch = pairs.getFirst().passive.queue.newBatch(4);
+        for (int round = 0; round < 20; round++) {
+            for (Pair pair : pairs) {
+                pair.passive.postReceive(round, 0, 10);
+                pair.active.send.send(round).add(pair.active.region, 0, 10).signalled();
+                pair.active.postSend();
+                pair.active.awaitSuccess(round);
+            }
+            for (Pair pair : pairs) {
+                assertEquals(1, pair.passive.await(batch));
+                assertEquals(pair.passive.queuePair.number(), batch.queuePairNumber(0));
+            }
+        }
+    }
+
     /** Waits, as the accepting side, for the event of a queue that was armed before its connection was made. */
     private static final class ArmedBefore implements AutoCloseable {
         private final Acceptor acceptor;

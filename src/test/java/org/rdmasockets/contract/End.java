@@ -116,15 +116,23 @@ final class End implements AutoCloseable {
 
     /** Waits for the next completion. */
     Done await() throws VerbsException {
-        long deadline = System.nanoTime() + LIMIT_NANOS;
         WorkCompletions one = queue.newBatch(1);
-        while (queue.poll(one) == 0) {
+        await(one);
+        return copy(one, 0);
+    }
+
+    /** Waits for the next completions; how many there are, at least 1. */
+    int await(WorkCompletions into) throws VerbsException {
+        long deadline = System.nanoTime() + LIMIT_NANOS;
+        int polled = queue.poll(into);
+        while (polled == 0) {
             if (System.nanoTime() - deadline > 0) {
                 return fail("no completion within the limit");
             }
             Thread.onSpinWait();
+            polled = queue.poll(into);
         }
-        return copy(one, 0);
+        return polled;
     }
 
     /** Waits for the next completion, which has to be of that request and a success. */

@@ -51,8 +51,11 @@ class QueueRoom {
         return true;
     }
 
-    /** Takes less: for a request that ended without a completion. Under the queue's lock. */
-    final void untake() {
+    /**
+     * Takes less: for a request that ended, and whose completion was polled or never was. Under the lock of the queue
+     * that the request was posted to, or one that receives from there.
+     */
+    void untake() {
         taken--;
     }
 

@@ -43,6 +43,11 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     private int head;
     /** Written under the monitor. */
     private volatile boolean armed;
+    /**
+     * The batch that a thread polls and links fill, else null; of several threads, one of theirs or null. Any thread
+     * reads it: what links bring goes past the ring if the batch is that thread's own.
+     */
+    private SharedMemoryWorkCompletions polled;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkEnd[] links = {};
     /**
@@ -107,13 +112,31 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return !taken && add(room, id, status, opcode);
     }
 
-    /** Adds the completion of a receive that was filled; returns what {@link #complete} does. */
+    /** Adds the completion of a receive that was filled, under its queue's lock; what {@link #complete} returns. */
     boolean received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
         Faults faults = device.fabric().faults();
         boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode,
                 new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS));
-        return !taken && add(room, id, opcode, length, hasImmediate, immediate);
+        return !taken && !putIntoBatch(room, id, opcode, length, hasImmediate, immediate)
+                && add(room, id, opcode, length, hasImmediate, immediate);
+    }
+
+    /**
+     * Gives a completion to the poller at once if that is this thread, and nothing that came before waits in the ring.
+     * A poll that ends by an error loses it, as it does what it has taken out of the ring.
+     */
+    private boolean putIntoBatch(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
+            int immediate) {
+        SharedMemoryWorkCompletions batch = polled;
+        int index = batch == null || armed || glance() > 0 ? -1 : batch.next();
+        if (index < 0) {
+            return false;
+        }
+        batch.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
+        batch.setReceived(index, length, hasImmediate, immediate);
+        room.untake();
+        return true;
     }
 
     /** Adds a completion that was taken before. */
@@ -223,12 +246,27 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         if (device.fabric().deadlines().any()) {
             device.fabric().deadlines().expire();
         }
-        if (glance() < target.capacity()) {
-            for (LinkEnd link : links) {
+        int brought = glance() < target.capacity() ? drainLinks(target) : 0;
+        return glance() == 0 && retired == 0 ? brought : take(target, brought);
+    }
+
+    /** Takes in what links bring; how many completions of it went into the batch, as its first. */
+    private int drainLinks(SharedMemoryWorkCompletions target) {
+        LinkEnd[] all = links;
+        if (all.length == 0) {
+            return 0;
+        }
+        target.beginFilling();
+        polled = target;
+        try {
+            for (LinkEnd link : all) {
                 link.poll();
             }
+        } finally {
+            target.endFilling();
+            polled = null; // the same batch may be for another queue next
         }
-        return glance() == 0 && retired == 0 ? 0 : take(target);
+        return target.filled();
     }
 
     /** How many completions there may be. */
@@ -260,10 +298,11 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         return some;
     }
 
-    private synchronized int take(SharedMemoryWorkCompletions target) {
-        int taken = Math.min(count, target.capacity());
+    /** Takes completions out of the ring, behind those that are in the batch; how many there are together. */
+    private synchronized int take(SharedMemoryWorkCompletions target, int before) {
+        int taken = Math.min(count, target.capacity() - before);
         for (int i = 0; i < taken; i++) {
-            target.copy(i, completions, head);
+            target.copy(before + i, completions, head);
             rooms[head].giveBack();
             rooms[head] = null;
             head = head + 1 == rooms.length ? 0 : head + 1;
@@ -273,7 +312,7 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
             reserved -= retired;
             retired = 0;
         }
-        return taken;
+        return before + taken;
     }
 
     @Override

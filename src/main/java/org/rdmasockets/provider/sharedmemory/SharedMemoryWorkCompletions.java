@@ -20,6 +20,10 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
     private static final long LOWER = 0xFFFF_FFFFL;
 
     private final long[] words;
+    /** Who puts completions in right now, from the first on; only that thread finds itself here. */
+    private Thread filler;
+    /** How many it has put in. */
+    private int filled;
 
     /**
      * Room for completions.
@@ -31,6 +35,27 @@ final class SharedMemoryWorkCompletions implements WorkCompletions {
             throw new IllegalArgumentException("a batch has room for 1 to " + MOST + " completions, not " + capacity);
         }
         words = new long[capacity << SHIFT];
+    }
+
+    /** Lets the calling thread put completions in, until {@link #endFilling}. */
+    void beginFilling() {
+        filled = 0;
+        filler = Thread.currentThread();
+    }
+
+    /** Ends that. */
+    void endFilling() {
+        filler = null;
+    }
+
+    /** How many completions were put in. */
+    int filled() {
+        return filled;
+    }
+
+    /** The index of the next entry if the calling thread puts completions in and there is room, else -1. */
+    int next() {
+        return filler == Thread.currentThread() && filled < capacity() ? filled++ : -1;
     }
 
     /** Fills an entry; the parts that a receive has beside are zero until {@link #setReceived}. */

@@ -19,4 +19,9 @@ final class SharedRoom extends QueueRoom {
     void giveBack() {
         shared.giveBackFromAnywhere();
     }
+
+    @Override
+    void untake() {
+        giveBack();
+    }
 }
