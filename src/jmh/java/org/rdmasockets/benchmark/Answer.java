@@ -1,10 +1,12 @@
 package org.rdmasockets.benchmark;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * All that was measured for a question in one run: a file of raw results.
@@ -46,8 +48,37 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
 
     /** The median, if it was measured. */
     OptionalDouble median(String contender, String scenario, Metric metric) {
+        List<Double> forks = forks(contender, scenario, metric);
+        return forks.isEmpty() ? OptionalDouble.empty()
+                : OptionalDouble.of(new Series(contender, scenario, metric, forks).median());
+    }
+
+    /**
+     * What a contender has of another's figure, fork by fork, sorted. A fork in which the processors were elsewhere for
+     * the other is left out, unless all were such; and where some forks failed, there are but the medians.
+     */
+    double[] ratios(String contender, String other, String scenario, Metric metric) {
+        List<Double> ours = forks(contender, scenario, metric);
+        List<Double> theirs = forks(other, scenario, metric);
+        if (ours.isEmpty() || theirs.isEmpty()) {
+            return new double[0];
+        }
+        if (ours.size() != theirs.size()) {
+            return new double[] {median(contender, scenario, metric).orElseThrow()
+                    / median(other, scenario, metric).orElseThrow()};
+        }
+        List<Double> here = forks(contender, scenario, Metric.DISTANCE);
+        List<Double> there = forks(other, scenario, Metric.DISTANCE);
+        boolean known = here.size() == ours.size() && there.size() == ours.size();
+        int[] alike = IntStream.range(0, ours.size()).filter(i -> known && Distance.isSame(here.get(i), there.get(i)))
+                .toArray();
+        return (alike.length == 0 ? IntStream.range(0, ours.size()) : Arrays.stream(alike))
+                .mapToDouble(i -> ours.get(i) / theirs.get(i)).sorted().toArray();
+    }
+
+    private List<Double> forks(String contender, String scenario, Metric metric) {
         return series.stream().filter(one -> one.contender().equals(contender) && one.scenario().equals(scenario)
-                && one.metric() == metric).mapToDouble(Series::median).findFirst();
+                && one.metric() == metric).map(Series::forks).findFirst().orElse(List.of());
     }
 
     /** The scenarios in the order in which they were measured. */

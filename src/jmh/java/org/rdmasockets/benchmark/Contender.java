@@ -6,22 +6,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** One way to carry bytes, as it is compared with the others. */
+/** One way to carry bytes, as it is compared with the others. Neighbours here are measured one after the other. */
 enum Contender {
     /** What everything else is a ratio to. */
     PLAIN("java.net.Socket", () -> new SocketPeer(false), true, Contender.MANY),
     PLAIN_PLATFORM("java.net.Socket, platform threads", () -> new SocketPeer(false), false, 1_000),
     UNIX("Unix domain channel", UnixPeer::new, true, Contender.MANY),
-    RDMA("RdmaSocket", () -> new SocketPeer(true), true, Contender.MANY),
     RDMA_PARKING("RdmaSocket, spinMicros=0", () -> new SocketPeer(true), true, Contender.MANY),
+    RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
+    RDMA("RdmaSocket", () -> new SocketPeer(true), true, Contender.MANY),
+    AERON("Aeron IPC, spinning", AeronPeer::new, false, 1),
     RDMA_SPINNING("RdmaSocket, spinMicros=1000", () -> new SocketPeer(true), true, Contender.MANY),
     /** The same socket whose streams are carried in other ways; those are compared with each other alone. */
     RDMA_MESSAGES("RdmaSocket, SEND_RECEIVE", () -> new SocketPeer(true), true, 1),
     RDMA_READ_RING("RdmaSocket, READ_RING", () -> new SocketPeer(true), true, 1),
-    RDMA_ONE_JVM("RdmaSocket, one JVM", () -> new SocketPeer(true), true, 1),
     /** What sockets cost comes on top of this. */
     VERBS("Typed verbs", VerbsPeer::new, false, 1),
-    AERON("Aeron IPC, spinning", AeronPeer::new, false, 1),
     JUCX("JUCX, spinning", JucxPeer::new, false, 1),
     /** Only where there is an RDMA device: {@code librspreload} makes rsockets of the JDK's own sockets. */
     PRELOADED("java.net.Socket under librspreload", () -> new SocketPeer(false), false, 16);

@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit;
 final class IdleConnections implements Question {
     private static final int MESSAGE_BYTES = 64;
     private static final int ANSWER_SECONDS = 60;
+    /** As many connections as make every thread park. */
+    private static final int WARMING = 200;
 
     @Override
     public String name() {
@@ -36,8 +38,10 @@ final class IdleConnections implements Question {
     @Override
     public void measure(Trial trial) throws Exception {
         int count = trial.plan().idleConnections();
+        // All that is made once; and stacks are smaller once the methods on them are compiled.
+        new Load(trial).warmUp(Math.min(WARMING, count));
         try (Link first = trial.connect(Service.ECHO, MESSAGE_BYTES)) {
-            first.exchange(new byte[MESSAGE_BYTES]); // all that is made once
+            first.exchange(new byte[MESSAGE_BYTES]);
             Footprint clientBefore = Footprint.now();
             Footprint serverBefore = trial.serverFootprint();
             List<Link> links = trial.connect(count, Service.ECHO, MESSAGE_BYTES);

@@ -4,9 +4,13 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Starts main classes of this suite in new JVMs, which have this one's class path and our properties. */
 final class Jvm {
+    /** What they have instead of this one's options of the virtual machine; between them spaces. */
+    private static final String OPTIONS = "org.rdmasockets.benchmark.options";
+
     private Jvm() {
     }
 
@@ -16,10 +20,12 @@ final class Jvm {
         List<String> command = new ArrayList<>(List.of(java, "--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC",
                 "--sun-misc-unsafe-memory-access=allow", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-cp", System.getProperty("java.class.path")));
-        // In the guest only one of the compilers may be used; the transport and the address are ours.
+        // The transport and the address are ours, and the compilers, unless told otherwise.
+        String options = System.getProperty(OPTIONS, "");
         ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-                .filter(option -> option.startsWith("-Dorg.rdmasockets.") || option.startsWith("-XX:"))
-                .forEach(command::add);
+                .filter(option -> option.startsWith("-Dorg.rdmasockets.")
+                        || options.isEmpty() && option.startsWith("-XX:")).forEach(command::add);
+        Stream.of(options.split(" ")).filter(option -> !option.isEmpty()).forEach(command::add);
         command.addAll(contender.jvmOptions());
         command.add(main.getName());
         command.addAll(List.of(arguments));

@@ -43,6 +43,22 @@ final class Load {
 
     /** Runs the load on new connections and notes times and costs. */
     void run(String scenario, int connections, Pace pace) throws IOException, InterruptedException {
+        run(connections, pace, () -> measure(scenario));
+    }
+
+    /** Runs a load as large as it gets on new connections until the JVMs are warm. */
+    void warmUp(int connections) throws IOException, InterruptedException {
+        run(connections, (begin, connection, request) -> System.nanoTime(),
+                () -> TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos()));
+    }
+
+    /** What is done meanwhile. */
+    @FunctionalInterface
+    private interface Meanwhile {
+        void run() throws IOException, InterruptedException;
+    }
+
+    private void run(int connections, Pace pace, Meanwhile meanwhile) throws IOException, InterruptedException {
         begun = new CountDownLatch(connections);
         List<Link> links = trial.connect(connections, Service.ECHO, MESSAGE_BYTES);
         try {
@@ -53,7 +69,7 @@ final class Load {
                         () -> exchange(links.get(number), request -> pace.await(begin, number, request))));
             }
             awaitAll(connections);
-            measure(scenario);
+            meanwhile.run();
         } finally {
             times = null;
             end(links);

@@ -13,7 +13,8 @@ enum Metric {
     SHARED("pinned per end", "B"),
     RESIDENT("resident per end", "B"),
     IDLE_PROCESSOR("processor time, idle", "% of a core"),
-    THREADS("library threads", "");
+    THREADS("library threads", ""),
+    DISTANCE("line of memory there and back", "ns");
 
     private final String title;
     private final String unit;

@@ -1,8 +1,8 @@
 package org.rdmasockets.benchmark;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalDouble;
 
 /**
  * A ratio that the project promises, and what came out.
@@ -69,17 +69,23 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
         if (!answer.plan().name().equals(claim.plan) || !answer.question().equals(claim.question)) {
             return "";
         }
-        OptionalDouble figure = answer.median(ours, claim.scenario, claim.metric);
-        OptionalDouble base = reference == null ? OptionalDouble.of(1)
-                : answer.median(reference, claim.scenario, claim.metric);
-        if (figure.isEmpty() || base.isEmpty()) {
+        double[] figures = reference == null
+                ? answer.median(ours, claim.scenario, claim.metric).stream().toArray()
+                : answer.ratios(ours, reference, claim.scenario, claim.metric);
+        if (figures.length == 0) {
             return "";
         }
-        double ratio = figure.getAsDouble() / base.getAsDouble();
-        boolean holds = atMost ? ratio <= limit : ratio >= limit;
-        return String.format(Locale.ROOT, "| %s of %s, %s, %s | at %s %s | %s | %s |%n", claim.metric.title(), ours,
-                claim.question, claim.scenario, atMost ? "most" : "least", wanted(), Tables.number(ratio),
-                holds ? "holds" : "**does not hold**");
+        double figure = new Series("", "", null, Arrays.stream(figures).boxed().toList()).median();
+        boolean holds = atMost ? figure <= limit : figure >= limit;
+        return String.format(Locale.ROOT, "| %s of %s, %s, %s | at %s %s | %s%s | %s |%n", claim.metric.title(), ours,
+                claim.question, claim.scenario, atMost ? "most" : "least", wanted(), Tables.number(figure),
+                spread(figures), holds ? "holds" : "**does not hold**");
+    }
+
+    /** How far the forks are from each other. */
+    private static String spread(double[] sorted) {
+        return sorted.length == 1 ? "" : " (%s to %s in %d forks)".formatted(Tables.number(sorted[0]),
+                Tables.number(sorted[sorted.length - 1]), sorted.length);
     }
 
     private String wanted() {

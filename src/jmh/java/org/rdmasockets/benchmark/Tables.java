@@ -15,7 +15,9 @@ final class Tables {
                 # Results
 
                 Written by `src/jmh/run`; `docs/benchmarks/README.md` says what was measured and how. Medians of the
-                forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run.
+                forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run. What is promised
+                is compared fork by fork, and then the median of the ratios is taken: only forks count in which the
+                processors were as far from each other for both.
 
                 """);
         promises(text, answers);
@@ -70,7 +72,7 @@ final class Tables {
         if (figure.isEmpty()) {
             return "";
         }
-        if (reference.isEmpty() || reference.getAsDouble() == 0) {
+        if (metric == Metric.DISTANCE || reference.isEmpty() || reference.getAsDouble() == 0) {
             return number(figure.getAsDouble());
         }
         return number(figure.getAsDouble()) + " (" + number(figure.getAsDouble() / reference.getAsDouble()) + ")";
