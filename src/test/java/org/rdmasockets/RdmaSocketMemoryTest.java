@@ -34,8 +34,7 @@ class RdmaSocketMemoryTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final long MOST_WHEN_IDLE = 64 << 10;
     private static final int BUFFER_BYTES = 256 << 10;
-    private static final int PART = 256 << 10;
-    /** In the place of the first byte of a part: that none follows. */
+    /** In the place of the first byte of a buffer full: that none follows. */
     private static final int LAST = 1;
 
     @BeforeEach
@@ -89,13 +88,13 @@ class RdmaSocketMemoryTest {
                 AtomicBoolean enough = new AtomicBoolean();
                 Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write", () -> {
                     while (!enough.get()) {
-                        client.getOutputStream().write(new byte[PART]);
+                        client.getOutputStream().write(new byte[BUFFER_BYTES]);
                     }
                     client.getOutputStream().write(LAST);
                 });
                 Call<Void> read = Call.run(ThreadKind.VIRTUAL, "read", () -> {
                     while (server.getInputStream().read() != LAST) {
-                        server.getInputStream().skipNBytes(PART - 1);
+                        server.getInputStream().skipNBytes(BUFFER_BYTES - 1);
                     }
                 });
                 Await.until("it grows from " + before + " while it is busy",

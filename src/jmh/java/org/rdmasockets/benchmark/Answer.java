@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -32,25 +33,22 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
     /** Adds what one fork measured. */
     void add(String contender, List<Figure> figures) {
         for (Figure figure : figures) {
-            find(contender, figure.scenario(), figure.metric()).forks().add(figure.value());
+            find(contender, figure.scenario(), figure.metric()).orElseGet(() -> {
+                Series first = new Series(contender, figure.scenario(), figure.metric(), new ArrayList<>());
+                series.add(first);
+                return first;
+            }).forks().add(figure.value());
         }
     }
 
-    private Series find(String contender, String scenario, Metric metric) {
-        for (Series one : series) {
-            if (one.contender().equals(contender) && one.scenario().equals(scenario) && one.metric() == metric) {
-                return one;
-            }
-        }
-        series.add(new Series(contender, scenario, metric, new ArrayList<>()));
-        return series.getLast();
+    private Optional<Series> find(String contender, String scenario, Metric metric) {
+        return series.stream().filter(one -> one.contender().equals(contender) && one.scenario().equals(scenario)
+                && one.metric() == metric).findFirst();
     }
 
     /** The median, if it was measured. */
     OptionalDouble median(String contender, String scenario, Metric metric) {
-        List<Double> forks = forks(contender, scenario, metric);
-        return forks.isEmpty() ? OptionalDouble.empty()
-                : OptionalDouble.of(new Series(contender, scenario, metric, forks).median());
+        return find(contender, scenario, metric).stream().mapToDouble(Series::median).findFirst();
     }
 
     /**
@@ -64,8 +62,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
             return new double[0];
         }
         if (ours.size() != theirs.size()) {
-            return new double[] {median(contender, scenario, metric).orElseThrow()
-                    / median(other, scenario, metric).orElseThrow()};
+            return new double[] {Series.median(ours) / Series.median(theirs)};
         }
         List<Double> here = forks(contender, scenario, Metric.DISTANCE);
         List<Double> there = forks(other, scenario, Metric.DISTANCE);
@@ -77,8 +74,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
     }
 
     private List<Double> forks(String contender, String scenario, Metric metric) {
-        return series.stream().filter(one -> one.contender().equals(contender) && one.scenario().equals(scenario)
-                && one.metric() == metric).map(Series::forks).findFirst().orElse(List.of());
+        return find(contender, scenario, metric).map(Series::forks).orElse(List.of());
     }
 
     /** The scenarios in the order in which they were measured. */

@@ -30,6 +30,9 @@ final class Load {
     /** When requests begin. */
     @FunctionalInterface
     interface Pace {
+        /** As soon as there is the last answer: a closed loop. */
+        Pace AT_ONCE = (begin, connection, request) -> System.nanoTime();
+
         /**
          * Waits until a connection's next request is due.
          *
@@ -46,10 +49,9 @@ final class Load {
         run(connections, pace, () -> measure(scenario));
     }
 
-    /** Runs a load as large as it gets on new connections until the JVMs are warm. */
+    /** Runs a closed loop on new connections until the JVMs are warm. */
     void warmUp(int connections) throws IOException, InterruptedException {
-        run(connections, (begin, connection, request) -> System.nanoTime(),
-                () -> TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos()));
+        run(connections, Pace.AT_ONCE, () -> TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos()));
     }
 
     /** What is done meanwhile. */

@@ -100,7 +100,7 @@ enum NativeTool {
         for (int i = 0; i < RSTREAM_RUNS; i++) {
             means.add(run(RSTREAM, with(common, "-b", address()), with(common, "-s", address())));
         }
-        double micros = new Series("", "", null, means).median();
+        double micros = Series.median(means);
         return stream ? new Figure(Trial.size(bytes), Metric.MEGABYTES, bytes / micros)
                 : new Figure(Trial.size(bytes), Metric.P50, 2 * micros);
     }

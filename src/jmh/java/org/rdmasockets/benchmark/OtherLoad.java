@@ -28,7 +28,7 @@ final class OtherLoad {
 
     /** The median, in percent of all processors. */
     double percent() {
-        return samples.isEmpty() ? 0 : new Series("", "", null, samples).median();
+        return samples.isEmpty() ? 0 : Series.median(samples);
     }
 
     /** Busy ones, and all. */

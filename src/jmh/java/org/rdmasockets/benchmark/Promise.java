@@ -75,7 +75,7 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
         if (figures.length == 0) {
             return "";
         }
-        double figure = new Series("", "", null, Arrays.stream(figures).boxed().toList()).median();
+        double figure = Series.median(Arrays.stream(figures).boxed().toList());
         boolean holds = atMost ? figure <= limit : figure >= limit;
         return String.format(Locale.ROOT, "| %s of %s, %s, %s | at %s %s | %s%s | %s |%n", claim.metric.title(), ours,
                 claim.question, claim.scenario, atMost ? "most" : "least", wanted(), Tables.number(figure),

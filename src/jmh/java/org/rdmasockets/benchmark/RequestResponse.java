@@ -29,8 +29,7 @@ final class RequestResponse implements Question {
     public void measure(Trial trial) throws Exception {
         for (int connections : trial.plan().connections()) {
             if (connections <= trial.contender().mostConnections()) {
-                new Load(trial).run(Trial.connections(connections), connections,
-                        (begin, connection, request) -> System.nanoTime());
+                new Load(trial).run(Trial.connections(connections), connections, Load.Pace.AT_ONCE);
             }
         }
     }

@@ -13,7 +13,12 @@ import java.util.List;
 record Series(String contender, String scenario, Metric metric, List<Double> forks) {
     /** The median; of an even number the mean of the two in the middle. */
     double median() {
-        List<Double> sorted = forks.stream().sorted().toList();
+        return median(forks);
+    }
+
+    /** The same of any values, at least one. */
+    static double median(List<Double> values) {
+        List<Double> sorted = values.stream().sorted().toList();
         int middle = sorted.size() / 2;
         return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
     }
