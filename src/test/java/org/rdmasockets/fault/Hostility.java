@@ -8,6 +8,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.interop.Program;
 
@@ -20,6 +21,11 @@ final class Hostility {
 
     private final ServerSocket server;
     private final AtomicLong served = new AtomicLong();
+    /** What the attackers have done, and how many of them there were. */
+    private long attacks;
+    private long broken;
+    private long writes;
+    private int attackers;
     /** What no connection may throw. */
     private final List<String> complaints = new CopyOnWriteArrayList<>();
 
@@ -51,27 +57,36 @@ final class Hostility {
             // A first attack loads what stays, such as the files of classes.
             victim.attacked(1, companion);
             Leftovers before = Leftovers.take(server.getLocalPort());
-            String attacks = victim.attacked(seconds, companion);
+            victim.attacked(seconds, companion);
             before.awaitAgain();
-            return attacks + "; " + victim.served + " hostile connections served; meanwhile " + companion.exchanges()
+            return victim.attacks + " attacks by " + victim.attackers + " processes, " + victim.broken
+                    + " of which broke all connections, " + victim.writes + " writes; " + victim.served
+                    + " hostile connections served; meanwhile " + companion.exchanges()
                     + " exchanges with another process, all as sent; before: " + before + "; left: "
                     + Leftovers.take(server.getLocalPort());
         }
     }
 
-    /** What the attacker says of itself. */
-    private String attacked(int seconds, Companion companion) throws Exception {
-        long servedBefore = served.get();
-        String said;
-        try (Program scribbler = Program.java(ScribblerMain.class.getName(), "" + server.getLocalPort(),
-                "" + seconds)) {
-            scribbler.awaitSuccess();
-            said = scribbler.awaitLine("done:");
+    /** Attacked by one process after another, each of which is served. */
+    private void attacked(int seconds, Companion companion) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        long left = seconds;
+        while (left > 0) {
+            long servedBefore = served.get();
+            try (Program scribbler = Program.java(ScribblerMain.class.getName(), "" + server.getLocalPort(),
+                    "" + left)) {
+                scribbler.awaitSuccess();
+                String[] said = scribbler.awaitLine("done:").split(" ");
+                attacks += Long.parseLong(said[0]);
+                broken += Long.parseLong(said[1]);
+                writes += Long.parseLong(said[2]);
+                attackers++;
+            }
+            assertTrue(served.get() > servedBefore, "the hostile process never connected");
+            companion.assertServes();
+            assertEquals(List.of(), complaints, "what connections threw");
+            left = TimeUnit.NANOSECONDS.toSeconds(deadline - System.nanoTime());
         }
-        assertTrue(served.get() > servedBefore, "the hostile process never connected");
-        companion.assertServes();
-        assertEquals(List.of(), complaints, "what connections threw");
-        return said;
     }
 
     private void accept() {

@@ -33,10 +33,15 @@ final class Neighbours {
 
     /** Connects to a port; reads have no timeout. */
     static Socket connect(int port) throws IOException {
+        return connect(port, TestBed.PATIENCE_MILLIS);
+    }
+
+    /** The same with a timeout of its own for connecting, in milliseconds. */
+    static Socket connect(int port, int timeoutMillis) throws IOException {
         RdmaSocket socket = new RdmaSocket();
         try {
             socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
-            socket.connect(new InetSocketAddress(LOOPBACK, port), TestBed.PATIENCE_MILLIS);
+            socket.connect(new InetSocketAddress(LOOPBACK, port), timeoutMillis);
             return socket;
         } catch (IOException | RuntimeException e) {
             socket.close();
