@@ -1,8 +1,8 @@
 package org.rdmasockets.completion;
 
 /**
- * What an inbox delivers to: the state machine of one connection. All methods are called with the inbox's protocol
- * lock held, must not block, and must not call back into the inbox.
+ * What an inbox delivers to: the state machine of one connection. All methods must not block, and must not call back
+ * into the inbox. All but {@link #onBacklog} are called with the inbox's protocol lock held.
  */
 public interface CompletionClient {
     /**
@@ -23,10 +23,20 @@ public interface CompletionClient {
 
     /**
      * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no
-     * control slot. Then a send completion wakes the reader when no writer waits, and runs the backlog task when nobody
+     * control slot. Then a send completion wakes the reader when no writer waits, and is a backlog when nobody
      * does: otherwise both ends of the connection could wait for each other.
      *
      * @return true if the next send completion must be taken in by somebody
      */
     boolean creditOwed();
+
+    /**
+     * Much has arrived and nobody waits, or anything while credit is owed; {@link CompletionInbox#backlogBytes} says
+     * how much is much. Called once for all that arrives until somebody enters, in the thread that brought it, and no
+     * more after {@link CompletionInbox#onOrphan}. Must not throw: hand the work, which begins with
+     * {@link CompletionInbox#enter}, to another thread. For a client whose inbox never gets an orphan task, nothing
+     * need happen.
+     */
+    default void onBacklog() {
+    }
 }

@@ -4,9 +4,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
-import org.jctools.queues.MessagePassingQueue;
-import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,9 +17,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class CompletionInbox {
     private static final Logger LOG = LoggerFactory.getLogger(CompletionInbox.class);
-    private static final int FIRST_CHUNK = 8;
-    /** Room for tokens besides the completions of all work requests. */
-    private static final int TOKEN_ROOM = 32;
+    private static final VarHandle NEWEST;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;
     private static final VarHandle SECTIONS;
@@ -30,6 +25,7 @@ public final class CompletionInbox {
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
+            NEWEST = lookup.findVarHandle(CompletionInbox.class, "newest", Completion.class);
             ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
             FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
             SECTIONS = lookup.findVarHandle(CompletionInbox.class, "sections", int.class);
@@ -42,33 +38,29 @@ public final class CompletionInbox {
     private final CompletionClient client;
     private final long workRequestIdBase;
     private final int maxOutstanding;
-    /** Many producers; its consumer is the holder of protocolLock. */
-    private final MessagePassingQueue<Completion> queue;
-    private final ReentrantLock protocolLock = new ReentrantLock();
+    private final ProtocolLock protocolLock = new ProtocolLock();
     private final Waiter reader = new Waiter();
-    private final Waiter writer = new Waiter();
+    /** Null until somebody waits to write; then always the same. */
+    private volatile Waiter writer;
+    /** What was put in and not taken out, each leads to the one before it; null if there is nothing. By NEWEST. */
+    private volatile Completion newest;
+    /** What was taken out and not applied, each leads to the one behind it; mostly null; guarded by protocolLock. */
+    private Completion oldest;
     private volatile boolean open = true;
     private volatile int spinBudgetNanos;
     /** What the client said last; written under protocolLock, read by those who wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
-    /** Set before anything arrives. */
-    private Runnable backlogTask;
-    /** When backlogTask runs. */
+    /** When the client hears of a backlog. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
     /** Bytes that were put in since the start, wrapping around; written under the shard's cqLock, read by who did. */
     private int arrivedBytes;
-    /** Bytes of these that were taken in; written under protocolLock. A stale value only runs backlogTask early. */
+    /** Bytes of these that were taken in; written under protocolLock. A stale value only tells of a backlog early. */
     private int takenBytes;
     /** True from the start of the orphan task until somebody drains; by ORPHAN_RUNNING. */
     private volatile boolean orphanRunning;
-    /** Why nothing more will come; set once, by FAILURE. Not in the queue, so that it is never lost. */
+    /** Why nothing more will come; set once, by FAILURE. Not among the rest, so that it comes after all of it. */
     private volatile Throwable failure;
-    /**
-     * Somebody was between claiming a place in the queue and filling it when the queue was drained last, and what lies
-     * behind that place was left in; who fills it reads this and wakes both. Written under protocolLock.
-     */
-    private volatile boolean gap;
     /** How often things were taken in, each time by who enters; wrapping around; written under protocolLock. */
     private int sections;
     /** Something was applied since the last exit; guarded by protocolLock. */
@@ -76,14 +68,13 @@ public final class CompletionInbox {
     /** True once the client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
-    /** An inbox with room for so many outstanding work requests. */
+    /** An inbox of a client with so many outstanding work requests at most. */
     CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
         this.shard = shard;
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
         this.spinBudgetNanos = shard.poller().settings().spinBudgetNanos();
-        this.queue = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CHUNK, maxOutstanding + TOKEN_ROOM);
     }
 
     /**
@@ -148,10 +139,10 @@ public final class CompletionInbox {
      * waiter enters next. The caller holds the shard's cqLock: nothing comes in between but tokens, which may do so.
      */
     boolean tryHold(Waiter waiter, Completion next) {
-        if (!queue.isEmpty() || !protocolLock.tryLock()) {
+        if (!isEmpty() || !protocolLock.tryLock()) {
             return false;
         }
-        if (queue.isEmpty()) {
+        if (isEmpty()) {
             waiter.hold(next);
         } else {
             protocolLock.unlock();
@@ -166,32 +157,36 @@ public final class CompletionInbox {
     public void exit() {
         Thread wakeReader = null;
         Thread wakeWriter = null;
-        boolean tell = false;
+        boolean orphan = false;
         try {
             settleCredit();
             // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
             Thread me = Thread.currentThread();
             wakeReader = wantsWake(reader, Role.READER, me);
             wakeWriter = wantsWake(writer, Role.WRITER, me);
-            tell = applied && orphanTask != null;
+            orphan = applied && orphanTask != null;
             applied = false;
         } finally {
             protocolLock.unlock();
         }
         wake(wakeReader);
         wake(wakeWriter);
-        if (tell) {
-            run(orphanTask);
+        if (orphan) {
+            tell();
         }
     }
 
     /** The thread to wake for a role, or null. */
     private Thread wantsWake(Waiter waiter, Role role, Thread me) {
-        Thread thread = waiter.thread;
+        Thread thread = threadOf(waiter);
         return thread != null && thread != me && client.ready(role) ? thread : null;
     }
 
-    /** Empties the queue into the client; protocolLock held. */
+    private static Thread threadOf(Waiter waiter) {
+        return waiter == null ? null : waiter.thread;
+    }
+
+    /** Gives the client everything that was put in; protocolLock held. */
     private void applyAll() {
         SECTIONS.setOpaque(this, sections + 1);
         if (orphanRunning) {
@@ -199,15 +194,13 @@ public final class CompletionInbox {
             ORPHAN_RUNNING.getAndSet(this, false);
             VarHandle.fullFence();
         }
-        if (gap) {
-            gap = false;
-        }
-        applyQueued();
-        if (!queue.isEmpty()) {
-            // Pairs with the fence before the look at the waiters: who fills the gap later sees it.
-            gap = true;
-            VarHandle.fullFence();
-            applyQueued();
+        for (Completion c = takeOldest(); c != null; c = takeOldest()) {
+            applied = true;
+            client.apply(c);
+            if (c.token() == null) {
+                takenBytes += c.arrivedBytes();
+                shard.recycle(c);
+            }
         }
         if (failure != null && !failureApplied) {
             failureApplied = true;
@@ -216,16 +209,21 @@ public final class CompletionInbox {
         }
     }
 
-    /** Applies what is in the queue up to its end, or to the first place that is claimed but not filled yet. */
-    private void applyQueued() {
-        for (Completion c = queue.relaxedPoll(); c != null; c = queue.relaxedPoll()) {
-            applied = true;
-            client.apply(c);
-            if (c.token() == null) {
-                takenBytes += c.arrivedBytes();
-                shard.recycle(c);
-            }
+    /** Takes out what was put in first, or null; protocolLock held. */
+    private Completion takeOldest() {
+        if (oldest == null && newest != null) {
+            oldest = Completion.reversed((Completion) NEWEST.getAndSet(this, null));
         }
+        Completion taken = oldest;
+        if (taken != null) {
+            oldest = taken.unlink();
+        }
+        return taken;
+    }
+
+    /** Whether all was taken out; without protocolLock, what somebody is applying at this time may count as out. */
+    private boolean isEmpty() {
+        return newest == null && oldest == null;
     }
 
     /** Publishes whether the client owes credit; protocolLock held. */
@@ -265,7 +263,7 @@ public final class CompletionInbox {
      * @return how the wait ended; {@link Wait#READY} wins when several are true
      */
     public Wait awaitAndEnter(Role role, long deadlineNanos) {
-        Waiter waiter = role == Role.READER ? reader : writer;
+        Waiter waiter = role == Role.READER ? reader : writer();
         if (comesSoon(role, waiter, deadlineNanos)) {
             return Wait.READY;
         }
@@ -311,6 +309,13 @@ public final class CompletionInbox {
         return end;
     }
 
+    private Waiter writer() {
+        if (writer == null) {
+            writer = new Waiter(); // nobody else does: there is one caller in this role
+        }
+        return writer;
+    }
+
     /** Looks for what is waited for without parking; true if the role became ready, and then inside. */
     private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
@@ -336,7 +341,7 @@ public final class CompletionInbox {
 
     /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
     private boolean hasNews(Waiter waiter) {
-        return waiter.holds() || (int) SECTIONS.getOpaque(this) != waiter.section || !queue.isEmpty()
+        return waiter.holds() || (int) SECTIONS.getOpaque(this) != waiter.section || !isEmpty()
                 || failure != null;
     }
 
@@ -437,12 +442,9 @@ public final class CompletionInbox {
         if (token == null) {
             throw new NullPointerException("token");
         }
-        boolean taken = put(new Completion(token));
+        put(new Completion(token));
         shard.faults().fenceBeforeWaiters();
         wakeFor(WakeList.BOTH);
-        if (!taken) {
-            failOverflow();
-        }
     }
 
     /**
@@ -456,15 +458,21 @@ public final class CompletionInbox {
         offerToken(token);
     }
 
-    /**
-     * Puts something in; the caller sees to the fence and the waiters. False if there is no room: the client has more
-     * requests outstanding than it said, which is a bug, and {@link #fail} keeps it from hanging.
-     */
-    boolean put(Completion completion) {
+    /** Puts something in; the caller sees to the fence and the waiters. */
+    void put(Completion completion) {
         if (completion.token() == null) {
             arrivedBytes += completion.arrivedBytes();
         }
-        return shard.faults().offer(queue, completion);
+        shard.faults().offer(this, completion);
+    }
+
+    /** Links something to what is there. One and the same may be there, gone and there again meanwhile: no matter. */
+    void push(Completion completion) {
+        Completion before;
+        do {
+            before = newest;
+            completion.link(before);
+        } while (!NEWEST.compareAndSet(this, before, completion));
     }
 
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
@@ -476,24 +484,16 @@ public final class CompletionInbox {
         }
     }
 
-    /** Ends a connection whose inbox was full. Call without locks. */
-    void failOverflow() {
-        fail(new IllegalStateException("more than " + maxOutstanding + " work requests and " + TOKEN_ROOM
-                + " tokens arrived for one connection and were not taken in"));
-    }
-
     /** Wakes whom a batch of completions of some kinds concerns. Call without locks and after a full fence. */
     void wakeFor(int kinds) {
         Thread waitingReader = reader.thread;
-        Thread waitingWriter = writer.thread;
+        Thread waitingWriter = threadOf(writer);
         shard.faults().afterWaiters();
         if (waitingReader == null && waitingWriter == null) {
-            if (orphanTask != null) {
-                run(orphanTask);
-            } else if (creditOwed && backlogTask != null || arrivedBytes - takenBytes >= backlogBytes) {
-                run(backlogTask);
+            if (orphanTask != null || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
+                tell();
             }
-        } else if ((kinds & WakeList.BOTH) != 0 || gap) {
+        } else if ((kinds & WakeList.BOTH) != 0) {
             wake(waitingReader);
             wake(waitingWriter);
         } else if ((kinds & WakeList.RECEIVED) != 0) {
@@ -520,7 +520,7 @@ public final class CompletionInbox {
         // Pairs with the publication in arrive: a waiter that is not seen here will see that this inbox is closed.
         VarHandle.fullFence();
         wake(reader.thread);
-        wake(writer.thread);
+        wake(threadOf(writer));
     }
 
     /**
@@ -535,25 +535,14 @@ public final class CompletionInbox {
         orphanTask = task;
         // Pairs with the fence before the look at the waiters: what was offered before the task could be seen is here.
         VarHandle.fullFence();
-        if (!queue.isEmpty() || failure != null) {
-            run(orphanTask);
+        if (!isEmpty() || failure != null) {
+            tell();
         }
     }
 
     /**
-     * Names a task for when much has arrived and nobody waits, or anything while the client owes credit;
-     * {@link #backlogBytes} says how much is much. As for {@link #onOrphan}, which replaces this. Call it before
-     * anything can arrive.
-     *
-     * @param task must not block or throw
-     */
-    public void onBacklog(Runnable task) {
-        backlogTask = task;
-    }
-
-    /**
-     * Says how much may arrive before the task of {@link #onBacklog} runs if nobody waits. What is there already does
-     * not count.
+     * Says how much may arrive before {@link CompletionClient#onBacklog} is called if nobody waits. What is there
+     * already does not count.
      *
      * @param bytes at least 1; {@code Integer.MAX_VALUE}, as in the beginning, for never
      */
@@ -561,11 +550,16 @@ public final class CompletionInbox {
         backlogBytes = bytes;
     }
 
-    /** Runs a task for what nobody takes in, unless one has begun since somebody did. */
-    private void run(Runnable task) {
+    /** Tells of what nobody takes in, unless that has happened since somebody did. */
+    private void tell() {
         if (!(boolean) ORPHAN_RUNNING.getAndSet(this, true)) {
+            Runnable task = orphanTask;
             try {
-                task.run();
+                if (task != null) {
+                    task.run();
+                } else {
+                    client.onBacklog();
+                }
             } catch (RejectedExecutionException e) {
                 LOG.debug("nobody is left to take in the last completions of a closed connection", e);
             }
@@ -591,8 +585,8 @@ public final class CompletionInbox {
     /** What the state is, for a person who looks for a stall. */
     @Override
     public String toString() {
-        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", waiting=" + queue.size() + ", reader="
-                + reader.thread + ", writer=" + writer.thread + ", open=" + open + ", creditOwed=" + creditOwed
+        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", empty=" + isEmpty() + ", reader="
+                + reader.thread + ", writer=" + threadOf(writer) + ", open=" + open + ", creditOwed=" + creditOwed
                 + ", locked=" + protocolLock.isLocked() + ", failure=" + failure + "]";
     }
 }

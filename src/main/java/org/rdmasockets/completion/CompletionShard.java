@@ -405,12 +405,13 @@ public final class CompletionShard {
         if (single && own.tryHold(waiter, slot)) {
             return touched;
         }
-        boolean taken = inbox.put(slot);
-        if (taken && inbox == own) {
+        int kind = kindOf(slot);
+        inbox.put(slot);
+        if (inbox == own) {
             return touched;
         }
         WakeList list = touched != null ? touched : takeList();
-        list.add(inbox, taken ? kindOf(slot) : WakeList.OVERFLOW);
+        list.add(inbox, kind);
         return list;
     }
 

@@ -1,7 +1,6 @@
 package org.rdmasockets.completion;
 
 import java.lang.invoke.VarHandle;
-import org.jctools.queues.MessagePassingQueue;
 
 /**
  * The points at which tests interleave threads, and the steps that tests leave out to see whether that is noticed. In
@@ -11,9 +10,9 @@ class Faults {
     /** The algorithm as it is. */
     static final Faults NONE = new Faults();
 
-    /** Puts something into an inbox; false if the inbox is full. */
-    boolean offer(MessagePassingQueue<Completion> inbox, Completion completion) {
-        return inbox.offer(completion);
+    /** Puts something into an inbox. */
+    void offer(CompletionInbox inbox, Completion completion) {
+        inbox.push(completion);
     }
 
     /** Orders what was offered before the look at the waiters. */

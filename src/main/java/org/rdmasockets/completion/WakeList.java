@@ -11,8 +11,6 @@ final class WakeList {
     static final int SENT = 2;
     /** Both may have to go on: a token, or a failed request, of which the device does not tell the kind. */
     static final int BOTH = 4;
-    /** The inbox was full. */
-    static final int OVERFLOW = 8;
 
     private final CompletionInbox[] inboxes;
     private final int[] kinds;
@@ -40,9 +38,6 @@ final class WakeList {
     void wakeAll() {
         for (int i = 0; i < count; i++) {
             inboxes[i].wakeFor(kinds[i]);
-            if ((kinds[i] & OVERFLOW) != 0) {
-                inboxes[i].failOverflow();
-            }
             inboxes[i] = null;
         }
         count = 0;

@@ -27,8 +27,8 @@
  * hits the wrong waiter is passed on.</em> One inbox serves both roles: credits for the writer come as
  * receives and wake the reader. Who drains applies everything and wakes the other if it became ready, and a waiter
  * that leaves enters once more after it has withdrawn, since it may have taken a hint meant for both. A reader that
- * owes credit is woken by sends. (4) <em>Nothing stays behind a gap.</em> A place in the inbox that is claimed and not
- * yet filled hides what lies behind it. Who drains up to there notes the gap, and who fills it wakes both.
+ * owes credit is woken by sends. And nothing hides anything else: what is put in is there by one compare-and-set, and
+ * who drains takes all that is there.
  *
  * <p>Virtual threads that wake each other can starve one that is woken from outside (JDK-8373118); so for half a
  * millisecond of each ten they leave waking to the poller (the valve).

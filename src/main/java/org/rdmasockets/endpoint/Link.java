@@ -44,7 +44,8 @@ final class Link extends VerbsConnection {
     private final Device device;
     private final InetSocketAddress local;
     private final InetSocketAddress remote;
-    private final Traffic traffic = new Traffic(failure -> setUp(this::endQueuePair));
+    private final Traffic traffic = new Traffic(failure -> setUp(this::endQueuePair),
+            () -> setUp(this::takeIn));
     private final Leases leases;
     private final Ending end = new Ending();
     private final int maxMessageBytes;
@@ -143,7 +144,6 @@ final class Link extends VerbsConnection {
             traffic.attach(sends, receives, leases);
             receives.postAll();
         }
-        inbox.onBacklog(() -> setUp(this::takeIn));
         inbox.backlogBytes(1);
     }
 

@@ -20,6 +20,7 @@ final class Traffic implements CompletionClient {
     static final long RECEIVE_BIT = 0x80_0000;
 
     private final Consumer<EndpointException> onFailure;
+    private final Runnable onBacklog;
     private Seat readers;
     private Seat writers;
     private SendSide sends;
@@ -35,9 +36,11 @@ final class Traffic implements CompletionClient {
      * A connection in the making.
      *
      * @param onFailure told once that the connection has failed, with the protocol lock held; must not block
+     * @param onBacklog told that something has arrived which nobody waits for; must not block
      */
-    Traffic(Consumer<EndpointException> onFailure) {
+    Traffic(Consumer<EndpointException> onFailure, Runnable onBacklog) {
         this.onFailure = onFailure;
+        this.onBacklog = onBacklog;
     }
 
     /** Where things arrive. */
@@ -228,6 +231,11 @@ final class Traffic implements CompletionClient {
     @Override
     public boolean ready(Role role) {
         return (role == Role.READER ? readers : writers).isReady();
+    }
+
+    @Override
+    public void onBacklog() {
+        onBacklog.run();
     }
 
     @Override

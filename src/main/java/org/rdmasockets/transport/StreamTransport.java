@@ -73,12 +73,10 @@ public final class StreamTransport extends VerbsConnection implements Connection
         this.local = identifier.localAddress();
         this.remote = identifier.remoteAddress();
         this.device = identifier.device();
-        Client client = new Client();
-        this.resources = Resources.create(engine, identifier, options, side, client);
+        this.resources = Resources.create(engine, identifier, options, side, new Client());
         this.inbox = resources.inbox();
         this.stream = resources.stream();
         this.rings = new Rings(this, resources);
-        inbox.onBacklog(client);
         spin(options.spinMicros());
         keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(), options.keepAliveProbeSeconds());
     }
@@ -126,11 +124,11 @@ public final class StreamTransport extends VerbsConnection implements Connection
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
-    /** The protocol side of the inbox: every method but {@link #run} is called with the protocol lock held. */
-    private final class Client implements CompletionClient, Runnable {
+    /** The protocol side of the inbox: every method but {@link #onBacklog} is called with the protocol lock held. */
+    private final class Client implements CompletionClient {
         /** Any thread: much has come in that no caller waits for. */
         @Override
-        public void run() {
+        public void onBacklog() {
             engine.setupPool().execute(StreamTransport.this::takeIn);
         }
 

@@ -2,7 +2,6 @@ package org.rdmasockets.completion;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
-import org.jctools.queues.MessagePassingQueue;
 
 /**
  * Makes bad timing likely: pauses at the points where a wake-up could get lost. Subclasses leave one step of the
@@ -69,9 +68,8 @@ class Adversary extends Faults {
         }
 
         @Override
-        boolean offer(MessagePassingQueue<Completion> inbox, Completion completion) {
+        void offer(CompletionInbox inbox, Completion completion) {
             stores.get().addLast(() -> super.offer(inbox, completion));
-            return true;
         }
 
         @Override

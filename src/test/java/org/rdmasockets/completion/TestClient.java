@@ -10,6 +10,7 @@ final class TestClient implements CompletionClient {
     int readerNeeds = 1;
     int writerNeeds = 1;
     boolean creditOwed;
+    Runnable backlog = () -> { };
 
     @Override
     public void apply(Completion completion) {
@@ -25,6 +26,11 @@ final class TestClient implements CompletionClient {
     @Override
     public boolean creditOwed() {
         return creditOwed;
+    }
+
+    @Override
+    public void onBacklog() {
+        backlog.run();
     }
 
     /** What has arrived: tokens, and the client's bits of work request identifiers. */
