@@ -22,7 +22,7 @@ final class DatagramSendQueue {
     DatagramSendQueue(DatagramQueuePair owner) {
         this.owner = owner;
         completions = (SharedMemoryCompletionQueue) owner.config().sendQueue();
-        room = new QueueRoom(owner.number(), owner.config().maxSends());
+        room = new QueueRoom(owner.number());
         datagram = new Datagram(owner.number());
     }
 
@@ -40,7 +40,7 @@ final class DatagramSendQueue {
             if (refusal != QueuePair.POSTED) {
                 return refusal;
             }
-            if (!room.take()) {
+            if (!room.take(owner.config().maxSends())) {
                 return Errno.ENOMEM.number();
             }
             int status = state == QueuePairState.ERROR ? Status.FLUSHED : deliver(request);

@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Identifiers of work requests in the order in which they came. Receives mostly have consecutive ones, so what is kept
  * is runs of these: an idle connection takes no room for each receive that waits. Not for several threads at once.
  */
-final class IdQueue {
+class IdQueue {
     /** The oldest run: who posts its receives in turn has the rest of one turn here; empty if all are. */
     private long first;
     private int length;
@@ -21,7 +21,7 @@ final class IdQueue {
     }
 
     /** Appends one. Allocates only where there are more runs than ever before. */
-    void add(long id) {
+    final void add(long id) {
         if (secondLength == 0) {
             addToFirst(id);
         } else if (more != null && more.count > 0) {

@@ -13,8 +13,10 @@ import org.rdmasockets.verbs.VerbsException;
  *
  * <p>Each side says {@link LinkEnd#END} exactly once, as its last entry for the connection; the slot is given back when
  * both have, so that an entry never finds another connection than its own.
+ *
+ * <p>The regions of the other side that it looked up last are guarded by the send queue.
  */
-final class LinkPeer implements Peer, Partner {
+final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** What the other side knows of a request that it has not answered. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
@@ -47,15 +49,10 @@ final class LinkPeer implements Peer, Partner {
     private long openPosition = -1;
     /** Its length and, in the upper half, its immediate data. */
     private long openMessage;
-    /** Guarded by the send queue. */
-    private final RecentRegions regions = new RecentRegions();
     /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
     private boolean locked;
-    /** How many bytes of a send are still to come, -1 when none has begun; in the order of the ring. */
-    private int expected = -1;
-    /** Length and acceptance of the send that comes; in the order of the ring. */
-    private int length;
-    private boolean filling;
+    /** Sends that come, null before the first; in the order of the ring. */
+    private IncomingSends sends;
 
     /**
      * A connection that has a slot.
@@ -141,7 +138,7 @@ final class LinkPeer implements Peer, Partner {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        return regions.enter(end.link(), peerDomain, key, address, bytes, needed);
+        return enter(end.link(), peerDomain, key, address, bytes, needed);
     }
 
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
@@ -506,62 +503,28 @@ final class LinkPeer implements Peer, Partner {
 
     /** A part of a send came. */
     void onSend(RingEntry entry) {
-        if ((entry.flags() & LinkEnd.FIRST) != 0) {
-            beginSend(entry);
+        if (sends == null) {
+            sends = new IncomingSends(this);
         }
-        int part = entry.payloadBytes();
-        if (expected < part) {
-            throw new IllegalArgumentException("a send is longer than it said");
-        }
-        expected -= part;
-        boolean last = (entry.flags() & LinkEnd.LAST) != 0;
-        if (last != (expected == 0)) {
-            throw new IllegalArgumentException("a send has another length than it said");
-        }
-        ReceiveQueue receives = receives();
-        if (filling && receives != null && part > 0 && !receives.put(entry.memory(), entry.payloadOffset(), part)) {
-            filling = false;
-            faultOfOurs();
-        }
-        if (last && filling && receives != null) {
-            receives.finish(true, length, (entry.flags() & LinkEnd.IMMEDIATE) != 0, entry.value());
-        }
-        if (last) {
-            expected = -1;
-        }
+        sends.onPart(entry);
     }
 
-    private void beginSend(RingEntry entry) {
-        if (expected != -1) {
-            throw new IllegalArgumentException("a send begins within a send");
-        }
-        length = checkedLength(entry.first());
-        expected = length;
-        ReceiveQueue receives = receives();
-        int status = receives == null ? Status.RETRY_EXCEEDED : receives.begin(length);
-        if (status == Status.NOT_READY) {
-            throw new IllegalArgumentException("a message came without a receive");
-        }
-        filling = status == Status.SUCCESS;
-        if (Status.breaksPeer(status)) {
-            faultOfOurs();
-        }
-    }
-
-    private static int checkedLength(long bytes) {
+    /** A length that a message can have. */
+    static int checkedLength(long bytes) {
         if (bytes < 0 || bytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
             throw new IllegalArgumentException("a message has no length of " + bytes);
         }
         return (int) bytes;
     }
 
-    private ReceiveQueue receives() {
+    /** Our receives, null if there is no queue pair yet. */
+    ReceiveQueue receives() {
         SharedMemoryQueuePair own = queuePair;
         return own == null ? null : own.receiveQueue();
     }
 
     /** A receive could not take the message: both queue pairs break, as on a network. */
-    private void faultOfOurs() {
+    void faultOfOurs() {
         fail();
         queuePair.fail();
     }

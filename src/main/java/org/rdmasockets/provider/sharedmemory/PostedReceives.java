@@ -5,32 +5,34 @@ import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.ScatterGatherList;
 
 /**
- * Receives in the order in which they were posted, with the pieces of memory that each has. Guarded by the lock of whom
- * they belong to. It makes arrays when they are first needed: most queues never have receives with memory, their data
- * comes with immediate data, elsewhere.
+ * Receives in the order in which they were posted, by their identifiers, with the pieces of memory that each has.
+ * Guarded by the lock of whom they belong to. It makes arrays when they are first needed: most queues never have
+ * receives with memory, their data comes with immediate data, elsewhere.
  */
-final class PostedReceives {
+final class PostedReceives extends IdQueue {
     private final int most;
     private final int maxElements;
-    /** Of all receives. */
-    private final IdQueue ids = new IdQueue();
     /** Null until a receive has one. */
     private Elements elements;
-    private int head;
     private int size;
 
-    /**
-     * A ring of receives from {@link #head}: the elements of i begin at i * maxElements.
-     *
-     * @param regions where each element is
-     * @param offsets where it begins there
-     * @param lengths how long it is
-     * @param counts how many elements each receive has
-     */
-    private record Elements(SharedMemoryRegion[] regions, long[] offsets, int[] lengths, int[] counts) {
+    /** A ring of receives from {@link #head}: the elements of i begin at i * maxElements. */
+    private static final class Elements {
+        /** Where each element is. */
+        private final SharedMemoryRegion[] regions;
+        /** Where it begins there. */
+        private final long[] offsets;
+        /** How long it is. */
+        private final int[] lengths;
+        /** How many elements each receive has. */
+        private final int[] counts;
+        private int head;
+
         Elements(int receives, int most) {
-            this(new SharedMemoryRegion[receives * most], new long[receives * most], new int[receives * most],
-                    new int[receives]);
+            regions = new SharedMemoryRegion[receives * most];
+            offsets = new long[receives * most];
+            lengths = new int[receives * most];
+            counts = new int[receives];
         }
     }
 
@@ -76,8 +78,8 @@ final class PostedReceives {
     /** Makes the oldest of others, which have as many elements at most, the newest here, where there is room. */
     void takeOldestOf(PostedReceives others) {
         int count = others.elements();
-        int from = others.head * others.maxElements;
-        int index = append(others.ids.remove(), count);
+        int from = count == 0 ? 0 : others.first();
+        int index = append(others.removeId(), count);
         for (int i = 0; i < count; i++) {
             int at = index * maxElements + i;
             elements.regions[at] = others.elements.regions[from + i];
@@ -89,12 +91,13 @@ final class PostedReceives {
 
     /** Appends an identifier; the index of its elements, which there is room for. */
     private int append(long id, int count) {
-        int index = (head + size) % most;
-        ids.add(id);
+        add(id);
         if (elements == null && count > 0) {
             elements = new Elements(most, maxElements);
         }
+        int index = 0;
         if (elements != null) {
+            index = (elements.head + size) % most;
             elements.counts[index] = count;
         }
         size++;
@@ -103,22 +106,22 @@ final class PostedReceives {
 
     /** How many elements the oldest has. */
     int elements() {
-        return elements == null ? 0 : elements.counts[head];
+        return elements == null ? 0 : elements.counts[elements.head];
     }
 
     /** The region of an element of the oldest; null if it belongs to another device. */
     SharedMemoryRegion region(int element) {
-        return elements.regions[head * maxElements + element];
+        return elements.regions[first() + element];
     }
 
     /** Where an element of the oldest begins in its region. */
     long offset(int element) {
-        return elements.offsets[head * maxElements + element];
+        return elements.offsets[first() + element];
     }
 
     /** How long an element of the oldest is. */
     int length(int element) {
-        return elements.lengths[head * maxElements + element];
+        return elements.lengths[first() + element];
     }
 
     /** How long all elements of the oldest are. */
@@ -130,18 +133,27 @@ final class PostedReceives {
         return capacity;
     }
 
-    /** Takes the oldest out; its identifier. */
+    /** Where the elements of the oldest begin. */
+    private int first() {
+        return elements.head * maxElements;
+    }
+
+    @Override
     long remove() {
-        long id = ids.remove();
         forgetOldest();
-        return id;
+        return removeId();
+    }
+
+    /** Takes the oldest out but for its elements; its identifier. */
+    private long removeId() {
+        return super.remove();
     }
 
     private void forgetOldest() {
         if (elements != null) {
-            Arrays.fill(elements.regions, head * maxElements, (head + 1) * maxElements, null);
+            Arrays.fill(elements.regions, first(), first() + maxElements, null);
+            elements.head = elements.head + 1 == most ? 0 : elements.head + 1;
         }
-        head = head + 1 == most ? 0 : head + 1;
         size--;
     }
 }

@@ -11,7 +11,6 @@ class QueueRoom {
     private static final VarHandle GIVEN = given();
 
     private final int queuePairNumber;
-    private final int capacity;
     /** How often room was taken, wrapping around; guarded by the queue's lock. */
     private int taken;
     /** How often it was given back; by GIVEN. */
@@ -22,11 +21,9 @@ class QueueRoom {
      * All room is free.
      *
      * @param queuePairNumber whose queue it is, for completions
-     * @param capacity most requests in flight
      */
-    QueueRoom(int queuePairNumber, int capacity) {
+    QueueRoom(int queuePairNumber) {
         this.queuePairNumber = queuePairNumber;
-        this.capacity = capacity;
     }
 
     private static VarHandle given() {
@@ -42,8 +39,8 @@ class QueueRoom {
         return queuePairNumber;
     }
 
-    /** Takes room for one request; false if there is none. Under the queue's lock. */
-    final boolean take() {
+    /** Takes room for one request, of the room for so many; false if there is none. Under the queue's lock. */
+    final boolean take(int capacity) {
         if (taken - given >= capacity) {
             return false;
         }

@@ -8,6 +8,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.ReceiverNotReadyTimer;
 
 /**
  * The posted receives of a queue pair. A message takes the oldest: {@link #begin}, {@link #put} for each part of the
@@ -20,8 +21,6 @@ import org.rdmasockets.verbs.ReceiveRequest;
 final class ReceiveQueue {
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
-    /** The wait that code 0 of {@code min_rnr_timer} means, the default of the connection manager. */
-    private static final long DEFAULT_NOT_READY_NANOS = 655_360_000;
 
     private final QueueOwner owner;
     private final SharedMemoryCompletionQueue completions;
@@ -46,7 +45,8 @@ final class ReceiveQueue {
     private boolean flushing;
     /** Guarded by this. */
     private boolean closed;
-    private volatile long notReadyNanos = DEFAULT_NOT_READY_NANOS;
+    /** The code of {@code min_rnr_timer}; 0 is the default of the connection manager. */
+    private volatile byte notReadyTimer;
 
     /**
      * An empty queue.
@@ -61,7 +61,7 @@ final class ReceiveQueue {
         this.completions = completions;
         this.shared = shared;
         if (shared == null) {
-            room = new QueueRoom(owner.number(), owner.config().maxReceives());
+            room = new QueueRoom(owner.number());
             receives = new PostedReceives(owner.config().maxReceives(), owner.config().maxReceiveElements());
         } else {
             room = new SharedRoom(owner.number(), shared.room());
@@ -69,14 +69,19 @@ final class ReceiveQueue {
         }
     }
 
-    /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
-    long notReadyNanos() {
-        return notReadyNanos;
+    /** Where receives come from if they are not posted here, or null. */
+    SharedMemorySharedReceiveQueue shared() {
+        return shared;
     }
 
-    /** Sets how long a peer shall wait per retry, in nanoseconds. */
-    void notReadyNanos(long nanos) {
-        notReadyNanos = nanos;
+    /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
+    long notReadyNanos() {
+        return new ReceiverNotReadyTimer(notReadyTimer).duration().toNanos();
+    }
+
+    /** Sets how long a peer shall wait per retry, by a code of {@code min_rnr_timer}, 0 to 31. */
+    void notReadyTimer(int code) {
+        notReadyTimer = (byte) code;
     }
 
     /**
@@ -109,7 +114,8 @@ final class ReceiveQueue {
             return Errno.EINVAL.number();
         }
         Faults faults = owner.device().fabric().faults();
-        if (faults != null && faults.isFull(owner.number(), true) || !room.take()) {
+        if (faults != null && faults.isFull(owner.number(), true)
+                || !room.take(owner.config().maxReceives())) {
             return Errno.ENOMEM.number();
         }
         if (flushing) {

@@ -4,8 +4,11 @@ import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.PeerRegion;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** Finds regions of the other process, those that were looked up last without asking the link. One thread at a time. */
-final class RecentRegions {
+/**
+ * Finds regions of the other process, those that were looked up last without asking the link. One thread at a time. To
+ * be inherited from, so that a connection has one object less.
+ */
+abstract class RecentRegions {
     /** A sockets peer writes to three regions in turn: its table, and two chunks. */
     private static final int MOST = 4;
 
@@ -29,7 +32,7 @@ final class RecentRegions {
      * @param needed what it wants to do
      * @return the memory, entered, or null if the other end does not allow this
      */
-    PeerRegion enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
+    final PeerRegion enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
         PeerRegion region = enter(link, domain, key);
         if (region != null && !region.allows(address, bytes, needed)) {
             region.leave();

@@ -49,7 +49,7 @@ final class SendQueue implements Expiring {
     /** The peer's memory that the request which is being posted uses, or null; guarded by this. */
     private ReachableMemory reached;
     /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
-    private int notReadyRetries = RETRY_FOR_EVER;
+    private byte notReadyRetries = RETRY_FOR_EVER;
     /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
     private long deadline = NO_DEADLINE;
     /** Whether {@link #settle} has to fail the receive queue; guarded by this. */
@@ -70,7 +70,7 @@ final class SendQueue implements Expiring {
     SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
         this.owner = owner;
         this.completions = completions;
-        room = new QueueRoom(owner.number(), owner.config().maxSends());
+        room = new QueueRoom(owner.number());
     }
 
     /**
@@ -81,7 +81,7 @@ final class SendQueue implements Expiring {
      */
     synchronized void connect(Peer newPeer, int retries) {
         peer = newPeer;
-        notReadyRetries = retries;
+        notReadyRetries = (byte) retries;
     }
 
     /** The other end; null until connected. */
@@ -148,7 +148,8 @@ final class SendQueue implements Expiring {
         }
         try {
             Faults faults = owner.device().fabric().faults();
-            if (faults != null && faults.isFull(owner.number(), false) || !room.take()) {
+            if (faults != null && faults.isFull(owner.number(), false)
+                    || !room.take(owner.config().maxSends())) {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request) : Status.LOCAL_PROTECTION;

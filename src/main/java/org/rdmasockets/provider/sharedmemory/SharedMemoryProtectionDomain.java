@@ -35,11 +35,10 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     /** Open regions that other processes can map, each leads to the next; guarded by this. */
     private SharedMemoryRegion shared;
     /**
-     * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed;
-     * guarded by this.
+     * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed. Null
+     * once this is closed. Written under this monitor.
      */
-    private LinkEnd[] ends = NO_ENDS;
-    private volatile boolean closed;
+    private volatile LinkEnd[] ends = NO_ENDS;
 
     /** A domain without regions. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device) {
@@ -54,7 +53,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Whether close was called: no more children. */
     boolean isClosed() {
-        return closed;
+        return ends == null;
     }
 
     @Override
@@ -115,7 +114,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, SharedRegion shared)
             throws VerbsException {
         String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
-        if (closed) {
+        if (isClosed()) {
             throw Refusals.closed("ibv_reg_mr", "protection domain");
         }
         for (AccessFlag flag : access) {
@@ -140,8 +139,10 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
         region.next(shared);
         shared = region;
-        for (LinkEnd end : ends) {
-            announce(region, end);
+        if (!isClosed()) {
+            for (LinkEnd end : ends) {
+                announce(region, end);
+            }
         }
     }
 
@@ -163,7 +164,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      * @throws VerbsException if the link takes no more regions
      */
     synchronized void share(LinkEnd end) throws VerbsException {
-        if (!Arrays.asList(ends).contains(end)) {
+        if (!isClosed() && !Arrays.asList(ends).contains(end)) {
             if (ends.length == 0) {
                 ends = end.alone();
             } else {
@@ -210,7 +211,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new IllegalArgumentException("a shared receive queue has at least one receive of one element, not "
                     + maxReceives + " of " + maxElements);
         }
-        if (closed) {
+        if (isClosed()) {
             throw Refusals.closed("ibv_create_srq", "protection domain");
         }
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
@@ -262,7 +263,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private AddressHandle addressHandle(String call, int portNumber, Gid destination, int sourceIndex)
             throws VerbsException {
-        if (closed) {
+        if (isClosed()) {
             throw Refusals.closed(call, "protection domain");
         }
         device.checkPort(call, portNumber);
@@ -274,7 +275,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     @Override
-    public void close() {
-        closed = true;
+    public synchronized void close() {
+        ends = null;
     }
 }

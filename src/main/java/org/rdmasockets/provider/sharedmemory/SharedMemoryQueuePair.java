@@ -10,7 +10,6 @@ import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
-import org.rdmasockets.verbs.ReceiverNotReadyTimer;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -22,24 +21,19 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     private final SharedMemoryProtectionDomain domain;
     private final QueuePairConfig config;
     private final int number;
-    private final int maxInlineBytes;
     private final SendQueue sendQueue;
     private final ReceiveQueue receiveQueue;
-    /** Where its receives come from if they are not its own, or null. */
-    private final SharedMemorySharedReceiveQueue sharedReceives;
     /** Written under this monitor. */
     private volatile QueuePairState state = QueuePairState.INIT;
     private volatile boolean closed;
 
     private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config,
-            SharedMemorySharedReceiveQueue sharedReceives) {
+            SharedMemorySharedReceiveQueue shared) {
         this.domain = domain;
         this.config = config;
-        this.sharedReceives = sharedReceives;
         number = device().fabric().nextQueuePairNumber();
-        maxInlineBytes = Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
         sendQueue = new SendQueue(this, sendCompletions());
-        receiveQueue = new ReceiveQueue(this, receiveCompletions(), sharedReceives);
+        receiveQueue = new ReceiveQueue(this, receiveCompletions(), shared);
     }
 
     /**
@@ -132,7 +126,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     @Override
     public int maxInlineBytes() {
-        return maxInlineBytes;
+        return Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
     }
 
     @Override
@@ -164,9 +158,10 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     /** Gives the receives that the peer wanted to others: it sends nothing more. Without any lock. */
     void peerLeft() {
-        if (sharedReceives != null) {
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        if (shared != null) {
             receiveQueue.forgetWanted();
-            sharedReceives.feed();
+            shared.feed();
         }
     }
 
@@ -212,7 +207,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
         if (attributes.state() == QueuePairState.ERROR) {
             fail();
         } else if (attributes.state() == null && onlyTimer && timer.getAsInt() >= 0 && timer.getAsInt() < 32) {
-            receiveQueue.notReadyNanos(new ReceiverNotReadyTimer(timer.getAsInt()).duration().toNanos());
+            receiveQueue.notReadyTimer(timer.getAsInt());
         } else {
             throw Refusals.invalid("ibv_modify_qp", "qp=" + number + ", " + attributes,
                     "this device changes RECEIVER_NOT_READY_TIMER (0 to 31), or the state to ERROR");
@@ -235,8 +230,9 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     /** Lets the peer see that nothing is taken any more, without any lock. */
     private void leavePeer() {
         feedPeer();
-        if (sharedReceives != null) {
-            sharedReceives.feed();
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        if (shared != null) {
+            shared.feed();
         }
         Peer peer = sendQueue.peer();
         if (peer != null) {
@@ -257,10 +253,11 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
         receiveQueue.close();
         leavePeer();
         sendCompletions().retire(config.maxSends());
-        if (sharedReceives == null) {
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        if (shared == null) {
             receiveCompletions().retire(config.maxReceives());
         } else {
-            sharedReceives.retire(receiveCompletions());
+            shared.retire(receiveCompletions());
         }
     }
 }

@@ -44,7 +44,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
         this.domain = domain;
         device = domain.device();
-        room = new QueueRoom(0, maxReceives);
+        room = new QueueRoom(0);
         receives = new PostedReceives(maxReceives, maxElements);
     }
 
@@ -156,7 +156,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
             if (request.elements().count() > receives.maxElements()) {
                 return Errno.EINVAL.number();
             }
-            if (!room.take()) {
+            if (!room.take(receives.most())) {
                 return Errno.ENOMEM.number();
             }
             receives.add(request, request.workRequestId());

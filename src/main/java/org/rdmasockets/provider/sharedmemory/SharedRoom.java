@@ -11,7 +11,7 @@ final class SharedRoom extends QueueRoom {
      * @param shared where room was taken
      */
     SharedRoom(int queuePairNumber, QueueRoom shared) {
-        super(queuePairNumber, 0);
+        super(queuePairNumber);
         this.shared = shared;
     }
 

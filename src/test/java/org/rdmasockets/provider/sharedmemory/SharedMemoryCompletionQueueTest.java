@@ -23,12 +23,12 @@ class SharedMemoryCompletionQueueTest {
     void completionsComeInOrderHoweverItGrows() {
         for (int seed = 0; seed < 50; seed++) {
             Random random = new Random(seed);
-            QueueRoom room = new QueueRoom(7, ENTRIES);
+            QueueRoom room = new QueueRoom(7);
             Queue<Long> expected = new ArrayDeque<>();
             WorkCompletions batch = queue.newBatch(1 + random.nextInt(40));
             long next = seed * 1_000_000L;
             for (int step = 0; step < 500; step++) {
-                for (int i = random.nextInt(60); i > 0 && room.take(); i--) {
+                for (int i = random.nextInt(60); i > 0 && room.take(ENTRIES); i--) {
                     expected.add(next);
                     if (random.nextBoolean()) {
                         queue.complete(room, next, Status.FLUSHED, CompletionOpcode.SEND);

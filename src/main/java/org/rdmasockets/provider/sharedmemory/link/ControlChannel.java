@@ -123,7 +123,6 @@ final class ControlChannel {
 
     private void map(PacketBuffer buffer) {
         int key = Frame.number(buffer);
-        long address = Frame.first(buffer);
         long length = Frame.second(buffer);
         if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
                 || regions.open() >= Link.MOST_REGIONS || regions.find(key) != null) {
@@ -132,24 +131,22 @@ final class ControlChannel {
             return;
         }
         try {
-            RegionMemory memory = buffer.isDescriptorLost() ? lost("this process has too many open files")
-                    : new RegionMemory(buffer.descriptor(), length);
-            regions.add(new PeerRegion(memory, key, address, length, Frame.third(buffer), Frame.fourth(buffer)));
+            regions.add(buffer.isDescriptorLost() ? lost(buffer, "this process has too many open files")
+                    : new PeerRegion(buffer));
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
-                regions.add(new PeerRegion(lost(e.getMessage()), key, address, length, Frame.third(buffer),
-                        Frame.fourth(buffer)));
+                regions.add(lost(buffer, e.getMessage()));
             }
         }
     }
 
     /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
-    private static RegionMemory lost(String reason) {
+    private static PeerRegion lost(PacketBuffer announced, String reason) {
         LOG.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);
-        return null;
+        return PeerRegion.unmapped(announced);
     }
 
     private void retract(int key) {

@@ -20,8 +20,6 @@ public final class LinkSlot implements AutoCloseable {
     private final Link link;
     private final MemorySegment memory;
     private final int index;
-    /** Where this side's slot is in the memory. */
-    private final int own;
     /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
     private int peers = -1;
     /** Guarded by this. */
@@ -32,10 +30,15 @@ public final class LinkSlot implements AutoCloseable {
         this.link = link;
         this.memory = memory;
         this.index = index;
-        own = Math.toIntExact(SegmentLayout.slot(side, index));
-        INT.set(memory, (long) own + SegmentLayout.SLOT_COUNT, 0);
-        INT.set(memory, (long) own + SegmentLayout.SLOT_STARVING, 0);
-        INT.set(memory, (long) own + SegmentLayout.SLOT_ON_REQUEST, 0);
+        long own = SegmentLayout.slot(side, index);
+        INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
+        INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
+        INT.set(memory, own + SegmentLayout.SLOT_ON_REQUEST, 0);
+    }
+
+    /** Where this side's slot is in the memory. */
+    private long own() {
+        return SegmentLayout.slot(link.side(), index);
     }
 
     /**
@@ -67,18 +70,19 @@ public final class LinkSlot implements AutoCloseable {
      * @param cumulativeCount the count, wrapping around
      */
     public void receivesPosted(int cumulativeCount) {
-        INT.setRelease(memory, (long) own + SegmentLayout.SLOT_COUNT, cumulativeCount);
+        long own = own();
+        INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
         // Between our count and the peer's word; in starve() there is one between its word and our count.
         VarHandle.fullFence();
-        if ((int) INT.getOpaque(memory, (long) own + SegmentLayout.SLOT_STARVING) != 0
-                && (int) INT.getAndSet(memory, (long) own + SegmentLayout.SLOT_STARVING, 0) != 0) {
+        if ((int) INT.getOpaque(memory, own + SegmentLayout.SLOT_STARVING) != 0
+                && (int) INT.getAndSet(memory, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
             link.ring();
         }
     }
 
     /** Lets the peer know that receives are posted here when it asks for them; before it is told of this slot. */
     public void giveOnRequest() {
-        INT.setRelease(memory, (long) own + SegmentLayout.SLOT_ON_REQUEST, 1);
+        INT.setRelease(memory, own() + SegmentLayout.SLOT_ON_REQUEST, 1);
     }
 
     /**

@@ -6,10 +6,12 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.VerbsException;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
-public final class PeerRegion implements ReachableMemory {
+public final class PeerRegion extends RegionMemory implements ReachableMemory {
     /** What matters to a peer. */
     private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
         AccessFlag.REMOTE_ATOMIC};
@@ -17,25 +19,43 @@ public final class PeerRegion implements ReachableMemory {
     private static final List<Set<AccessFlag>> SETS = IntStream.range(0, 1 << FLAGS.length).mapToObj(PeerRegion::flags)
             .toList();
 
-    /** Null if this process could not map it. */
-    private final RegionMemory memory;
     private final int remoteKey;
     private final long address;
-    private final long lengthBytes;
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
     private final byte access;
     private final long tag;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
-    private volatile boolean closed;
+    private volatile boolean gone;
 
-    /** Takes over mapped memory; the key, the address, the flags and the tag are as the peer said. */
-    PeerRegion(RegionMemory memory, int remoteKey, long address, long lengthBytes, long accessBits, long tag) {
-        this.memory = memory;
-        this.remoteKey = remoteKey;
-        this.address = address;
-        this.lengthBytes = lengthBytes;
-        access = (byte) (accessBits & SETS.size() - 1);
-        this.tag = tag;
+    /**
+     * Maps a region.
+     *
+     * @param announced an announcement with a descriptor, which stays the caller's
+     * @throws VerbsException as {@link RegionMemory}
+     */
+    PeerRegion(PacketBuffer announced) throws VerbsException {
+        super(announced.descriptor(), Frame.second(announced));
+        remoteKey = Frame.number(announced);
+        address = Frame.first(announced);
+        access = access(announced);
+        tag = Frame.fourth(announced);
+    }
+
+    private PeerRegion(PacketBuffer announced, long lengthBytes) {
+        super(lengthBytes);
+        remoteKey = Frame.number(announced);
+        address = Frame.first(announced);
+        access = access(announced);
+        tag = Frame.fourth(announced);
+    }
+
+    /** A region that is known, but that this process has no room to map. */
+    static PeerRegion unmapped(PacketBuffer announced) {
+        return new PeerRegion(announced, Frame.second(announced));
+    }
+
+    private static byte access(PacketBuffer announced) {
+        return (byte) (Frame.third(announced) & SETS.size() - 1);
     }
 
     /** Flags as bits of a packet. */
@@ -86,7 +106,7 @@ public final class PeerRegion implements ReachableMemory {
      */
     public boolean allows(long first, long bytes, AccessFlag needed) {
         long offset = first - address;
-        return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes - bytes;
+        return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes() - bytes;
     }
 
     /**
@@ -95,7 +115,7 @@ public final class PeerRegion implements ReachableMemory {
      * @return length in bytes
      */
     public long lengthBytes() {
-        return lengthBytes;
+        return memory().byteSize();
     }
 
     /**
@@ -123,7 +143,7 @@ public final class PeerRegion implements ReachableMemory {
      */
     @Override
     public MemorySegment segment() {
-        return memory.memory();
+        return memory();
     }
 
     /**
@@ -133,26 +153,18 @@ public final class PeerRegion implements ReachableMemory {
      *         then {@link #leave} must not be called
      */
     public boolean tryEnter() {
-        return memory != null && memory.enterIfValid();
+        return enterIfValid();
     }
 
+    /** Whether {@link #close} was called, which is not so yet for a region that was never mapped. */
+    boolean isGone() {
+        return gone;
+    }
+
+    /** Refuses further accesses; the holder of the link's receive lock calls it. */
     @Override
-    public void leave() {
-        memory.leave();
-    }
-
-    /** Whether {@link #close} was called. */
-    boolean isClosed() {
-        return closed;
-    }
-
-    /** Refuses further accesses. */
-    void close() {
-        if (!closed) {
-            closed = true;
-            if (memory != null) {
-                memory.close();
-            }
-        }
+    public void close() {
+        gone = true;
+        super.close();
     }
 }

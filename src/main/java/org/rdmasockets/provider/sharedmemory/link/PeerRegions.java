@@ -28,7 +28,7 @@ final class PeerRegions {
         int mask = places.length - 1;
         for (int i = remoteKey * SPREAD >>> 8 & mask;; i = i + 1 & mask) {
             PeerRegion region = (PeerRegion) ELEMENTS.getAcquire(places, i);
-            if (region == null || region.remoteKey() == remoteKey && !region.isClosed()) {
+            if (region == null || region.remoteKey() == remoteKey && !region.isGone()) {
                 return region;
             }
         }
@@ -60,7 +60,7 @@ final class PeerRegions {
         PeerRegion[] places = new PeerRegion[Math.max(FIRST_CAPACITY, Integer.highestOneBit(open + 1) * 8)];
         taken = 0;
         for (PeerRegion region : table) {
-            if (region != null && !region.isClosed()) {
+            if (region != null && !region.isGone()) {
                 put(places, region);
                 taken++;
             }

@@ -23,6 +23,11 @@ class RegionMemory extends Mapping {
         super(descriptor, totalBytes(lengthBytes), lengthBytes);
     }
 
+    /** Stands for a region of so many bytes that could not be mapped: nobody gets in. */
+    RegionMemory(long lengthBytes) {
+        super(lengthBytes);
+    }
+
     /** The size of the memfd for a region of so many bytes. */
     static long totalBytes(long lengthBytes) {
         return validOffset(lengthBytes) + CONTROL_BYTES;

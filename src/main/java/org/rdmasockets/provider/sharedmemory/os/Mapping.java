@@ -31,6 +31,16 @@ public class Mapping extends Guard {
     }
 
     /**
+     * Memory that could not be mapped: it is closed, and nobody gets in.
+     *
+     * @param bytes how much {@link #memory} pretends to show
+     */
+    protected Mapping(long bytes) {
+        memory = Posix.memoryAt(0, bytes);
+        shut();
+    }
+
+    /**
      * The memory.
      *
      * @return what is shown of it, of the global scope
@@ -71,6 +81,8 @@ public class Mapping extends Guard {
 
     @Override
     protected void free() {
-        AddressRanges.unmap(memory.address(), mappedBytes());
+        if (memory.address() != 0) {
+            AddressRanges.unmap(memory.address(), mappedBytes());
+        }
     }
 }
