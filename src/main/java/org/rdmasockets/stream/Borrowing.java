@@ -37,7 +37,7 @@ final class Borrowing {
      * @param received how many data messages it has sent
      * @return null if all is well, otherwise what it did wrong before
      */
-    String start(ConnectData peer, long received) {
+    String start(ConnectData peer, int received) {
         started = true;
         targets.first(peer);
         window.start(peer.credits());
@@ -52,7 +52,7 @@ final class Borrowing {
      * @param received how many data messages the peer has sent
      * @return null if all is well, otherwise what the peer did wrong
      */
-    String updateArrived(int limit, int lengthBytes, long received) {
+    String updateArrived(int limit, int lengthBytes, int received) {
         if (!started) {
             return keep(limit, lengthBytes);
         }

@@ -10,8 +10,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 final class Chunk {
     private final MemoryRegion region;
-    private final long offset;
-    private final int bytes;
+    private final int offset;
     private final int generation;
     /** End of what the peer may write. */
     private int lent;
@@ -27,14 +26,12 @@ final class Chunk {
      *
      * @param region where it is, writable by the peer
      * @param offset where it begins there
-     * @param bytes how long it is, at least 1
      * @param generation which change of sizes brought it; 0 if it stays for the life of the connection, otherwise the
      *        region is this chunk's alone
      */
-    Chunk(MemoryRegion region, long offset, int bytes, int generation) {
+    Chunk(MemoryRegion region, int offset, int generation) {
         this.region = region;
         this.offset = offset;
-        this.bytes = bytes;
         this.generation = generation;
     }
 
@@ -75,15 +72,6 @@ final class Chunk {
     }
 
     /**
-     * How long it is.
-     *
-     * @return bytes
-     */
-    int bytes() {
-        return bytes;
-    }
-
-    /**
      * Tells whether its memory stays for the life of the connection.
      *
      * @return false if its region is to be closed one day
@@ -104,7 +92,7 @@ final class Chunk {
     /**
      * From now on the peer may fill it.
      *
-     * @param length how much of it, 1 to {@link #bytes()}
+     * @param length how much of it, at least 1 and at most {@link ChunkStock#bytes}
      */
     void lend(int length) {
         lent = length;
@@ -155,7 +143,7 @@ final class Chunk {
      */
     int read(byte[] target, int targetOffset, int most) {
         int count = Math.min(most, unread());
-        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, offset + read, target, targetOffset, count);
+        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, unreadOffset(), target, targetOffset, count);
         read += count;
         return count;
     }
@@ -175,7 +163,7 @@ final class Chunk {
      * @return bytes from the beginning of the region
      */
     long unreadOffset() {
-        return offset + read;
+        return offset + (long) read;
     }
 
     /**

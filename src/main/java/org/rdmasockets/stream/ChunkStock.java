@@ -15,12 +15,11 @@ final class ChunkStock {
     /** How many regions may have to be closed at a time. */
     private static final int MOST_RETIRED = 2;
 
-    private final int least;
-    private final int most;
+    private final StreamSettings settings;
     /** What is not lent, each leads to the next; the first is taken first. */
     private Chunk idle;
-    /** Size of the chunks that are lent if there are any. */
-    private int size;
+    /** Large chunks are lent if there are any. */
+    private boolean large;
     /** Grows with each change of size; larger chunks are kept when they come back if they are of this generation. */
     private int generation = 1;
     /** No larger chunk is asked for: the owner could not make one. */
@@ -37,14 +36,32 @@ final class ChunkStock {
      * @param settings the sizes
      */
     ChunkStock(MemoryRegion region, StreamSettings settings) {
-        least = settings.firstChunkBytes();
-        most = settings.receiveBufferBytes() / 2;
-        size = least;
+        this.settings = settings;
         // In the order in which they are taken: the last comes first.
-        long ring = RegionLayout.of(settings).ringOffset();
+        int ring = Math.toIntExact(RegionLayout.of(settings).ringOffset());
         for (int i = PERMANENT - 1; i >= 0; i--) {
-            put(new Chunk(region, ring + (long) i * least, least, 0));
+            put(new Chunk(region, Math.addExact(ring, i * least()), 0));
         }
+    }
+
+    /** How long a small chunk is. */
+    private int least() {
+        return settings.firstChunkBytes();
+    }
+
+    /** How long a large chunk is. */
+    private int most() {
+        return settings.receiveBufferBytes() / 2;
+    }
+
+    /**
+     * How long a chunk is.
+     *
+     * @param chunk one of these
+     * @return bytes
+     */
+    int bytes(Chunk chunk) {
+        return chunk.isPermanent() ? least() : most();
     }
 
     /**
@@ -53,8 +70,8 @@ final class ChunkStock {
      * @return a chunk; there is one as long as fewer than two others are out
      */
     Chunk take() {
-        Chunk large = find(false);
-        return take(large != null ? large : find(true));
+        Chunk one = find(false);
+        return take(one != null ? one : find(true));
     }
 
     /**
@@ -109,7 +126,7 @@ final class ChunkStock {
      * @return size of each of two regions, or 0
      */
     int wanted() {
-        return wanting ? most : 0;
+        return wanting ? most() : 0;
     }
 
     /**
@@ -124,10 +141,10 @@ final class ChunkStock {
             retire(region);
             return;
         }
-        if (size != bytes) {
-            resize(bytes);
+        if (!large) {
+            resize(true);
         }
-        put(new Chunk(region, 0, bytes, generation));
+        put(new Chunk(region, 0, generation));
         if (last) {
             wanting = false;
         }
@@ -143,14 +160,14 @@ final class ChunkStock {
     void shrink() {
         refused = false;
         wanting = false;
-        resize(least);
+        resize(false);
     }
 
-    private void resize(int bytes) {
-        size = bytes;
+    private void resize(boolean toLarge) {
+        large = toLarge;
         generation++;
-        for (Chunk large = find(false); large != null; large = find(false)) {
-            takeBack(take(large));
+        for (Chunk old = find(false); old != null; old = find(false)) {
+            takeBack(take(old));
         }
     }
 
@@ -204,7 +221,7 @@ final class ChunkStock {
      * @return false if they are here or lent, or could not be had
      */
     boolean canGrow() {
-        return !refused && size < most;
+        return !refused && !large && least() < most();
     }
 
     /**
@@ -213,7 +230,7 @@ final class ChunkStock {
      * @return bytes, half of a small chunk
      */
     int lowWater() {
-        return (least + 1) / 2;
+        return (least() + 1) / 2;
     }
 
     /**

@@ -15,21 +15,28 @@ final class Closing {
     /** What {@link #due} returns when nothing is to be sent. */
     static final int NOTHING = -1;
 
-    private boolean inputShut;
-    private boolean outputShut;
-    private boolean inputEnded;
-    private boolean shutdownSent;
-    private boolean disconnectSent;
-    private boolean peerDisconnected;
+    private static final int INPUT_SHUT = 1;
+    private static final int OUTPUT_SHUT = 2;
+    private static final int INPUT_ENDED = 4;
+    private static final int SHUTDOWN_SENT = 8;
+    private static final int DISCONNECT_SENT = 16;
+    private static final int PEER_DISCONNECTED = 32;
+
+    /** What has happened: a set of these. */
+    private int happened;
+
+    private boolean has(int event) {
+        return (happened & event) != 0;
+    }
 
     /** The application reads no more. */
     void shutInput() {
-        inputShut = true;
+        happened |= INPUT_SHUT;
     }
 
     /** The application writes no more. */
     void shutOutput() {
-        outputShut = true;
+        happened |= OUTPUT_SHUT;
     }
 
     /**
@@ -39,10 +46,9 @@ final class Closing {
      */
     void received(int control) {
         if (control == ImmediateData.DISCONNECT) {
-            inputEnded = true;
-            peerDisconnected = true;
+            happened |= INPUT_ENDED | PEER_DISCONNECTED;
         } else if (control == ImmediateData.SHUTDOWN) {
-            inputEnded = true;
+            happened |= INPUT_ENDED;
         }
     }
 
@@ -52,13 +58,13 @@ final class Closing {
      * @return {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT} or {@link #NOTHING}
      */
     int due() {
-        if (!outputShut || isFinished()) {
+        if (!has(OUTPUT_SHUT) || isFinished()) {
             return NOTHING;
         }
-        if (inputShut || inputEnded) {
+        if (has(INPUT_SHUT) || has(INPUT_ENDED)) {
             return ImmediateData.DISCONNECT;
         }
-        return shutdownSent ? NOTHING : ImmediateData.SHUTDOWN;
+        return has(SHUTDOWN_SENT) ? NOTHING : ImmediateData.SHUTDOWN;
     }
 
     /**
@@ -68,9 +74,9 @@ final class Closing {
      */
     void sent(int control) {
         if (control == ImmediateData.DISCONNECT) {
-            disconnectSent = true;
+            happened |= DISCONNECT_SENT;
         } else {
-            shutdownSent = true;
+            happened |= SHUTDOWN_SENT;
         }
     }
 
@@ -80,7 +86,7 @@ final class Closing {
      * @return true after a DISCONNECT in either direction, or a SHUTDOWN in both
      */
     boolean isFinished() {
-        return disconnectSent || peerDisconnected || shutdownSent && inputEnded;
+        return has(DISCONNECT_SENT) || has(PEER_DISCONNECTED) || has(SHUTDOWN_SENT) && has(INPUT_ENDED);
     }
 
     /**
@@ -89,7 +95,7 @@ final class Closing {
      * @return false after its SHUTDOWN or DISCONNECT
      */
     boolean isInputEnded() {
-        return inputEnded;
+        return has(INPUT_ENDED);
     }
 
     /**
@@ -98,7 +104,7 @@ final class Closing {
      * @return true after {@link #shutInput}
      */
     boolean isInputShut() {
-        return inputShut;
+        return has(INPUT_SHUT);
     }
 
     /**
@@ -107,7 +113,7 @@ final class Closing {
      * @return true after {@link #shutOutput}
      */
     boolean isOutputShut() {
-        return outputShut;
+        return has(OUTPUT_SHUT);
     }
 
     /**
@@ -116,13 +122,14 @@ final class Closing {
      * @return true after its DISCONNECT
      */
     boolean isPeerDisconnected() {
-        return peerDisconnected;
+        return has(PEER_DISCONNECTED);
     }
 
     @Override
     public String toString() {
-        return (inputShut ? "inputShut " : "") + (outputShut ? "outputShut " : "") + (inputEnded ? "inputEnded " : "")
-                + (shutdownSent ? "shutdownSent " : "") + (disconnectSent ? "disconnectSent " : "")
-                + (peerDisconnected ? "peerDisconnected" : "");
+        return (has(INPUT_SHUT) ? "inputShut " : "") + (has(OUTPUT_SHUT) ? "outputShut " : "")
+                + (has(INPUT_ENDED) ? "inputEnded " : "") + (has(SHUTDOWN_SENT) ? "shutdownSent " : "")
+                + (has(DISCONNECT_SENT) ? "disconnectSent " : "")
+                + (has(PEER_DISCONNECTED) ? "peerDisconnected" : "");
     }
 }

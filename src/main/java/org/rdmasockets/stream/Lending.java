@@ -41,7 +41,7 @@ final class Lending {
      * @param peer what the peer sent, checked
      */
     void start(ConnectData peer) {
-        table = new PeerTable(stage, peer);
+        table = new PeerTable(peer);
         peerMovesOn = peer.movesOn();
     }
 
@@ -121,7 +121,7 @@ final class Lending {
     }
 
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
-        byte[] entry = table.fill(chunk, stagedOffset,
+        byte[] entry = table.fill(chunk, stage, stagedOffset,
                 sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey));
         int result = sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
         PeerTable.posted(entry);

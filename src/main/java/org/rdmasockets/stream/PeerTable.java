@@ -22,13 +22,11 @@ final class PeerTable {
     private static final int KEY_OFFSET = Long.BYTES;
     private static final int LENGTH_OFFSET = KEY_OFFSET + Integer.BYTES;
 
-    /** Where entries are staged; null if the device copies them. */
-    private final MemoryRegion region;
     private final boolean swap;
     private final long address;
     private final int key;
     private final int entries;
-    private final int maps;
+    private final short maps;
     private final long offerAddress;
     private final int offerKey;
     private int next = 1;
@@ -37,16 +35,14 @@ final class PeerTable {
     /**
      * The table as the private data describes it.
      *
-     * @param region where entries are staged, null if the device copies what is posted
      * @param peer the peer's private data, checked
      */
-    PeerTable(MemoryRegion region, ConnectData peer) {
-        this.region = region;
+    PeerTable(ConnectData peer) {
         this.swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
         this.address = peer.tableAddress();
         this.key = peer.tableKey();
         this.entries = peer.tableEntries();
-        this.maps = peer.maps();
+        this.maps = (short) peer.maps();
         this.offerAddress = peer.chunkAddress() - TargetTable.ENTRY_BYTES;
         this.offerKey = peer.chunkKey();
     }
@@ -55,11 +51,12 @@ final class PeerTable {
      * Makes an entry, in the peer's byte order, the payload of a message.
      *
      * @param chunk what it tells of, lent
-     * @param stagedOffset where entries are staged
+     * @param region where entries are staged; null if the device copies what is posted
+     * @param stagedOffset where they are staged there
      * @param request the message, to be posted before {@link #posted}
      * @return the memory of the entry
      */
-    byte[] fill(Chunk chunk, int stagedOffset, SendRequest request) {
+    byte[] fill(Chunk chunk, MemoryRegion region, int stagedOffset, SendRequest request) {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());

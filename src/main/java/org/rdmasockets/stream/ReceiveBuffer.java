@@ -40,10 +40,10 @@ final class ReceiveBuffer implements Received {
     private Chunk offered;
     /** True once nobody will read: what arrives is free at once. */
     private boolean discarding;
-    /** Data messages that arrived. */
-    private long received;
-    /** Data messages that the peer may have sent. */
-    private long granted;
+    /** Data messages that arrived, wrapping around. */
+    private int received;
+    /** Data messages that the peer may have sent, wrapping around. */
+    private int granted;
 
     /**
      * A buffer whose first chunk is lent to the peer.
@@ -201,7 +201,8 @@ final class ReceiveBuffer implements Received {
     Chunk lend() {
         Chunk chunk = stock.take();
         // A large one ends where it would in a ring of such chunks only, so that few messages are split at its end.
-        chunk.lend(chunk.isPermanent() ? chunk.bytes() : chunk.bytes() - (int) (lentUntil % chunk.bytes()));
+        int bytes = stock.bytes(chunk);
+        chunk.lend(chunk.isPermanent() ? bytes : bytes - (int) (lentUntil % bytes));
         append(chunk);
         return chunk;
     }
@@ -252,7 +253,7 @@ final class ReceiveBuffer implements Received {
      */
     Chunk offer() {
         offered = stock.takePermanent();
-        offered.lend(offered.bytes());
+        offered.lend(stock.bytes(offered));
         return offered;
     }
 
@@ -299,7 +300,7 @@ final class ReceiveBuffer implements Received {
      *
      * @return the new limit, for the peer
      */
-    long grant() {
+    int grant() {
         granted = received + credits;
         return granted;
     }
@@ -307,18 +308,18 @@ final class ReceiveBuffer implements Received {
     /**
      * The limit that the peer has.
      *
-     * @return data messages since the start
+     * @return data messages since the start, wrapping around
      */
-    long granted() {
+    int granted() {
         return granted;
     }
 
     /**
      * How many messages arrived that cost a credit.
      *
-     * @return data messages since the start
+     * @return data messages since the start, wrapping around
      */
-    long received() {
+    int received() {
         return received;
     }
 

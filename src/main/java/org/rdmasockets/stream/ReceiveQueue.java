@@ -40,11 +40,11 @@ final class ReceiveQueue {
         }
     }
 
-    private final QueuePair queuePair;
+    /** Of the same queue pair. */
+    private final SendQueue sends;
     private final StreamSettings settings;
     /** Null if receives need no memory. */
     private final Slots slots;
-    private final long idBase;
     /** Receives without memory that are to be posted: so many from this slot on. */
     private int firstFree;
     private int freeCount;
@@ -52,16 +52,14 @@ final class ReceiveQueue {
     /**
      * An empty queue.
      *
-     * @param queuePair where to post
+     * @param sends the send queue of the same queue pair
      * @param region the send region, which holds the slots; null if there are none
      * @param settings the sizes
-     * @param idBase the connection's part of work request identifiers
      */
-    ReceiveQueue(QueuePair queuePair, MemoryRegion region, StreamSettings settings, long idBase) {
-        this.queuePair = queuePair;
+    ReceiveQueue(SendQueue sends, MemoryRegion region, StreamSettings settings) {
+        this.sends = sends;
         this.settings = settings;
         this.slots = RegionLayout.needsMessageSlots(settings) ? Slots.of(region, settings) : null;
-        this.idBase = idBase;
     }
 
     /**
@@ -87,7 +85,7 @@ final class ReceiveQueue {
      */
     int repost(int slot) {
         if (slots != null) {
-            return queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
+            return sends.queuePair().postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
                     slots.bytes));
         }
         // Receives complete in their order, so only at the end of a turn does the next one not follow.
@@ -106,7 +104,7 @@ final class ReceiveQueue {
     int postFree() {
         int count = freeCount;
         freeCount = 0;
-        return count == 0 ? QueuePair.POSTED : queuePair.postReceives(EMPTY, id(firstFree), count);
+        return count == 0 ? QueuePair.POSTED : sends.queuePair().postReceives(EMPTY, id(firstFree), count);
     }
 
     /**
@@ -145,6 +143,6 @@ final class ReceiveQueue {
     }
 
     private long id(int slot) {
-        return WorkRequestId.of(idBase, WorkRequestId.RECEIVE, slot);
+        return WorkRequestId.of(sends.idBase(), WorkRequestId.RECEIVE, slot);
     }
 }

@@ -36,17 +36,15 @@ final class SendQueue {
     private static final int SIGNAL_PART = 4;
 
     private final QueuePair queuePair;
-    private final MemoryRegion region;
+    /** Where messages lie that are sent; null if there is no send region. */
+    private final Stage stage;
     private final StreamSettings settings;
-    private final boolean immediateData;
-    private final int outgoingOffset;
     private final long idBase;
     private final int maxInline;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     private final SendBuffer ring;
-    /** A ring of what is outstanding from {@link #oldest}; as large as it had to be so far, a power of two. */
+    /** What is outstanding, each at its number since the start; as large as it had to be so far, a power of two. */
     private int[] requests = new int[FIRST_ROOM];
-    private int oldest;
     /** The slot of the next request. */
     private int head;
     private int outstanding;
@@ -61,6 +59,15 @@ final class SendQueue {
     private int openBytes;
 
     /**
+     * Where messages lie that are sent.
+     *
+     * @param region the send region
+     * @param offset where the message of the first slot lies in it
+     */
+    private record Stage(MemoryRegion region, long offset) {
+    }
+
+    /**
      * An empty queue.
      *
      * @param queuePair where to post
@@ -71,10 +78,8 @@ final class SendQueue {
      */
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
-        this.region = region;
+        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings).outgoingOffset());
         this.settings = settings;
-        this.immediateData = settings.immediateData();
-        this.outgoingOffset = Math.toIntExact(RegionLayout.of(settings).outgoingOffset());
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
         this.ring = ring;
@@ -82,7 +87,17 @@ final class SendQueue {
 
     /** The send region, null if there is none. */
     MemoryRegion region() {
-        return region;
+        return stage == null ? null : stage.region;
+    }
+
+    /** Where to post. */
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** The connection's part of work request identifiers. */
+    long idBase() {
+        return idBase;
     }
 
     /** The send ring. */
@@ -101,7 +116,7 @@ final class SendQueue {
      * @return true if enough slots are free besides those for control messages
      */
     boolean hasDataSlot() {
-        int needed = immediateData ? 1 : 2;
+        int needed = settings.immediateData() ? 1 : 2;
         return outstanding - outstandingControl + needed <= maxSends() - CONTROL_SLOTS;
     }
 
@@ -112,7 +127,7 @@ final class SendQueue {
      * @return true if enough control slots are free
      */
     boolean hasControlSlot(boolean withPayload) {
-        int needed = withPayload && !immediateData ? 2 : 1;
+        int needed = withPayload && !settings.immediateData() ? 2 : 1;
         return outstandingControl + needed <= CONTROL_SLOTS;
     }
 
@@ -148,11 +163,11 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finish(int kind, int bytes, int kept, int message) {
-        if (immediateData) {
+        if (settings.immediateData()) {
             request.immediate(message);
         }
         int error = postPayload(kind, bytes, kept);
-        return immediateData || isError(error) ? error : send(kind, message);
+        return settings.immediateData() || isError(error) ? error : send(kind, message);
     }
 
     /**
@@ -166,7 +181,7 @@ final class SendQueue {
      */
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
-        boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
+        boolean small = bytes <= MOST_JOINING_BYTES && settings.immediateData();
         if (small && more) {
             request.open();
         }
@@ -198,7 +213,7 @@ final class SendQueue {
     SendRequest beginSend(int kind, int message) {
         request.send(WorkRequestId.of(idBase, kind, head));
         int header = settings.headerBytes();
-        return header == 0 ? request : request.add(region, stage(message), header);
+        return header == 0 ? request : request.add(stage.region, stage(message), header);
     }
 
     /**
@@ -211,7 +226,7 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finishSend(int kind, int bytes, int kept, int message) {
-        if (immediateData) {
+        if (settings.immediateData()) {
             request.immediate(message);
         }
         return postPayload(kind, bytes, kept);
@@ -258,7 +273,7 @@ final class SendQueue {
 
     /** On iWARP of every request: none may be unsignalled. */
     private boolean isSignalDue(int kept) {
-        int most = immediateData ? (maxSends() - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        int most = settings.immediateData() ? (maxSends() - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
         return unsignalled >= most || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }
 
@@ -279,7 +294,7 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int postMessage(int kind, int message) {
-        if (!immediateData) {
+        if (!settings.immediateData()) {
             return send(kind, message);
         }
         request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message).signalled();
@@ -298,14 +313,14 @@ final class SendQueue {
 
     /** In our own byte order: iWARP ends of different order do not understand each other, which start() refuses. */
     private long stage(int message) {
-        long offset = outgoingOffset + (long) head * ImmediateData.BYTES;
-        region.segment().set(ValueLayout.JAVA_INT, offset, message);
+        long offset = stage.offset + (long) head * ImmediateData.BYTES;
+        stage.region.segment().set(ValueLayout.JAVA_INT, offset, message);
         return offset;
     }
 
     private int send(int kind, int message) {
         long offset = stage(message);
-        request.send(WorkRequestId.of(idBase, kind, head)).add(region, offset, ImmediateData.BYTES).signalled();
+        request.send(WorkRequestId.of(idBase, kind, head)).add(stage.region, offset, ImmediateData.BYTES).signalled();
         if (isInline(ImmediateData.BYTES)) {
             request.inline();
         }
@@ -326,7 +341,7 @@ final class SendQueue {
         if (outstanding == requests.length) {
             grow();
         }
-        requests[oldest + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
+        requests[place((int) posted())] = kind << KIND_SHIFT | kept;
         head = head + 1 == maxSends() ? 0 : head + 1;
         outstanding++;
         unsignalled = signalled ? 0 : unsignalled + 1;
@@ -340,11 +355,16 @@ final class SendQueue {
         return result != QueuePair.POSTED && result != QueuePair.JOINED;
     }
 
-    /** Doubles the room of a full ring. */
+    /** Where the request with a number is in {@link #requests}. */
+    private int place(int number) {
+        return number & requests.length - 1;
+    }
+
+    /** Doubles the room of a full ring: each request stays where it is, or moves up by as much as there was. */
     private void grow() {
         int all = requests.length;
         requests = Arrays.copyOf(requests, 2 * all);
-        System.arraycopy(requests, 0, requests, all, oldest);
+        System.arraycopy(requests, 0, requests, all, all);
     }
 
     private void count(int kind, int change) {
@@ -377,9 +397,9 @@ final class SendQueue {
         }
         int kept = 0;
         for (int i = 0; i <= age; i++) {
-            kept += requests[oldest] & ImmediateData.MAX_ARGUMENT;
-            count(requests[oldest] >>> KIND_SHIFT, -1);
-            oldest = oldest + 1 & requests.length - 1;
+            int one = requests[place((int) completed + i)];
+            kept += one & ImmediateData.MAX_ARGUMENT;
+            count(one >>> KIND_SHIFT, -1);
         }
         outstanding -= age + 1;
         unsignalled = Math.min(unsignalled, outstanding); // a request that fails completes whether signalled or not

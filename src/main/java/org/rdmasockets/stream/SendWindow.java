@@ -24,8 +24,9 @@ final class SendWindow {
 
     private int credits;
     private int reserve;
-    private long sent;
-    private long limit;
+    /** Wrapping around, as the limit, which is never further ahead than {@link #MAX_AHEAD}. */
+    private int sent;
+    private int limit;
 
     /** Control messages that may still take a receive; null if the device tries again, and nobody needs to know. */
     private final UnseenControls controls;
@@ -58,7 +59,7 @@ final class SendWindow {
      * @return true if a credit is left beyond the reserve
      */
     boolean isOpen() {
-        return sent < limit - reserve;
+        return limit - reserve - sent > 0;
     }
 
     /**
@@ -73,7 +74,7 @@ final class SendWindow {
     /** Counts a data message that was sent. */
     void dataSent() {
         sent++;
-        assert sent <= limit;
+        assert limit - sent >= 0;
     }
 
     /**
@@ -84,7 +85,7 @@ final class SendWindow {
      * @return null if all is well, otherwise what the peer did wrong
      */
     String raise(int argument) {
-        long raised = limit + (argument - (int) limit & LIMIT_MASK);
+        int raised = limit + (argument - limit & LIMIT_MASK);
         if (raised - sent > MAX_AHEAD) {
             return "took credits back (limit " + (argument & LIMIT_MASK) + " after " + (limit & LIMIT_MASK) + ")";
         }
@@ -106,7 +107,7 @@ final class SendWindow {
      *
      * @param grantedBefore the limit the peer had from us before this message
      */
-    void controlSent(long grantedBefore) {
+    void controlSent(int grantedBefore) {
         if (controls != null) {
             controls.add(sent, grantedBefore);
         }
@@ -115,9 +116,9 @@ final class SendWindow {
     /**
      * Looks whether the peer has taken control messages out of its receive queue.
      *
-     * @param received how many data messages the peer has sent
+     * @param received how many data messages the peer has sent, wrapping around
      */
-    void confirm(long received) {
+    void confirm(int received) {
         if (controls != null) {
             controls.confirm(limit - credits, received);
         }

@@ -70,7 +70,7 @@ public final class StreamConnection {
         remoteRegion.segment().fill((byte) 0);
         sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
-        receiveQueue = new ReceiveQueue(queuePair, sendRegion, settings, workRequestIdBase);
+        receiveQueue = new ReceiveQueue(sendQueue, sendRegion, settings);
         chunks = new ChunkStock(remoteRegion, settings);
         memory = new StreamMemory(chunks, sendBuffer);
         use(settings.flow() == FlowKind.CREDIT_RING ? parts().flow(FlowKind.CREDIT_RING) : new Undecided(parts()));

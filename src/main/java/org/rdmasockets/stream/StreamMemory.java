@@ -24,9 +24,8 @@ import org.rdmasockets.verbs.MemoryRegion;
 public final class StreamMemory {
     private final ChunkStock chunks;
     private final SendBuffer sendBuffer;
-    /** Every region that the owner has supplied and not taken back; null if there was none yet. */
-    private List<MemoryRegion> supplied;
-    private boolean closed;
+    /** Every region that the owner has supplied and not taken back; null once this is closed. */
+    private List<MemoryRegion> supplied = List.of();
 
     /** Speaks for the two who use memory. */
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
@@ -40,7 +39,7 @@ public final class StreamMemory {
      * @return true if so
      */
     public boolean isDue() {
-        return !closed && (chunks.isDue() || sendBuffer.isDue());
+        return supplied != null && (chunks.isDue() || sendBuffer.isDue());
     }
 
     /**
@@ -50,7 +49,7 @@ public final class StreamMemory {
      * @return bytes, {@code Integer.MAX_VALUE} if it does not matter
      */
     public int patienceBytes() {
-        return !closed && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
+        return supplied != null && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
     }
 
     /**
@@ -59,7 +58,7 @@ public final class StreamMemory {
      * @return bytes of each, or 0
      */
     public int wantedChunkBytes() {
-        return closed ? 0 : chunks.wanted();
+        return supplied == null ? 0 : chunks.wanted();
     }
 
     /**
@@ -68,7 +67,7 @@ public final class StreamMemory {
      * @return bytes, or 0
      */
     public int wantedSendBytes() {
-        return closed ? 0 : sendBuffer.wanted();
+        return supplied == null ? 0 : sendBuffer.wanted();
     }
 
     /**
@@ -80,7 +79,7 @@ public final class StreamMemory {
      * @return false if the connection has ended: then the region stays the caller's
      */
     public boolean supplyChunk(MemoryRegion region, int bytes, boolean last) {
-        if (closed) {
+        if (supplied == null) {
             return false;
         }
         note(region);
@@ -96,7 +95,7 @@ public final class StreamMemory {
      * @return false if the connection has ended: then the region stays the caller's
      */
     public boolean supplySend(MemoryRegion region, int bytes) {
-        if (closed) {
+        if (supplied == null) {
             return false;
         }
         note(region);
@@ -105,7 +104,7 @@ public final class StreamMemory {
     }
 
     private void note(MemoryRegion region) {
-        if (supplied == null) {
+        if (supplied.isEmpty()) {
             supplied = new ArrayList<>();
         }
         supplied.add(region);
@@ -123,7 +122,7 @@ public final class StreamMemory {
      * @return regions for the caller to close, perhaps none; none after {@link #takeAll}
      */
     public List<MemoryRegion> takeRetired() {
-        if (closed) {
+        if (supplied == null) {
             return List.of();
         }
         List<MemoryRegion> retired = new ArrayList<>(chunks.takeRetired());
@@ -131,8 +130,8 @@ public final class StreamMemory {
         if (ring != null) {
             retired.add(ring);
         }
-        if (supplied != null && supplied.removeAll(retired) && supplied.isEmpty()) {
-            supplied = null;
+        if (!retired.isEmpty() && supplied.removeAll(retired) && supplied.isEmpty()) {
+            supplied = List.of();
         }
         return retired;
     }
@@ -143,7 +142,6 @@ public final class StreamMemory {
      * @return regions for the caller to close, once the queue pair is gone
      */
     public List<MemoryRegion> takeAll() {
-        closed = true;
         List<MemoryRegion> all = supplied == null ? List.of() : supplied;
         supplied = null;
         return all;

@@ -2,17 +2,17 @@ package org.rdmasockets.stream;
 
 /**
  * Control messages that the peer is not known to have taken out of its receive queue, in two generations: those up to a
- * mark, and those after it.
+ * mark, and those after it. Numbers of messages wrap around.
  */
 final class UnseenControls {
     private int marked;
     private int later;
     /** The marked ones are gone once the peer has taken out more data messages than were sent before the mark, */
-    private long markedSent;
-    private long laterSent;
+    private int markedSent;
+    private int laterSent;
     /** or has sent more data messages than we had granted before the mark. */
-    private long markedGranted;
-    private long laterGranted;
+    private int markedGranted;
+    private int laterGranted;
 
     /** None yet. */
     UnseenControls() {
@@ -24,7 +24,7 @@ final class UnseenControls {
      * @param sentBefore how many data messages were sent before it
      * @param grantedBefore the limit the peer had from us before it
      */
-    void add(long sentBefore, long grantedBefore) {
+    void add(int sentBefore, int grantedBefore) {
         if (marked == 0) {
             marked = 1;
             markedSent = sentBefore;
@@ -42,8 +42,8 @@ final class UnseenControls {
      * @param taken how many of our data messages it has taken out, as it says
      * @param received how many data messages it has sent
      */
-    void confirm(long taken, long received) {
-        while (marked > 0 && (taken > markedSent || received > markedGranted)) {
+    void confirm(int taken, int received) {
+        while (marked > 0 && (taken - markedSent > 0 || received - markedGranted > 0)) {
             marked = later;
             markedSent = laterSent;
             markedGranted = laterGranted;

@@ -34,8 +34,6 @@ public final class SendRequest {
     private long workRequestId;
     private boolean signalled;
     private boolean inline;
-    private boolean fenced;
-    private boolean solicited;
     private int immediate;
     private boolean open;
     private boolean joining;
@@ -55,6 +53,8 @@ public final class SendRequest {
     private static final class Rare {
         private static final Rare NOTHING = new Rare();
 
+        private boolean fenced;
+        private boolean solicited;
         private long compareOrAdd;
         private long swap;
         /** Where a datagram goes; null if this is none. */
@@ -65,6 +65,8 @@ public final class SendRequest {
         private WindowBinding binding;
 
         private void clear() {
+            fenced = false;
+            solicited = false;
             compareOrAdd = 0;
             swap = 0;
             destination = null;
@@ -89,8 +91,6 @@ public final class SendRequest {
         workRequestId = newWorkRequestId;
         signalled = false;
         inline = false;
-        fenced = false;
-        solicited = false;
         immediate = 0;
         open = false;
         joining = false;
@@ -342,7 +342,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest fenced() {
-        fenced = true;
+        makeRare().fenced = true;
         return this;
     }
 
@@ -352,7 +352,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest solicited() {
-        solicited = true;
+        makeRare().solicited = true;
         return this;
     }
 
@@ -398,7 +398,7 @@ public final class SendRequest {
      * @return true if {@link #fenced()} was called
      */
     public boolean isFenced() {
-        return fenced;
+        return rare().fenced;
     }
 
     /**
@@ -407,7 +407,7 @@ public final class SendRequest {
      * @return true if {@link #solicited()} was called
      */
     public boolean isSolicited() {
-        return solicited;
+        return rare().solicited;
     }
 
     /**
