@@ -7,8 +7,6 @@ import java.util.Objects;
 /** What {@code java.net.Socket} reads from: it adds closing by interrupt and JFR events. Any thread may read. */
 final class ImplInputStream extends InputStream {
     private final RdmaSocketImpl impl;
-    /** As in the JDK, who has read the end reads it again, even after close. */
-    private volatile boolean ended;
 
     /**
      * The stream of a socket.
@@ -28,12 +26,7 @@ final class ImplInputStream extends InputStream {
     @Override
     public int read(byte[] b, int off, int len) throws IOException {
         Objects.checkFromIndexSize(off, len, b.length);
-        if (len == 0 || ended) {
-            return len == 0 ? 0 : -1;
-        }
-        int count = impl.read(b, off, len);
-        ended = count < 0;
-        return count;
+        return len == 0 ? 0 : impl.read(b, off, len);
     }
 
     @Override

@@ -64,6 +64,8 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile int timeoutMillis;
     /** Reads give the end of the stream from now on. */
     private volatile boolean inputShutdown;
+    /** As in the JDK, who has read the end of the stream reads it again, even after close. */
+    private volatile boolean ended;
 
     /**
      * Makes a socket that holds nothing yet.
@@ -365,10 +367,17 @@ final class RdmaSocketImpl extends SocketImpl {
      * @throws IOException as {@link Connection#read}, the wait for another reader included
      */
     int read(byte[] b, int off, int len) throws IOException {
+        if (ended) {
+            return -1;
+        }
         long deadlineNanos = beginRead();
         try {
             Connection connected = readable();
-            return connected == null ? -1 : connected.read(b, off, len, deadlineNanos);
+            int count = connected == null ? -1 : connected.read(b, off, len, deadlineNanos);
+            if (count < 0) {
+                ended = true;
+            }
+            return count;
         } finally {
             endRead();
         }

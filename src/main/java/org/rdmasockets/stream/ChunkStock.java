@@ -50,7 +50,7 @@ final class ChunkStock {
     }
 
     /** How long a large chunk is. */
-    private int most() {
+    int largeBytes() {
         return settings.receiveBufferBytes() / 2;
     }
 
@@ -61,7 +61,7 @@ final class ChunkStock {
      * @return bytes
      */
     int bytes(Chunk chunk) {
-        return chunk.isPermanent() ? least() : most();
+        return chunk.isPermanent() ? least() : largeBytes();
     }
 
     /**
@@ -126,7 +126,7 @@ final class ChunkStock {
      * @return size of each of two regions, or 0
      */
     int wanted() {
-        return wanting ? most() : 0;
+        return wanting ? largeBytes() : 0;
     }
 
     /**
@@ -221,7 +221,7 @@ final class ChunkStock {
      * @return false if they are here or lent, or could not be had
      */
     boolean canGrow() {
-        return !refused && !large && least() < most();
+        return !refused && !large && least() < largeBytes();
     }
 
     /**

@@ -16,7 +16,7 @@ final class CreditRing extends Flow {
     /** Null if the peer may map nothing. */
     private final MapTable maps;
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
-    private long answered = -1;
+    private int answered = -1;
 
     /**
      * Nothing is lent yet but the first chunk.
@@ -32,8 +32,7 @@ final class CreditRing extends Flow {
         targets = new TargetTable(memory.remote().segment(), layout.offerOffset());
         received = new ReceiveBuffer(parts.chunks(), settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
-        lending = new Lending(sendQueue, window, received, settings.copiesAtPost() ? null : memory.send(),
-                layout.stagedOffset());
+        lending = new Lending(sendQueue, window, received);
         maps = settings.maps() == 0 ? null : new MapTable(memory.remote().segment(), settings.maps());
     }
 
@@ -87,7 +86,7 @@ final class CreditRing extends Flow {
     @Override
     String arrived(int slot, int message, int lengthBytes) {
         connection.repost(slot);
-        if (closing.isPeerDisconnected()) {
+        if (closing().isPeerDisconnected()) {
             return null; // nothing that comes after its DISCONNECT means anything
         }
         int argument = ImmediateData.argument(message);
@@ -120,7 +119,7 @@ final class CreditRing extends Flow {
         if (lending.peerMovesOn() && control == ImmediateData.OFFER) {
             return borrowing.offerArrived();
         }
-        closing.received(control);
+        closing().received(control);
         return null;
     }
 
@@ -135,7 +134,7 @@ final class CreditRing extends Flow {
 
     /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
     private String data(int bytes) {
-        if (closing.isInputEnded()) {
+        if (closing().isInputEnded()) {
             return null;
         }
         String wrong = received.messageArrived();
@@ -148,7 +147,7 @@ final class CreditRing extends Flow {
 
     @Override
     boolean isAnswerDue() {
-        return borrowing.isOffered() && !closing.isFinished();
+        return borrowing.isOffered() && !closing().isFinished();
     }
 
     /** Data that was posted before goes to the old chunks, data posted later to the one that was offered. */
@@ -160,7 +159,7 @@ final class CreditRing extends Flow {
 
     @Override
     boolean isNewsDue() {
-        return !closing.isFinished() && !closing.isInputEnded() && lending.isDue();
+        return !closing().isFinished() && !closing().isInputEnded() && lending.isDue();
     }
 
     @Override

@@ -12,8 +12,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     final StreamConnection connection;
     /** Where to post. */
     final SendQueue sendQueue;
-    /** Has SHUTDOWN and DISCONNECT. */
-    final Closing closing;
 
     /**
      * Of a connection.
@@ -23,7 +21,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     Flow(Parts parts) {
         connection = parts.connection();
         sendQueue = parts.sendQueue();
-        closing = parts.closing();
     }
 
     /**
@@ -32,14 +29,12 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      * @param connection whose flow it is; told when something cannot be posted
      * @param sendQueue where to post
      * @param receiveQueue where messages arrive
-     * @param sendBuffer the send ring
      * @param chunks memory to lend
      * @param memory the regions
-     * @param closing has SHUTDOWN and DISCONNECT
      * @param settings the sizes
      */
-    record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, SendBuffer sendBuffer,
-            ChunkStock chunks, Regions memory, Closing closing, StreamSettings settings) {
+    record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, ChunkStock chunks,
+            Regions memory, StreamSettings settings) {
         /** The flow of a kind. */
         Flow flow(FlowKind kind) {
             return switch (kind) {
@@ -48,6 +43,11 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
                 case READ_RING -> new ReadRing(this);
             };
         }
+    }
+
+    /** Has SHUTDOWN and DISCONNECT. */
+    final Closing closing() {
+        return connection.closing();
     }
 
     /** Which kind it is; what was proposed, as long as nothing was agreed. */
@@ -143,7 +143,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     }
 
     private boolean isWordDue() {
-        return closing.due() != Closing.NOTHING;
+        return closing().due() != Closing.NOTHING;
     }
 
     /**
@@ -174,8 +174,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
             return answer();
         }
         if (isWordDue()) {
-            int word = closing.due();
-            closing.sent(word);
+            int word = closing().due();
+            closing().sent(word);
             return tell(word);
         }
         return tellNews();

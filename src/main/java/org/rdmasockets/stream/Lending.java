@@ -1,7 +1,5 @@
 package org.rdmasockets.stream;
 
-import org.rdmasockets.verbs.MemoryRegion;
-
 /**
  * Tells the peer how many messages it may send and where it may write: credit updates, with a chunk or without, and
  * offers of a small chunk for all that are lent.
@@ -10,9 +8,6 @@ final class Lending {
     private final SendQueue sendQueue;
     private final SendWindow window;
     private final ReceiveBuffer received;
-    /** Where entries are staged; null if the device copies what is posted. */
-    private final MemoryRegion stage;
-    private final int stagedOffset;
     /** Null until {@link #start}. */
     private PeerTable table;
     private boolean peerMovesOn;
@@ -24,15 +19,11 @@ final class Lending {
      * @param sendQueue where to post
      * @param window counts what is posted
      * @param received what there is to lend
-     * @param stage the send region, null if the device copies what is posted
-     * @param stagedOffset where entries are staged in it
      */
-    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received, MemoryRegion stage, long stagedOffset) {
+    Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received) {
         this.sendQueue = sendQueue;
         this.window = window;
         this.received = received;
-        this.stage = stage;
-        this.stagedOffset = Math.toIntExact(stagedOffset);
     }
 
     /**
@@ -121,10 +112,6 @@ final class Lending {
     }
 
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
-        byte[] entry = table.fill(chunk, stage, stagedOffset,
-                sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey));
-        int result = sendQueue.finish(WorkRequestId.UPDATE, TargetTable.ENTRY_BYTES, 0, message);
-        PeerTable.posted(entry);
-        return result;
+        return table.post(chunk, sendQueue, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey), message);
     }
 }

@@ -1,12 +1,9 @@
 package org.rdmasockets.stream;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicReference;
-import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -48,38 +45,25 @@ final class PeerTable {
     }
 
     /**
-     * Makes an entry, in the peer's byte order, the payload of a message.
+     * Posts a message with an entry, in the peer's byte order.
      *
      * @param chunk what it tells of, lent
-     * @param region where entries are staged; null if the device copies what is posted
-     * @param stagedOffset where they are staged there
-     * @param request the message, to be posted before {@link #posted}
-     * @return the memory of the entry
+     * @param sendQueue where to post
+     * @param begun the request, which was begun there
+     * @param message the message
+     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
      */
-    byte[] fill(Chunk chunk, MemoryRegion region, int stagedOffset, SendRequest request) {
+    int post(Chunk chunk, SendQueue sendQueue, SendRequest begun, int message) {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());
         INT.set(entry, KEY_OFFSET, inPeersOrder(chunk.region().remoteKey()));
         INT.set(entry, LENGTH_OFFSET, inPeersOrder(chunk.lent()));
-        if (region == null) {
-            request.bytes(entry, 0, entry.length);
-            return entry;
-        }
-        long slot = stagedOffset + (long) staged * entry.length;
+        sendQueue.addEntry(begun, entry, staged);
         staged = (byte) ((staged + 1) % SendQueue.CONTROL_SLOTS);
-        MemorySegment.copy(entry, 0, region.segment(), ValueLayout.JAVA_BYTE, slot, entry.length);
-        request.add(region, slot, entry.length);
-        return entry;
-    }
-
-    /**
-     * The message with an entry was posted.
-     *
-     * @param entry what {@link #fill} gave
-     */
-    static void posted(byte[] entry) {
+        int result = sendQueue.finish(WorkRequestId.UPDATE, entry.length, 0, message);
         SPARE.set(entry);
+        return result;
     }
 
     private int inPeersOrder(int value) {

@@ -24,14 +24,14 @@ final class ReceiveBuffer implements Received {
     private final ChunkStock stock;
     private final int credits;
 
-    /** Where in the stream the last chunk ends that was lent. */
-    private long lentUntil;
+    /** Where the last chunk ends that was lent, in a ring of large ones. */
+    private int lentUntil;
     /** The oldest chunk that is not used up, which leads to the others; null if there is none. */
     private Chunk head;
     /** Where the next data goes; null if there is no room. */
     private Chunk filling;
     /** How many chunks are not used up. */
-    private int count;
+    private byte count;
     /** Arrived and not yet read. */
     private int unread;
     /** Of that, what the reader looks at where it is; it lies in the oldest chunk. */
@@ -201,8 +201,7 @@ final class ReceiveBuffer implements Received {
     Chunk lend() {
         Chunk chunk = stock.take();
         // A large one ends where it would in a ring of such chunks only, so that few messages are split at its end.
-        int bytes = stock.bytes(chunk);
-        chunk.lend(chunk.isPermanent() ? bytes : bytes - (int) (lentUntil % bytes));
+        chunk.lend(stock.bytes(chunk) - (chunk.isPermanent() ? 0 : lentUntil));
         append(chunk);
         return chunk;
     }
@@ -216,7 +215,11 @@ final class ReceiveBuffer implements Received {
         }
         filling = filling == null ? chunk : filling;
         count++;
-        lentUntil += chunk.lent();
+        lendUntil(chunk.lent());
+    }
+
+    private void lendUntil(long change) {
+        lentUntil = Math.floorMod(lentUntil + change, stock.largeBytes());
     }
 
     private Chunk last() {
@@ -267,7 +270,7 @@ final class ReceiveBuffer implements Received {
             return "moved to a chunk that was not offered";
         }
         for (Chunk chunk = filling; chunk != null; chunk = chunk.next()) {
-            lentUntil -= chunk.room();
+            lendUntil(-chunk.room());
             chunk.end();
         }
         dropUsedUp();

@@ -1,5 +1,6 @@
 package org.rdmasockets.stream;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -59,12 +60,13 @@ final class SendQueue {
     private int openBytes;
 
     /**
-     * Where messages lie that are sent.
+     * Where messages lie that are sent, and the chunks that they announce.
      *
      * @param region the send region
-     * @param offset where the message of the first slot lies in it
+     * @param layout where things lie in it
+     * @param entries whether the chunks do
      */
-    private record Stage(MemoryRegion region, long offset) {
+    private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {
     }
 
     /**
@@ -78,7 +80,8 @@ final class SendQueue {
      */
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
-        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings).outgoingOffset());
+        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings),
+                !settings.copiesAtPost());
         this.settings = settings;
         this.idBase = idBase;
         this.maxInline = queuePair.maxInlineBytes();
@@ -88,6 +91,23 @@ final class SendQueue {
     /** The send region, null if there is none. */
     MemoryRegion region() {
         return stage == null ? null : stage.region;
+    }
+
+    /**
+     * Adds to a request what announces a chunk: in the send region, unless the device copies what is posted.
+     *
+     * @param announcing the request, which was begun
+     * @param entry what tells of the chunk
+     * @param slot below {@link #CONTROL_SLOTS}: the others may be on their way
+     */
+    void addEntry(SendRequest announcing, byte[] entry, int slot) {
+        if (stage == null || !stage.entries) {
+            announcing.bytes(entry, 0, entry.length);
+            return;
+        }
+        long offset = stage.layout.stagedOffset() + (long) slot * entry.length;
+        MemorySegment.copy(entry, 0, stage.region.segment(), ValueLayout.JAVA_BYTE, offset, entry.length);
+        announcing.add(stage.region, offset, entry.length);
     }
 
     /** Where to post. */
@@ -313,7 +333,7 @@ final class SendQueue {
 
     /** In our own byte order: iWARP ends of different order do not understand each other, which start() refuses. */
     private long stage(int message) {
-        long offset = stage.offset + (long) head * ImmediateData.BYTES;
+        long offset = stage.layout.outgoingOffset() + (long) head * ImmediateData.BYTES;
         stage.region.segment().set(ValueLayout.JAVA_INT, offset, message);
         return offset;
     }

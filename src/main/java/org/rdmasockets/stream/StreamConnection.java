@@ -30,9 +30,7 @@ public final class StreamConnection {
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
     private final SendQueue sendQueue;
-    private final SendBuffer sendBuffer;
     private final ReceiveQueue receiveQueue;
-    private final ChunkStock chunks;
     private final StreamMemory memory;
     private final Closing closing = new Closing();
     /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
@@ -68,17 +66,16 @@ public final class StreamConnection {
         this.settings = settings;
         this.remoteRegion = remoteRegion;
         remoteRegion.segment().fill((byte) 0);
-        sendBuffer = SendBuffer.of(sendRegion, settings);
+        SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         receiveQueue = new ReceiveQueue(sendQueue, sendRegion, settings);
-        chunks = new ChunkStock(remoteRegion, settings);
-        memory = new StreamMemory(chunks, sendBuffer);
+        memory = new StreamMemory(new ChunkStock(remoteRegion, settings), sendBuffer);
         use(settings.flow() == FlowKind.CREDIT_RING ? parts().flow(FlowKind.CREDIT_RING) : new Undecided(parts()));
     }
 
     private Flow.Parts parts() {
         Regions regions = new Regions(sendQueue.region(), remoteRegion, RegionLayout.of(settings));
-        return new Flow.Parts(this, sendQueue, receiveQueue, sendBuffer, chunks, regions, closing, settings);
+        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks(), regions, settings);
     }
 
     private void use(Flow newFlow) {
@@ -144,7 +141,7 @@ public final class StreamConnection {
     private void decide(Undecided undecided, ConnectData peer) {
         use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
-            chunks.refuse(); // for good: none is lent
+            memory.chunks().refuse(); // for good: none is lent
         }
         if (closing.isInputShut()) {
             received.discard();
@@ -206,7 +203,7 @@ public final class StreamConnection {
         boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
         boolean over = isOver();
         if (!receive) {
-            sendBuffer.release(sendQueue.complete(workRequestId));
+            sendQueue.ring().release(sendQueue.complete(workRequestId));
         }
         if (status != 0) {
             if (!over) {
@@ -342,14 +339,14 @@ public final class StreamConnection {
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
         int taken = 0;
-        while (taken < length && canSend() && sendBuffer.hasRoom()) {
+        while (taken < length && canSend() && sendQueue.ring().hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
-                    Math.min(flow.room(), sendBuffer.free()));
+                    Math.min(flow.room(), sendQueue.ring().free()));
             send(bytes, offset + taken, count);
             taken += count;
         }
-        if (taken < length && !sendBuffer.hasRoom()) {
-            sendBuffer.wantMore();
+        if (taken < length && !sendQueue.ring().hasRoom()) {
+            sendQueue.ring().wantMore();
         }
         awaitRoom(taken < length);
         ensureOutput();
@@ -381,20 +378,25 @@ public final class StreamConnection {
      */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendBuffer, settings);
+            directSender = new DirectSender(this, sendQueue, sendQueue.ring(), settings);
         }
         return directSender;
     }
 
     private void send(byte[] bytes, int offset, int count) {
         SendRequest request = flow.begin();
-        sendBuffer.place(bytes, offset, count, request);
-        finish(count, sendQueue.isInline(count) ? 0 : sendBuffer.keep(count));
+        sendQueue.ring().place(bytes, offset, count, request);
+        finish(count, sendQueue.isInline(count) ? 0 : sendQueue.ring().keep(count));
     }
 
     /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
     void finish(int count, int kept) {
         failUnlessPosted("ibv_post_send", flow.finish(count, kept));
+    }
+
+    /** Has SHUTDOWN and DISCONNECT. */
+    Closing closing() {
+        return closing;
     }
 
     /** What the ends have agreed on. */
@@ -442,7 +444,7 @@ public final class StreamConnection {
             return directSender.isRead() || failure != null || aborted;
         }
         boolean able = directSender != null && directSender.isUnfinished() ? directSender.canGoOn()
-                : canSend() && sendBuffer.hasRoom();
+                : canSend() && sendQueue.ring().hasRoom();
         return able || failure != null || isOutputOver();
     }
 
@@ -511,7 +513,7 @@ public final class StreamConnection {
 
     /** Goes back to little memory, as far as the peer allows; after a pause. */
     public void shrink() {
-        sendBuffer.shrink();
+        sendQueue.ring().shrink();
         flow.shrink();
         sendControls();
     }

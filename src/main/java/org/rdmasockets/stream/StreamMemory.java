@@ -33,6 +33,11 @@ public final class StreamMemory {
         this.sendBuffer = sendBuffer;
     }
 
+    /** The memory to lend. */
+    ChunkStock chunks() {
+        return chunks;
+    }
+
     /**
      * Tells whether the owner has something to make or to close.
      *

@@ -38,8 +38,6 @@ final class Liveness {
         }
     }
 
-    /** When this end speaks without having heard the peer; 0 for never. */
-    private volatile long listenUntil;
     /**
      * Time of the oldest send that the peer's device has not acknowledged, 0 if there is none; written by SINCE, with
      * each message, so without a fence.
@@ -50,6 +48,8 @@ final class Liveness {
     private volatile int keepAliveIdleSeconds;
     private volatile int keepAliveProbeSeconds;
     private volatile boolean keepAlive;
+    /** Whether this end has not heard the peer, and will speak after a while all the same. */
+    private volatile boolean listening;
 
     /** A connection that is alive now. */
     Liveness(long now) {
@@ -96,14 +96,15 @@ final class Liveness {
 
     /** This end does not speak before it has heard the peer, or has waited for that. */
     void listen(long now) {
-        listenUntil = now + LISTEN_NANOS;
+        lastActivity = now;
+        listening = true;
     }
 
     /** Poller thread: whether this end has waited enough; says so once. */
     boolean hasListened(long now) {
-        boolean over = listenUntil != 0 && now - listenUntil >= 0;
+        boolean over = listening && now - lastActivity >= LISTEN_NANOS;
         if (over) {
-            listenUntil = 0;
+            listening = false;
         }
         return over;
     }
@@ -152,6 +153,6 @@ final class Liveness {
 
     /** Whether {@link #due} may say so before two rounds of visits are over. */
     boolean isDutyNear(long now) {
-        return listenUntil != 0 || since() != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
+        return listening || since() != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
     }
 }

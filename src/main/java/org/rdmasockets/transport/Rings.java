@@ -26,19 +26,28 @@ final class Rings {
 
     private final StreamTransport transport;
     private final Resources resources;
-    private final StreamMemory memory;
     /** What the inbox was told last; protected by the protocol lock. */
     private int patienceBytes = Integer.MAX_VALUE;
     /** A task that gets and closes memory is on its way; protected by the protocol lock. */
     private boolean tending;
     /** A pause is of interest; changed under the protocol lock. */
     private volatile boolean large;
-    /** Registered besides what the connection was made with; changed under the protocol lock. */
-    private volatile long bytes;
-    /** Activity from which the pause counts; poller thread only. */
-    private long seenActivity;
-    /** How often the pause has doubled since; poller thread only. */
-    private byte doublings;
+    /** Null as long as the connection has never had more than it was made with; made under the protocol lock. */
+    private volatile Growth growth;
+
+    /** What is to be known of a connection that has grown. */
+    private static final class Growth {
+        /** Registered besides what the connection was made with; changed under the protocol lock. */
+        private volatile long bytes;
+        /** Activity from which the pause counts; poller thread only. */
+        private long seenActivity;
+        /** How often the pause has doubled since; poller thread only. */
+        private byte doublings;
+
+        long pauseNanos() {
+            return PAUSE_NANOS << doublings;
+        }
+    }
 
     /**
      * Nothing yet besides what the connection was made with.
@@ -49,22 +58,34 @@ final class Rings {
     Rings(StreamTransport transport, Resources resources) {
         this.transport = transport;
         this.resources = resources;
-        memory = resources.stream().memory();
+    }
+
+    private StreamMemory memory() {
+        return resources.stream().memory();
+    }
+
+    /** Protocol lock held. */
+    private Growth growth() {
+        if (growth == null) {
+            growth = new Growth();
+        }
+        return growth;
     }
 
     /** Protocol lock held, after anything that may have changed what the connection needs. */
     void check() {
         boolean now = resources.stream().isLarge();
         if (now != large) {
+            growth();
             large = now;
             transport.attend(); // a pause is of interest, or was
         }
-        int patience = memory.patienceBytes();
+        int patience = memory().patienceBytes();
         if (patience != patienceBytes) {
             patienceBytes = patience;
             resources.inbox().backlogBytes(patience);
         }
-        if (!tending && memory.isDue()) {
+        if (!tending && memory().isDue()) {
             tending = true;
             transport.later(this::tend);
         }
@@ -91,9 +112,9 @@ final class Rings {
         int sendBytes;
         resources.inbox().enter();
         try {
-            retired = memory.takeRetired();
-            chunkBytes = memory.wantedChunkBytes();
-            sendBytes = memory.wantedSendBytes();
+            retired = memory().takeRetired();
+            chunkBytes = memory().wantedChunkBytes();
+            sendBytes = memory().wantedSendBytes();
         } finally {
             resources.inbox().exit();
         }
@@ -106,8 +127,8 @@ final class Rings {
         try {
             resources.stream().catchUp();
             transport.noteWrite();
-            tending = memory.isDue();
-            bytes = memory.bytes();
+            tending = memory().isDue();
+            growth().bytes = memory().bytes();
             check();
             return tending;
         } finally {
@@ -119,10 +140,10 @@ final class Rings {
         try {
             for (int i = 1; chunkBytes > 0 && i <= CHUNKS; i++) {
                 boolean last = i == CHUNKS;
-                give(resources.allocateRemote(chunkBytes), region -> memory.supplyChunk(region, chunkBytes, last));
+                give(resources.allocateRemote(chunkBytes), region -> memory().supplyChunk(region, chunkBytes, last));
             }
             if (sendBytes > 0) {
-                give(resources.allocateLocal(sendBytes), region -> memory.supplySend(region, sendBytes));
+                give(resources.allocateLocal(sendBytes), region -> memory().supplySend(region, sendBytes));
             }
         } catch (VerbsException e) {
             LOG.debug("a connection stays small: {}", e.getMessage());
@@ -148,7 +169,7 @@ final class Rings {
     private void giveUp() {
         resources.inbox().enter();
         try {
-            memory.refuse();
+            memory().refuse();
             tending = false;
         } finally {
             resources.inbox().exit();
@@ -158,7 +179,7 @@ final class Rings {
     private void refuse() {
         resources.inbox().enter();
         try {
-            memory.refuse();
+            memory().refuse();
         } finally {
             resources.inbox().exit();
         }
@@ -174,28 +195,27 @@ final class Rings {
         if (!large) {
             return false;
         }
-        if (lastActivity != seenActivity) {
-            seenActivity = lastActivity;
-            doublings = 0;
+        Growth grown = growth;
+        if (lastActivity != grown.seenActivity) {
+            grown.seenActivity = lastActivity;
+            grown.doublings = 0;
         }
-        boolean over = now - lastActivity > pauseNanos();
+        boolean over = now - lastActivity > grown.pauseNanos();
         if (over) {
-            doublings = (byte) Math.min(doublings + 1, MOST_DOUBLINGS);
+            grown.doublings = (byte) Math.min(grown.doublings + 1, MOST_DOUBLINGS);
         }
         return over;
     }
 
     /** Poller thread: whether {@link #isPauseOver} may say so before two rounds of visits are over. */
     boolean isPauseNear(long now) {
-        return large && now + 2 * Engine.ROUND_NANOS - seenActivity > pauseNanos();
-    }
-
-    private long pauseNanos() {
-        return PAUSE_NANOS << doublings;
+        Growth grown = large ? growth : null;
+        return grown != null && now + 2 * Engine.ROUND_NANOS - grown.seenActivity > grown.pauseNanos();
     }
 
     /** Registered besides what the connection was made with. */
     long bytes() {
-        return bytes;
+        Growth grown = growth;
+        return grown == null ? 0 : grown.bytes;
     }
 }

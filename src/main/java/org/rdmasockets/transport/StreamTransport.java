@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is torn down
  * when it is closed.
  */
-public final class StreamTransport extends VerbsConnection implements Connection {
+public final class StreamTransport extends VerbsConnection implements Connection, CompletionClient {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
@@ -73,7 +73,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
         this.local = identifier.localAddress();
         this.remote = identifier.remoteAddress();
         this.device = identifier.device();
-        this.resources = Resources.create(engine, identifier, options, side, new Client());
+        this.resources = Resources.create(engine, identifier, options, side, this);
         this.inbox = resources.inbox();
         this.stream = resources.stream();
         this.rings = new Rings(this, resources);
@@ -124,38 +124,37 @@ public final class StreamTransport extends VerbsConnection implements Connection
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
-    /** The protocol side of the inbox: every method but {@link #onBacklog} is called with the protocol lock held. */
-    private final class Client implements CompletionClient {
-        /** Any thread: much has come in that no caller waits for. */
-        @Override
-        public void onBacklog() {
-            engine.setupPool().execute(StreamTransport.this::takeIn);
-        }
+    // The protocol side of the inbox: all but the first with the protocol lock held.
 
-        @Override
-        public void apply(Completion completion) {
-            if (completion.token() == null) {
-                stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
-                        completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
-                if (liveness.completed(engine.coarseNanos(), stream.outstandingSends())) {
-                    attend();
-                }
-            } else {
-                applyToken(completion.token());
+    /** Any thread: much has come in that no caller waits for. */
+    @Override
+    public void onBacklog() {
+        engine.setupPool().execute(this::takeIn);
+    }
+
+    @Override
+    public void apply(Completion completion) {
+        if (completion.token() == null) {
+            stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
+                    completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
+            if (liveness.completed(engine.coarseNanos(), stream.outstandingSends())) {
+                attend();
             }
-            endQueuePairIfOver();
-            rings.check();
+        } else {
+            applyToken(completion.token());
         }
+        endQueuePairIfOver();
+        rings.check();
+    }
 
-        @Override
-        public boolean ready(Role role) {
-            return role == Role.READER ? stream.readable() : stream.writable();
-        }
+    @Override
+    public boolean ready(Role role) {
+        return role == Role.READER ? stream.readable() : stream.writable();
+    }
 
-        @Override
-        public boolean creditOwed() {
-            return stream.creditOwed();
-        }
+    @Override
+    public boolean creditOwed() {
+        return stream.creditOwed();
     }
 
     /** Protocol lock held: the connection manager, the poller or a deadline had something to say. */

@@ -7,11 +7,14 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Calls the handler of an identifier until it is stopped. The handler is called without any lock. */
-final class EventDelivery {
+/**
+ * Calls the handler of an identifier until it is stopped. The handler is called without any lock. To be inherited from,
+ * so that a connection has one object less.
+ */
+abstract class EventDelivery implements ConnectionIdentifier {
     private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
 
-    /** Guarded by this, as are all fields. */
+    /** Guarded by this, as are the others. */
     private ConnectionHandler handler;
     /** The thread in the handler, or null. */
     private Thread dispatcher;
@@ -21,19 +24,18 @@ final class EventDelivery {
     EventDelivery() {
     }
 
-    /** Sets who gets the events. */
-    synchronized void handler(ConnectionHandler newHandler) {
+    @Override
+    public final synchronized void handler(ConnectionHandler newHandler) {
         handler = Objects.requireNonNull(newHandler);
     }
 
     /**
      * Gives an event to the handler.
      *
-     * @param identifier whom it is about
      * @param event what happened
      * @return false if nobody got it: there is no handler, or this was stopped
      */
-    boolean deliver(ConnectionIdentifier identifier, ConnectionEvent event) {
+    final boolean dispatch(ConnectionEvent event) {
         ConnectionHandler current;
         synchronized (this) {
             if (stopped || handler == null) {
@@ -43,7 +45,7 @@ final class EventDelivery {
             dispatcher = Thread.currentThread();
         }
         try {
-            current.onEvent(identifier, event);
+            current.onEvent(this, event);
         } catch (RuntimeException | Error e) {
             LOG.error("the handler of a connection must not throw: event {}", event, e);
         } finally {
@@ -56,7 +58,7 @@ final class EventDelivery {
     }
 
     /** Calls no handler any more. */
-    synchronized void stop() {
+    final synchronized void stop() {
         stopped = true;
     }
 
@@ -64,7 +66,7 @@ final class EventDelivery {
      * Waits until no handler is called; a handler that asks for this itself is not waited for. An interrupt is kept for
      * the caller.
      */
-    synchronized void await() {
+    final synchronized void awaitDispatched() {
         boolean interrupted = false;
         while (dispatcher != null && dispatcher != Thread.currentThread()) {
             try {

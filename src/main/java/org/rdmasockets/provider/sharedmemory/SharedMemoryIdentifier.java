@@ -3,8 +3,6 @@ package org.rdmasockets.provider.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionHandler;
-import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -20,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link Partner} is called under it.
  */
-final class SharedMemoryIdentifier implements ConnectionIdentifier {
+final class SharedMemoryIdentifier extends EventDelivery {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
@@ -39,8 +37,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     }
 
     private final SharedMemoryConnectionManager manager;
-    private final SharedMemoryFabric fabric;
-    private final EventDelivery delivery = new EventDelivery();
     /** Guarded by this, as are all fields below. */
     private State state = State.IDLE;
     /** Of a listener, else null. */
@@ -64,23 +60,21 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     /** An identifier without address and handler. */
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
-        this.fabric = manager.fabric();
-        fabric.opened(this);
+        fabric().opened(this);
     }
 
-    @Override
-    public void handler(ConnectionHandler newHandler) {
-        delivery.handler(newHandler);
+    private SharedMemoryFabric fabric() {
+        return manager.fabric();
     }
 
     /** Gives an event to the handler; drops it if this is closed. */
     void deliver(ConnectionEvent event) {
         if (!(event instanceof ConnectionEvent.ConnectRequest arrived)) {
-            delivery.deliver(this, event);
+            dispatch(event);
             return;
         }
         SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
-        if (waiting().remove(request) && !delivery.deliver(this, event)) {
+        if (waiting().remove(request) && !dispatch(event)) {
             request.close();
         }
     }
@@ -116,12 +110,12 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
     public void bind(InetSocketAddress wanted) throws VerbsException {
         synchronized (this) {
             require("rdma_bind_addr", State.IDLE);
-            LocalAddresses.require(fabric, "rdma_bind_addr", wanted);
+            LocalAddresses.require(fabric(), "rdma_bind_addr", wanted);
             state = State.BINDING;
         }
         PortTable.Claim taken = null;
         try {
-            taken = fabric.ports().claim(LocalAddresses.recent(wanted));
+            taken = fabric().ports().claim(LocalAddresses.recent(wanted));
         } finally {
             bound(taken, wanted.getPort() == 0);
         }
@@ -142,7 +136,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
                 return;
             }
         }
-        fabric.ports().release(taken);
+        fabric().ports().release(taken);
         throw Refusals.closed("rdma_bind_addr", "connection identifier");
     }
 
@@ -162,7 +156,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         require("rdma_listen", State.BOUND);
         requests = new WaitingRequests(mostWaiting);
         state = State.LISTENING;
-        fabric.ports().listen(claim, this);
+        fabric().ports().listen(claim, this);
     }
 
     @Override
@@ -170,14 +164,14 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         synchronized (this) {
             require("rdma_resolve_addr", State.IDLE, State.BOUND);
         }
-        LocalAddresses.require(fabric, "rdma_resolve_addr", wanted);
+        LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
         InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
         }
         PortTable.Claim shared = resolved(destination);
         if (shared != null) {
-            fabric.ports().share(shared);
+            fabric().ports().share(shared);
         }
     }
 
@@ -199,8 +193,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
         synchronized (this) {
             require("rdma_resolve_route", State.ADDRESS_RESOLVED);
             state = State.RESOLVING_ROUTE;
-            if (fabric.linksOnly() || fabric.ports().listener(remote) == null) {
-                search = new RouteSearch(fabric, this);
+            if (fabric().linksOnly() || fabric().ports().listener(remote) == null) {
+                search = new RouteSearch(fabric(), this);
                 elsewhere = search;
             }
         }
@@ -229,7 +223,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
 
     @Override
     public synchronized Device device() {
-        return local.getAddress().isAnyLocalAddress() ? null : fabric.device();
+        return local.getAddress().isAnyLocalAddress() ? null : fabric().device();
     }
 
     @Override
@@ -304,7 +298,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             connectByLink(found.route(), parameters);
             return;
         }
-        SharedMemoryIdentifier listener = fabric.ports().listener(remoteAddress());
+        SharedMemoryIdentifier listener = fabric().ports().listener(remoteAddress());
         if (listener == null || !connectInProcess(listener, parameters)) {
             rejected(NOBODY_LISTENS, NO_DATA);
         }
@@ -399,7 +393,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
      */
     synchronized boolean offer(SharedMemoryIdentifier request) {
         if (closed || requests == null || !requests.add(request)) {
-            fabric.closed(request);
+            fabric().closed(request);
             return false;
         }
         add(new ConnectionEvent.ConnectRequest(request, request.asked));
@@ -548,8 +542,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
                 return;
             }
             closed = true;
-            delivery.stop();
-            fabric.closed(this);
+            stop();
+            fabric().closed(this);
             last = state;
             searching = search;
         }
@@ -561,7 +555,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             own.close();
         }
         leavePartner(last);
-        delivery.await();
+        awaitDispatched();
         leaveTable();
     }
 
@@ -587,7 +581,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier {
             claim = null;
         }
         if (held != null) {
-            fabric.ports().release(held);
+            fabric().ports().release(held);
         }
         WaitingRequests unserved = waiting();
         if (unserved != null) {
