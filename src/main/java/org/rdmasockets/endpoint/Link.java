@@ -8,7 +8,6 @@ import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
 import org.rdmasockets.transport.ConnectionEvents;
-import org.rdmasockets.transport.Ending;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.verbs.AccessFlag;
@@ -47,7 +46,6 @@ final class Link extends VerbsConnection {
     private final Traffic traffic = new Traffic(failure -> setUp(this::endQueuePair),
             () -> setUp(this::takeIn));
     private final Leases leases;
-    private final Ending end = new Ending();
     private final int maxMessageBytes;
     private final int accessPieceBytes;
     private Domain domain;
@@ -165,7 +163,7 @@ final class Link extends VerbsConnection {
                     RECEIVER_NOT_READY_TIMER));
         }
         engine.register(this, device);
-        if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
+        if (hasReached(Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
             throw new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
         }
@@ -299,7 +297,7 @@ final class Link extends VerbsConnection {
         failQueuePair();
         inbox.drainThenOffer(event);
         takeIn();
-        if (end.hasReached(Ending.Stage.CLOSING)) {
+        if (hasReached(Stage.CLOSING)) {
             linger();
         }
     }
@@ -334,7 +332,7 @@ final class Link extends VerbsConnection {
     /** Visited each time: also a quiet peer has to be asked whether it is still there. */
     @Override
     public boolean tick(long now) {
-        if (end.hasReached(Ending.Stage.CLOSING)) {
+        if (hasReached(Stage.CLOSING)) {
             setUp(this::linger);
             return true;
         }
@@ -377,7 +375,7 @@ final class Link extends VerbsConnection {
 
     @Override
     public boolean isDelivered() {
-        return end.hasReached(Ending.Stage.TEARING_DOWN) || compute(all -> end.hasReached(Ending.Stage.CLOSING)
+        return hasReached(Stage.TEARING_DOWN) || compute(all -> hasReached(Stage.CLOSING)
                 ? isDrained(all) && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY))
                 : all.failure() != null || !all.sends().isBusy());
     }
@@ -394,7 +392,7 @@ final class Link extends VerbsConnection {
 
     /** Any thread: ends the connection; whoever waits is told at once, what was posted gets a moment. Idempotent. */
     void close() {
-        if (end.enter(Ending.Stage.CLOSING)) {
+        if (enter(Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + settings.lingerNanos;
             compute(all -> {
                 all.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
@@ -409,7 +407,7 @@ final class Link extends VerbsConnection {
 
     @Override
     public void abort() {
-        if (end.enter(Ending.Stage.CLOSING)) {
+        if (enter(Stage.CLOSING)) {
             lingerDeadline = System.nanoTime();
             inbox.close();
         }
@@ -418,7 +416,7 @@ final class Link extends VerbsConnection {
 
     /** Set-up pool: a closed connection got news, or its time may be over. */
     private void linger() {
-        if (!end.hasReached(Ending.Stage.TEARING_DOWN)) {
+        if (!hasReached(Stage.TEARING_DOWN)) {
             boolean drained = compute(this::isDrained);
             boolean delivered = drained && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY));
             if (drained && !delivered) {
@@ -432,7 +430,7 @@ final class Link extends VerbsConnection {
 
     /** Set-up pool: the one way in which a connection ends. */
     private void tearDown() {
-        if (end.enter(Ending.Stage.TEARING_DOWN)) {
+        if (enter(Stage.TEARING_DOWN)) {
             compute(all -> {
                 all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
                 return null;
@@ -441,7 +439,7 @@ final class Link extends VerbsConnection {
             destroy();
             place.identifier.close();
             engine.forget(this);
-            end.enter(Ending.Stage.ENDED);
+            enter(Stage.ENDED);
             LOG.debug("{} torn down", this);
         }
     }

@@ -2,8 +2,11 @@ package org.rdmasockets.transport;
 
 import java.util.concurrent.TimeUnit;
 
-/** How far the end of a connection has come, for those who must be the first to take a step, or wait. Any thread. */
-public final class Ending {
+/**
+ * How far the end of a connection has come, for those who must be the first to take a step, or wait. Any thread. To be
+ * inherited from, so that a connection has one object less.
+ */
+public abstract class Ending {
     /** What happens to a connection, in this order; some may be left out. */
     public enum Stage {
         /** It can be used. */
@@ -20,7 +23,7 @@ public final class Ending {
     private volatile Stage stage = Stage.OPEN;
 
     /** A connection that is open. */
-    public Ending() {
+    protected Ending() {
     }
 
     /**
@@ -29,7 +32,7 @@ public final class Ending {
      * @param next the stage
      * @return false if that was reached before
      */
-    public synchronized boolean enter(Stage next) {
+    protected final synchronized boolean enter(Stage next) {
         boolean first = !hasReached(next);
         if (first) {
             stage = next;
@@ -44,7 +47,7 @@ public final class Ending {
      * @param one the stage
      * @return true if it was
      */
-    public boolean hasReached(Stage one) {
+    protected final boolean hasReached(Stage one) {
         return stage.compareTo(one) >= 0;
     }
 
@@ -55,7 +58,7 @@ public final class Ending {
      * @return true, or null when the time is over
      * @throws InterruptedException if the thread was interrupted
      */
-    public synchronized Boolean await(long nanos) throws InterruptedException {
+    protected final synchronized Boolean await(long nanos) throws InterruptedException {
         long deadline = System.nanoTime() + nanos;
         for (long left = nanos; stage != Stage.ENDED; left = deadline - System.nanoTime()) {
             if (left <= 0) {

@@ -61,8 +61,6 @@ public final class StreamTransport extends VerbsConnection implements Connection
     private volatile long lingerDeadline;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
-    /** How far the end of this connection has come. */
-    private final Ending end = new Ending();
 
     /** Set-up pool: see {@link StreamMaker}. */
     StreamTransport(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
@@ -89,7 +87,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, SHORT_RECEIVER_NOT_READY_TIMER));
         }
         engine.register(this, device);
-        if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
+        if (hasReached(Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
             throw NetErrors.closed();
         }
@@ -504,7 +502,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     @Override
     public void close() {
-        if (end.enter(Ending.Stage.CLOSING)) {
+        if (enter(Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
             closed = true;
             inbox.close();
@@ -523,7 +521,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
         }
         close();
         try {
-            Patience.await(end::await, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
+            Patience.await(this::await, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
         } catch (InterruptedIOException e) {
             LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
         }
@@ -531,7 +529,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     @Override
     public void abort() {
-        if (end.enter(Ending.Stage.CLOSING)) {
+        if (enter(Stage.CLOSING)) {
             closed = true;
             lingerDeadline = System.nanoTime();
             inbox.close();
@@ -565,7 +563,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     @Override
     public boolean isDelivered() {
-        if (end.hasReached(Ending.Stage.TEARING_DOWN)) {
+        if (hasReached(Stage.TEARING_DOWN)) {
             return true;
         }
         inbox.enter();
@@ -579,7 +577,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     /** Set-up pool: the one way in which a connection ends. */
     private void tearDown() {
-        if (end.enter(Ending.Stage.TEARING_DOWN)) {
+        if (enter(Stage.TEARING_DOWN)) {
             endQueuePair();
             inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
             stream.abort(); // the memory may be another connection's soon
@@ -589,7 +587,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             resources.close(later, direct, viewed);
             identifier.close();
             engine.forget(this);
-            end.enter(Ending.Stage.ENDED);
+            enter(Stage.ENDED);
             LOG.debug("[{}->{}] torn down", local, remote);
         }
     }

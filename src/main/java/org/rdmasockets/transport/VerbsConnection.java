@@ -12,7 +12,7 @@ import org.rdmasockets.verbs.Device;
  * One end of a connection over verbs, whatever goes over it: what the engine, who dials and who listens know of it. It
  * is the engine's from {@link Maker#make} until its teardown has ended.
  */
-public abstract class VerbsConnection implements ConnectionHandler {
+public abstract class VerbsConnection extends Ending implements ConnectionHandler {
     /** Of a connection that is in no roster. */
     static final int NO_PLACE = -1;
 
