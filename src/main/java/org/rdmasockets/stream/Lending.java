@@ -4,12 +4,10 @@ package org.rdmasockets.stream;
  * Tells the peer how many messages it may send and where it may write: credit updates, with a chunk or without, and
  * offers of a small chunk for all that are lent.
  */
-final class Lending {
+final class Lending extends PeerTable {
     private final SendQueue sendQueue;
     private final SendWindow window;
     private final ReceiveBuffer received;
-    /** Null until {@link #start}. */
-    private PeerTable table;
     private boolean peerMovesOn;
     private boolean offering;
 
@@ -26,32 +24,10 @@ final class Lending {
         this.received = received;
     }
 
-    /**
-     * Begins.
-     *
-     * @param peer what the peer sent, checked
-     */
+    @Override
     void start(ConnectData peer) {
-        table = new PeerTable(peer);
+        super.start(peer);
         peerMovesOn = peer.movesOn();
-    }
-
-    /**
-     * Tells whether {@link #start} was called.
-     *
-     * @return true if so
-     */
-    boolean isStarted() {
-        return table != null;
-    }
-
-    /**
-     * What the peer told of its table.
-     *
-     * @return the table, null before the start
-     */
-    PeerTable table() {
-        return table;
     }
 
     /**
@@ -102,16 +78,16 @@ final class Lending {
         window.controlSent(received.granted());
         if (offer) {
             offering = false;
-            return post(received.offer(), table.offerAddress(), table.offerKey(),
+            return post(received.offer(), offerAddress(), offerKey(),
                     ImmediateData.control(ImmediateData.OFFER));
         }
         if (received.isChunkDue()) {
-            return post(received.lend(), table.nextAddress(), table.key(), ImmediateData.update(received.grant()));
+            return post(received.lend(), nextAddress(), key(), ImmediateData.update(received.grant()));
         }
         return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
     }
 
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
-        return table.post(chunk, sendQueue, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey), message);
+        return announce(chunk, sendQueue, sendQueue.begin(WorkRequestId.UPDATE, entryAddress, entryKey), message);
     }
 }

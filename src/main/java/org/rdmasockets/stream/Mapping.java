@@ -33,7 +33,7 @@ public final class Mapping {
         this.sendQueue = sendQueue;
         this.lending = lending;
         this.window = window;
-        int entries = Math.min(lending.table().maps(), MAX_ENTRIES);
+        int entries = Math.min(lending.maps(), MAX_ENTRIES);
         lengths = new int[entries];
         offsets = new long[entries];
     }
@@ -119,12 +119,11 @@ public final class Mapping {
     }
 
     private void tell(int index, long address, int key, int length) {
-        PeerTable table = lending.table();
-        boolean big = ConnectData.isNativeBigEndian() != table.isSwapped();
+        boolean big = ConnectData.isNativeBigEndian() != lending.isSwapped();
         ByteBuffer.wrap(entry).order(big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN)
                 .putLong(offsets[index]).putLong(address).putInt(key).putInt(length);
         sendQueue.ring().place(entry, 0, entry.length,
-                sendQueue.begin(WorkRequestId.DATA, table.mapAddress(index), table.key()));
+                sendQueue.begin(WorkRequestId.DATA, lending.mapAddress(index), lending.key()));
         int kept = sendQueue.isInline(entry.length) ? 0 : sendQueue.ring().keep(entry.length);
         if (lending.peerMovesOn() || !window.isRetried()) {
             window.dataSent();

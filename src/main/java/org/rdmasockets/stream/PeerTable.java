@@ -10,8 +10,10 @@ import org.rdmasockets.verbs.SendRequest;
  * The peer's target table, into which our chunks are announced: entry 1 first, because entry 0 came with the private
  * data, then one after the other. Unless the device copies what is posted, entries are staged in a few slots of the
  * send region; there are as many as control messages can be outstanding.
+ *
+ * <p>To be inherited from, so that a connection has one object less.
  */
-final class PeerTable {
+abstract class PeerTable {
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
     /** Memory for an entry that is announced, which seldom happens: one is enough for almost all connections. */
@@ -19,29 +21,30 @@ final class PeerTable {
     private static final int KEY_OFFSET = Long.BYTES;
     private static final int LENGTH_OFFSET = KEY_OFFSET + Integer.BYTES;
 
-    private final boolean swap;
-    private final long address;
-    private final int key;
-    private final int entries;
-    private final short maps;
-    private final long offerAddress;
-    private final int offerKey;
+    private boolean swap;
+    private long address;
+    private int key;
+    /** 0 until it is known. */
+    private int entries;
+    private short maps;
+    private long offerAddress;
+    private int offerKey;
     private int next = 1;
     private byte staged;
 
     /**
-     * The table as the private data describes it.
+     * Takes the table as the private data describes it.
      *
      * @param peer the peer's private data, checked
      */
-    PeerTable(ConnectData peer) {
-        this.swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
-        this.address = peer.tableAddress();
-        this.key = peer.tableKey();
-        this.entries = peer.tableEntries();
-        this.maps = (short) peer.maps();
-        this.offerAddress = peer.chunkAddress() - TargetTable.ENTRY_BYTES;
-        this.offerKey = peer.chunkKey();
+    void start(ConnectData peer) {
+        swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
+        address = peer.tableAddress();
+        key = peer.tableKey();
+        entries = peer.tableEntries();
+        maps = (short) peer.maps();
+        offerAddress = peer.chunkAddress() - TargetTable.ENTRY_BYTES;
+        offerKey = peer.chunkKey();
     }
 
     /**
@@ -53,7 +56,7 @@ final class PeerTable {
      * @param message the message
      * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
      */
-    int post(Chunk chunk, SendQueue sendQueue, SendRequest begun, int message) {
+    final int announce(Chunk chunk, SendQueue sendQueue, SendRequest begun, int message) {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());
@@ -64,6 +67,15 @@ final class PeerTable {
         int result = sendQueue.finish(WorkRequestId.UPDATE, entry.length, 0, message);
         SPARE.set(entry);
         return result;
+    }
+
+    /**
+     * Tells whether {@link #start} was called.
+     *
+     * @return true if so
+     */
+    final boolean isStarted() {
+        return entries > 0;
     }
 
     private int inPeersOrder(int value) {
