@@ -18,8 +18,8 @@ public final class Completion {
     private int status;
     private CompletionOpcode opcode = CompletionOpcode.UNKNOWN;
     private int lengthBytes;
-    private int immediate;
-    private int vendorError;
+    /** Immediate data, or of a failed one the vendor's error code. */
+    private int detail;
     private boolean hasImmediate;
     /** In an inbox: its neighbour there, or null. Written before this is put in, then under the protocol lock. */
     private Completion next;
@@ -62,12 +62,11 @@ public final class Completion {
     void fill(WorkCompletions batch, int index) {
         workRequestId = batch.workRequestId(index);
         status = batch.status(index);
-        vendorError = batch.vendorError(index);
         boolean failed = status != 0;
         opcode = failed ? CompletionOpcode.UNKNOWN : batch.opcode(index);
         lengthBytes = !failed && opcode.isReceive() ? batch.lengthBytes(index) : 0;
         hasImmediate = !failed && batch.hasImmediate(index);
-        immediate = hasImmediate ? batch.immediate(index) : 0;
+        detail = failed ? batch.vendorError(index) : hasImmediate ? batch.immediate(index) : 0;
     }
 
     /**
@@ -127,16 +126,16 @@ public final class Completion {
      * @return the 32 bits, 0 if there were none
      */
     public int immediate() {
-        return immediate;
+        return status == 0 ? detail : 0;
     }
 
     /**
      * The vendor's own error code.
      *
-     * @return {@code vendor_err}
+     * @return {@code vendor_err}; 0 unless the request failed
      */
     public int vendorError() {
-        return vendorError;
+        return status == 0 ? 0 : detail;
     }
 
     /**
