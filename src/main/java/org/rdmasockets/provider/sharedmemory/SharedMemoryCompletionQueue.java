@@ -17,7 +17,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * lock that is taken: a holder takes no other.
  */
 final class SharedMemoryCompletionQueue implements CompletionQueue {
-    private static final int FIRST_CAPACITY = 64;
+    private static final int FIRST_CAPACITY = 16;
     private static final VarHandle COUNT;
 
     static {
