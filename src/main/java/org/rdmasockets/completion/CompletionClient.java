@@ -32,8 +32,8 @@ public interface CompletionClient {
 
     /**
      * Much has arrived and nobody waits, or anything while credit is owed; {@link CompletionInbox#backlogBytes} says
-     * how much is much. Called once for all that arrives until somebody enters, in the thread that brought it, and no
-     * more after {@link CompletionInbox#onOrphan}. Must not throw: hand the work, which begins with
+     * how much is much. Called once for all that arrives until somebody enters, in the thread that brought it, and once
+     * more at most after {@link CompletionInbox#onOrphan}. Must not throw: hand the work, which begins with
      * {@link CompletionInbox#enter}, to another thread. For a client whose inbox never gets an orphan task, nothing
      * need happen.
      */

@@ -57,7 +57,7 @@ public final class CompletionInbox {
     private int arrivedBytes;
     /** Bytes of these that were taken in; written under protocolLock. A stale value only tells of a backlog early. */
     private int takenBytes;
-    /** True from the start of the orphan task until somebody drains; by ORPHAN_RUNNING. */
+    /** True since the orphan task or the client was told, until somebody drains; by ORPHAN_RUNNING. */
     private volatile boolean orphanRunning;
     /** Why nothing more will come; set once, by FAILURE. Not among the rest, so that it comes after all of it. */
     private volatile Throwable failure;
@@ -190,7 +190,7 @@ public final class CompletionInbox {
     private void applyAll() {
         SECTIONS.setOpaque(this, sections + 1);
         if (orphanRunning) {
-            // Pairs with the getAndSet in run: who finds true there has offered before this drain.
+            // Pairs with the getAndSet in tell: who finds true there has offered before this drain.
             ORPHAN_RUNNING.getAndSet(this, false);
             VarHandle.fullFence();
         }

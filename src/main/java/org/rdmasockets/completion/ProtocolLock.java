@@ -21,7 +21,9 @@ final class ProtocolLock extends AbstractQueuedSynchronizer {
 
     @Override
     protected boolean tryRelease(int unused) {
-        assert isHeldExclusively() : "somebody else has the lock";
+        if (!isHeldExclusively()) {
+            throw new IllegalMonitorStateException("the calling thread does not have the protocol lock");
+        }
         setExclusiveOwnerThread(null);
         setState(0);
         return true;
@@ -32,8 +34,14 @@ final class ProtocolLock extends AbstractQueuedSynchronizer {
         return getExclusiveOwnerThread() == Thread.currentThread();
     }
 
-    /** Takes it, waiting as long as somebody has it. */
+    /** Takes it, waiting as long as somebody else has it. */
     void lock() {
+        if (tryAcquire(1)) {
+            return;
+        }
+        if (isHeldExclusively()) {
+            throw new IllegalMonitorStateException("the calling thread has the protocol lock already");
+        }
         acquire(1);
     }
 

@@ -65,7 +65,7 @@ final class ReceiveBuffer implements Received {
      */
     String messageArrived() {
         if (received == granted) {
-            return "sent more than the " + granted + " messages it had credits for";
+            return "sent more than the " + Integer.toUnsignedString(granted) + " messages it had credits for";
         }
         received++;
         return null;

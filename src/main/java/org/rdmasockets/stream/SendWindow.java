@@ -126,7 +126,7 @@ final class SendWindow {
 
     @Override
     public String toString() {
-        return "sent=" + sent + " limit=" + limit + " reserve=" + reserve + (controls == null ? "" : " controls="
-                + controls.count());
+        return "sent=" + Integer.toUnsignedString(sent) + " ahead=" + (limit - sent) + " reserve=" + reserve
+                + (controls == null ? "" : " controls=" + controls.count());
     }
 }

@@ -43,7 +43,7 @@ final class Liveness {
      * each message, so without a fence.
      */
     private long unacknowledgedSince;
-    /** Time of the last completion that was applied. */
+    /** Time of the last completion that was applied, or of when this end began to listen. */
     private volatile long lastActivity;
     private volatile int keepAliveIdleSeconds;
     private volatile int keepAliveProbeSeconds;
@@ -100,7 +100,7 @@ final class Liveness {
         listening = true;
     }
 
-    /** Poller thread: whether this end has waited enough; says so once. */
+    /** Poller thread: whether nothing came for long enough since this end listens; says so once. */
     boolean hasListened(long now) {
         boolean over = listening && now - lastActivity >= LISTEN_NANOS;
         if (over) {
@@ -126,7 +126,7 @@ final class Liveness {
         return keepAlive ? Math.min(limit, TimeUnit.SECONDS.toNanos(keepAliveProbeSeconds)) : limit;
     }
 
-    /** Time of the last completion that was applied. */
+    /** Time of the last completion that was applied, or of when this end began to listen. */
     long lastActivity() {
         return lastActivity;
     }
