@@ -43,6 +43,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private volatile long peerDomain;
     /** How many of the other side's receives were used, wrapping around; guarded by the send queue. */
     private int consumed;
+    /** How many there were when we looked last, wrapping around; guarded by the send queue. */
+    private int posted;
     /** How many were asked for, where they come on request, wrapping around; guarded by the send queue. */
     private int requested;
     /** Where the last message is in the ring if it may be added to, or -1; guarded by the send queue, as the next. */
@@ -179,10 +181,10 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (notice.isJoining() && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
-        if (notice.sentBytes() == 0 && slot.peerReceivesPosted() - consumed <= 0) {
+        if (notice.sentBytes() == 0 && !hasReceive() && !findsReceive()) {
             end.resumeLater(queuePair.sendQueue());
             slot.starve();
-            if (slot.peerReceivesPosted() - consumed <= 0) {
+            if (!findsReceive()) {
                 askForReceives(messages);
                 return Status.NOT_READY;
             }
@@ -197,6 +199,17 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         }
         end.link().writer().notifyPeerMapped();
         return status;
+    }
+
+    /** Whether the other side has a receive, as we know; looking would cost it and us a line of memory each time. */
+    private boolean hasReceive() {
+        return posted - consumed > 0;
+    }
+
+    /** Looks whether the other side has a receive. */
+    private boolean findsReceive() {
+        posted = slot.peerReceivesPosted();
+        return hasReceive();
     }
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
