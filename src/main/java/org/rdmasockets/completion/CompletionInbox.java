@@ -350,7 +350,7 @@ public final class CompletionInbox {
         SpinPolicy policy = shard.poller().spinPolicy();
         int allowed = spinBudgetNanos;
         long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
-        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side())) {
+        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side(), waiter.isTrying())) {
             return false;
         }
         try {

@@ -1,10 +1,11 @@
 package org.rdmasockets.completion;
 
 import java.lang.management.ManagementFactory;
+import java.util.function.IntSupplier;
 import jdk.management.VirtualThreadSchedulerMXBean;
 
 /** How many virtual threads are ready to run but have no carrier. Lives where jdk.management does; it is optional. */
-final class SchedulerQueue {
+final class SchedulerQueue implements IntSupplier {
     private final VirtualThreadSchedulerMXBean scheduler;
 
     private SchedulerQueue(VirtualThreadSchedulerMXBean scheduler) {
@@ -22,8 +23,9 @@ final class SchedulerQueue {
         }
     }
 
-    /** True when no virtual thread waits for a carrier. Takes some ten nanoseconds, allocates nothing. */
-    boolean isEmpty() {
-        return scheduler.getQueuedVirtualThreadCount() == 0;
+    /** How many virtual threads wait for a carrier. Takes some ten nanoseconds, allocates nothing. */
+    @Override
+    public int getAsInt() {
+        return (int) Math.min(scheduler.getQueuedVirtualThreadCount(), Integer.MAX_VALUE);
     }
 }

@@ -1,6 +1,8 @@
 package org.rdmasockets.completion;
 
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntSupplier;
 
 /**
  * Decides who may spin. A spinning virtual thread keeps its carrier from everybody else, and even
@@ -8,7 +10,9 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
  * no virtual thread waits for a carrier, while there is a processor that no spinner of its side has, and while nothing
  * has descheduled a spinner lately. Only of its side: whom it waits for is on the other one, and if that is in this
  * process and spins as well, both have to; but both sides together have no more spinners than there are processors.
- * Whether it pays, each {@link Waiter} knows. Any thread.
+ * Whether it pays, each {@link Waiter} knows; but for a while after many virtual threads waited for carriers there is
+ * work for all processors, here or in the process that answers, and only one now and then may try whether it has come
+ * to pay. Any thread.
  */
 final class SpinPolicy {
     /** A spinner asks again at least this often whether it is in the way. */
@@ -20,20 +24,40 @@ final class SpinPolicy {
     /** Nobody spins after such a pause for as long as it was, but no longer than this. */
     private static final long MAX_PENALTY_NANOS = 10_000_000;
 
+    /** More virtual threads than this for each processor that wait for a carrier are many. */
+    private static final int MANY = 8;
+    /** So long after many waited, only few try. */
+    private static final long CALM_NANOS = 10_000_000;
+    /** How exactly {@link #manyAt} is kept, so that not each one who is refused writes there. */
+    private static final long MANY_STEP_NANOS = 1_000_000;
+    /** From one trial to the next then. */
+    private static final long TRIAL_INTERVAL_NANOS = 10_000_000;
+
     /** Two lines of memory, as numbers. */
     private static final int DISTANCE = 32;
 
     private final int processors;
-    private final SchedulerQueue schedulerQueue;
+    /** How many virtual threads wait for a carrier, or null if the JVM does not tell. */
+    private final IntSupplier queued;
     /** By side, far enough apart that a processor does not take the other side's line of memory as well. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
     private volatile long noSpinBefore;
+    /** When somebody who wanted to spin found many waiting for a carrier, to a step. */
+    private volatile long manyAt;
+    /** When the next one may try in spite of that. */
+    private final AtomicLong nextTrial;
 
-    /** A policy for the processors of the settings; without a scheduler queue virtual threads park. */
-    SpinPolicy(CompletionPoller.Settings settings, SchedulerQueue schedulerQueue) {
+    /**
+     * A policy for the processors of the settings.
+     *
+     * @param queued how many virtual threads wait for a carrier; null if nobody knows, and then virtual threads park
+     */
+    SpinPolicy(CompletionPoller.Settings settings, IntSupplier queued) {
         this.processors = settings.processors();
-        this.schedulerQueue = schedulerQueue;
+        this.queued = queued;
         this.noSpinBefore = System.nanoTime();
+        this.manyAt = noSpinBefore - CALM_NANOS;
+        this.nextTrial = new AtomicLong(noSpinBefore);
     }
 
     /** Whether anybody may spin at all: not with a single processor. */
@@ -41,9 +65,22 @@ final class SpinPolicy {
         return processors > 1;
     }
 
-    /** Takes one of the few places for spinners; true must be followed by {@link #end}. */
-    boolean begin(Side side) {
-        if (isCrowded() || System.nanoTime() - noSpinBefore < 0) {
+    /**
+     * Takes one of the few places for spinners; true must be followed by {@link #end}.
+     *
+     * @param side whose
+     * @param trying whether the caller's spins have not paid, and this one is to see whether that has changed
+     */
+    boolean begin(Side side, boolean trying) {
+        int waiting = queued == null ? 0 : queued.getAsInt();
+        if (waiting > MANY * processors) {
+            noteMany();
+        }
+        if (isCrowded(waiting)) {
+            return false;
+        }
+        long now = System.nanoTime();
+        if (now - noSpinBefore < 0 || trying && !mayTry(now)) {
             return false;
         }
         // One more for a moment: who has just been answered may not have left yet. A spinner soon asks again.
@@ -52,6 +89,20 @@ final class SpinPolicy {
         }
         end(side);
         return false;
+    }
+
+    private void noteMany() {
+        long now = System.nanoTime();
+        if (now - manyAt > MANY_STEP_NANOS) {
+            manyAt = now;
+        }
+    }
+
+    /** Whether a spin may be made to see if it pays, and notes that it is. */
+    private boolean mayTry(long now) {
+        long next = nextTrial.get();
+        return now - manyAt >= CALM_NANOS
+                || now - next >= 0 && nextTrial.compareAndSet(next, now + TRIAL_INTERVAL_NANOS);
     }
 
     /** True when more spin than may do so for long; then a spinner leaves. */
@@ -71,7 +122,11 @@ final class SpinPolicy {
 
     /** True when a spinning caller may be in another virtual thread's way. */
     boolean isCrowded() {
-        return schedulerQueue == null ? Thread.currentThread().isVirtual() : !schedulerQueue.isEmpty();
+        return isCrowded(queued == null ? 0 : queued.getAsInt());
+    }
+
+    private boolean isCrowded(int waiting) {
+        return queued == null ? Thread.currentThread().isVirtual() : waiting > 0;
     }
 
     /** Notes two looks at the clock with only a short poll between; true if the processor was away in the meantime. */

@@ -71,12 +71,17 @@ final class Waiter {
         return taken;
     }
 
+    /** Whether spins have not paid, and the next one is to see whether that has changed. */
+    boolean isTrying() {
+        return !paid && !spinsPay();
+    }
+
     /**
      * How long to spin now, in nanoseconds; 0 for not at all. Never a part of the budget: a peer that has parked once
      * must find this one still spinning when it has woken up.
      */
     long spinNanos(int budgetNanos) {
-        if (paid || spinsPay()) {
+        if (!isTrying()) {
             return budgetNanos;
         }
         if (trials > 0) {
