@@ -72,7 +72,7 @@ final class SpinPolicy {
      * @param trying whether the caller's spins have not paid, and this one is to see whether that has changed
      */
     boolean begin(Side side, boolean trying) {
-        int waiting = queued == null ? 0 : queued.getAsInt();
+        int waiting = waiting();
         if (waiting > MANY * processors) {
             noteMany();
         }
@@ -89,6 +89,11 @@ final class SpinPolicy {
         }
         end(side);
         return false;
+    }
+
+    /** How many virtual threads wait for a carrier, 0 if the JVM does not tell. */
+    private int waiting() {
+        return queued == null ? 0 : queued.getAsInt();
     }
 
     private void noteMany() {
@@ -122,7 +127,7 @@ final class SpinPolicy {
 
     /** True when a spinning caller may be in another virtual thread's way. */
     boolean isCrowded() {
-        return isCrowded(queued == null ? 0 : queued.getAsInt());
+        return isCrowded(waiting());
     }
 
     private boolean isCrowded(int waiting) {
