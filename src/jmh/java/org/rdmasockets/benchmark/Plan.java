@@ -22,7 +22,7 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
             List.of(64, KIB * KIB), List.of(1, 200));
     private static final Plan FULL = new Plan("full", 5, 5_000, 1_000, 10_000, List.of(64, KIB, 64 * KIB),
             List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 256, 1_000, 10_000));
-    private static final Plan GUEST = new Plan("guest", 1, 60_000, 3_000, 100, List.of(64, 64 * KIB),
+    private static final Plan GUEST = new Plan("guest", 1, 90_000, 5_000, 100, List.of(64, 64 * KIB),
             List.of(64 * KIB), List.of(1, 16, 100));
 
     static Plan of(String name) {

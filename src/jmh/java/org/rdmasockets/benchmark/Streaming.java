@@ -6,6 +6,7 @@ import java.io.IOException;
 final class Streaming implements Question {
     /** Bytes between two looks at the clock, so that small writes do not measure that. */
     private static final int CLOCK_BYTES = 64 * 1024;
+    private static final int WARM_UPS = 6;
     private static final double NANOS_PER_MICRO = 1_000;
 
     /**
@@ -45,7 +46,7 @@ final class Streaming implements Question {
     private static void measure(Trial trial, int bytes) throws IOException {
         try (Link link = trial.connect(Service.SINK, bytes)) {
             byte[] message = new byte[bytes];
-            write(link, message, trial.warmUpNanos());
+            warmUp(link, message, trial.warmUpNanos());
             Usage before = trial.usage();
             Written written = write(link, message, trial.plan().measuredNanos());
             Usage spent = trial.usage().since(before);
@@ -53,6 +54,13 @@ final class Streaming implements Question {
             // Bytes in a microsecond are megabytes in a second.
             trial.note(scenario, Metric.MEGABYTES, written.messages * bytes / (written.nanos / NANOS_PER_MICRO));
             trial.noteCost(scenario, spent, written.messages);
+        }
+    }
+
+    /** In rounds: what comes after a round, and not in one, makes the compiler throw away what it took for granted. */
+    private static void warmUp(Link link, byte[] message, long nanos) throws IOException {
+        for (int round = 0; round < WARM_UPS; round++) {
+            write(link, message, nanos / WARM_UPS);
         }
     }
 
