@@ -26,6 +26,8 @@ final class ReceiveBuffer implements Received {
 
     /** Where the last chunk ends that was lent, in a ring of large ones. */
     private int lentUntil;
+    /** How large chunks cut what arrives; null until one is filled. */
+    private Cuts cuts;
     /** The oldest chunk that is not used up, which leads to the others; null if there is none. */
     private Chunk head;
     /** Where the next data goes; null if there is no room. */
@@ -85,6 +87,7 @@ final class ReceiveBuffer implements Received {
         if (bytes == 0) {
             return null;
         }
+        noteCut(bytes);
         filling.arrive(bytes);
         unread += bytes;
         if (discarding) {
@@ -93,6 +96,17 @@ final class ReceiveBuffer implements Received {
             stock.wantMore();
         }
         return null;
+    }
+
+    /** Lets large chunks end where the peer's writes do; a message is about to be counted in. */
+    private void noteCut(int bytes) {
+        if (filling.isPermanent()) {
+            return;
+        }
+        if (cuts == null) {
+            cuts = new Cuts();
+        }
+        lendUntil(-cuts.arrived(bytes, filling.room() == filling.lent(), filling.room() == bytes));
     }
 
     /** The chunk being filled is the last, and what is unread has not grown by large chunks before a pause already. */
@@ -232,6 +246,7 @@ final class ReceiveBuffer implements Received {
 
     /** Lends small chunks from now on, and gives back larger ones as they come. */
     void shrink() {
+        cuts = null;
         stock.shrink();
     }
 

@@ -10,10 +10,14 @@ import java.lang.foreign.Arena;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /** When a connection asks for memory and when it gives memory back, to the byte; and peers that lie about it. */
@@ -142,6 +146,75 @@ class StreamMemoryTest {
         assertEquals(got.length, c.read(got));
         StreamPeer.verify(got, SMALL, 3, 0);
         assertEquals(0, got[2 * SMALL + 9]);
+    }
+
+    /** A peer that writes whole buffers, each cut by the ends of the chunks that it was lent, and is read at once. */
+    private final class Writer {
+        private final Deque<Integer> chunks = new ArrayDeque<>(List.of(FIRST, LARGE));
+        private int room = chunks.remove();
+        private int announced;
+
+        /** Writes so much: how many messages that took. */
+        int write(int bytes) throws SocketException {
+            int messages = 0;
+            for (int left = bytes; left > 0; messages++) {
+                int part = Math.min(left, room);
+                arrive(part);
+                readAll();
+                List<Integer> more = announced();
+                announced += more.size();
+                chunks.addAll(more);
+                left -= part;
+                room -= part;
+                room = room == 0 ? chunks.remove() : room;
+            }
+            return messages;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {LARGE, LARGE / 2, LARGE / 16})
+    void chunksSoonEndWhereWritesDo(int bytes) throws SocketException {
+        grow();
+        Writer writer = new Writer();
+        for (int written = 0; written < 10 * LARGE; written += bytes) {
+            writer.write(bytes);
+        }
+        for (int i = 0; i < 100; i++) {
+            assertEquals(1, writer.write(bytes), "messages of write " + i);
+        }
+        // A header of a few bytes in between, and they move once more.
+        writer.write(24);
+        for (int written = 0; written < 10 * LARGE; written += bytes) {
+            writer.write(bytes);
+        }
+        for (int i = 0; i < 100; i++) {
+            assertEquals(1, writer.write(bytes), "messages of write " + i + " after the header");
+        }
+    }
+
+    @Test
+    void chunksStayWhereTheyAreWhileWritesDiffer() throws SocketException {
+        grow();
+        Writer writer = new Writer();
+        int written = 0;
+        for (int i = 0; i < 200; i++) {
+            writer.write(LARGE - 100 + i);
+            written += LARGE - 100 + i;
+        }
+        assertEquals((written - FIRST) / LARGE, writer.announced - 1, "chunks for " + written + " bytes");
+    }
+
+    @Test
+    void chunksMoveOnlySoOftenWhereTheyCannotBeRight() throws SocketException {
+        grow();
+        Writer writer = new Writer();
+        for (int i = 0; i < 500; i++) {
+            writer.write(24);
+            writer.write(LARGE - 24);
+        }
+        int needed = (500 * LARGE - FIRST) / LARGE;
+        assertTrue(writer.announced <= needed + 10, () -> writer.announced + " chunks for " + needed);
     }
 
     @Test
