@@ -46,7 +46,7 @@ final class Streaming implements Question {
     private static void measure(Trial trial, int bytes) throws IOException {
         try (Link link = trial.connect(Service.SINK, bytes)) {
             byte[] message = new byte[bytes];
-            warmUp(link, message, trial.warmUpNanos());
+            warmUp(trial, link, message);
             Usage before = trial.usage();
             Written written = write(link, message, trial.plan().measuredNanos());
             Usage spent = trial.usage().since(before);
@@ -57,9 +57,14 @@ final class Streaming implements Question {
         }
     }
 
-    /** In rounds: what comes after a round, and not in one, makes the compiler throw away what it took for granted. */
-    private static void warmUp(Link link, byte[] message, long nanos) throws IOException {
+    /**
+     * In rounds, with all that a measurement has: what a JVM meets for the first time when the warm-up is over makes it
+     * throw away compiled code that took something for granted.
+     */
+    private static void warmUp(Trial trial, Link link, byte[] message) throws IOException {
+        long nanos = trial.warmUpNanos();
         for (int round = 0; round < WARM_UPS; round++) {
+            trial.usage();
             write(link, message, nanos / WARM_UPS);
         }
     }
