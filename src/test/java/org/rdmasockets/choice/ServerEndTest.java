@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Listener;
@@ -69,10 +70,7 @@ class ServerEndTest {
 
     @Test
     void aGivenPortIsNotReplaced() throws IOException {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, LOOPBACK)) {
-            port = free.getLocalPort();
-        }
+        int port = FreePorts.next(LOOPBACK);
         InetSocketAddress address = new InetSocketAddress(LOOPBACK, port);
         assertThrows(BindException.class,
                 () -> ServerEnd.open(AUTO, BOTH, address, refusing(1, new BindException("Address already in use"))));

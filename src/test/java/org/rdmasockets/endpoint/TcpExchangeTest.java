@@ -20,24 +20,15 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.FreePorts;
 
 /** Nodes that tell each other something over TCP, and callers that are none. */
 class TcpExchangeTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** Addresses that were free a moment ago. */
+    /** Addresses that nobody else gets. */
     static List<InetSocketAddress> freeAddresses(int count) throws IOException {
-        List<InetSocketAddress> addresses = new ArrayList<>();
-        List<ServerSocket> taken = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            ServerSocket socket = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"));
-            taken.add(socket);
-            addresses.add(new InetSocketAddress(socket.getInetAddress(), socket.getLocalPort()));
-        }
-        for (ServerSocket socket : taken) {
-            socket.close();
-        }
-        return addresses;
+        return FreePorts.next(InetAddress.ofLiteral("127.0.0.1"), count);
     }
 
     private static Call<List<byte[]>> node(List<InetSocketAddress> nodes, int rank) {

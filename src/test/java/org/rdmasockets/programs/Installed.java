@@ -28,6 +28,7 @@ import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.RdmaSockets;
 import org.rdmasockets.Transport;
 import org.rdmasockets.TransportCounters;
+import org.rdmasockets.contract.FreePorts;
 
 /** A program whose sockets are replaced: it uses none but those of {@code java.net}, and prints what it saw. */
 final class Installed {
@@ -174,7 +175,7 @@ final class Installed {
 
     private void seeRmi() throws Exception {
         System.setProperty("java.rmi.server.hostname", address.getHostAddress());
-        int port = freePort();
+        int port = FreePorts.next(address);
         Registry own = LocateRegistry.createRegistry(port);
         LocalShouter shouter = new LocalShouter();
         own.rebind("shouter", UnicastRemoteObject.exportObject(shouter, 0));
@@ -191,12 +192,6 @@ final class Installed {
 
     private static List<Long> connections() {
         return TRANSPORTS.stream().map(each -> TransportCounters.of(each).connected()).toList();
-    }
-
-    private int freePort() throws IOException {
-        try (ServerSocket server = new ServerSocket(0, 5, address)) {
-            return server.getLocalPort();
-        }
     }
 
     /** A logger that opens a socket for each line; without care each of those sockets would log a line, and so on. */

@@ -2,7 +2,6 @@ package org.rdmasockets.programs;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +9,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.rdmasockets.TestDevice;
 import org.rdmasockets.Transport;
+import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.provider.Providers;
 
@@ -58,21 +58,9 @@ record Place(InetAddress address, Transport transport) {
         return address.getHostAddress();
     }
 
-    /** Ports that were free a moment ago. */
+    /** Ports that nobody else gets. */
     List<String> freePorts(int count) throws IOException {
-        List<String> ports = new ArrayList<>();
-        List<ServerSocket> open = new ArrayList<>();
-        try {
-            for (int i = 0; i < count; i++) {
-                open.add(new ServerSocket(0, 1, address));
-                ports.add(Integer.toString(open.getLast().getLocalPort()));
-            }
-        } finally {
-            for (ServerSocket each : open) {
-                each.close();
-            }
-        }
-        return ports;
+        return FreePorts.next(address, count).stream().map(each -> Integer.toString(each.getPort())).toList();
     }
 
     /**

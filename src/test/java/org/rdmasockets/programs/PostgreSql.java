@@ -2,7 +2,6 @@ package org.rdmasockets.programs;
 
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
+import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.interop.Program;
 
 /** A PostgreSQL of the system's packages, with a database of its own, on a free TCP port of the loopback address. */
@@ -50,13 +50,7 @@ final class PostgreSql implements AutoCloseable {
             Files.setOwner(directory,
                     directory.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName(ACCOUNT));
         }
-        return new PostgreSql(binaries.get(), directory, freePort());
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
-            return free.getLocalPort();
-        }
+        return new PostgreSql(binaries.get(), directory, FreePorts.next(InetAddress.ofLiteral("127.0.0.1")));
     }
 
     /** The newest version. */

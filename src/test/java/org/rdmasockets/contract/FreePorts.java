@@ -1,0 +1,63 @@
+package org.rdmasockets.contract;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * TCP ports for those who must know one before they listen. They lie below the range of which Linux gives ports to who
+ * asks for any (32,768 to 60,999 unless somebody changed {@code net.ipv4.ip_local_port_range}), and this process gives
+ * each of them only once: a port that was merely free a moment ago can be another test's by the time it is wanted. Any
+ * thread.
+ */
+public final class FreePorts {
+    private static final int FIRST = 10_000;
+    private static final int COUNT = 22_000;
+    /** Processes that run at one time begin far from each other. */
+    private static final int STEP = 97;
+    private static final AtomicInteger NEXT = new AtomicInteger((int) (ProcessHandle.current().pid() * STEP % COUNT));
+
+    private FreePorts() {
+    }
+
+    /**
+     * Finds one.
+     *
+     * @param address where somebody will listen
+     * @return a port that is free there, and that nobody else gets
+     * @throws IOException if there is none
+     */
+    public static int next(InetAddress address) throws IOException {
+        IOException last = null;
+        for (int i = 0; i < COUNT; i++) {
+            int port = FIRST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
+            try (ServerSocket free = new ServerSocket(port, 1, address)) {
+                return free.getLocalPort();
+            } catch (IOException e) {
+                last = e;
+            }
+        }
+        throw new IOException("no port from " + FIRST + " to " + (FIRST + COUNT - 1) + " of " + address + " is free",
+                last);
+    }
+
+    /**
+     * Finds several.
+     *
+     * @param address where somebody will listen
+     * @param count how many
+     * @return the address with a port each
+     * @throws IOException if there are not so many
+     */
+    public static List<InetSocketAddress> next(InetAddress address, int count) throws IOException {
+        List<InetSocketAddress> all = new ArrayList<>();
+        while (all.size() < count) {
+            all.add(new InetSocketAddress(address, next(address)));
+        }
+        return all;
+    }
+}
