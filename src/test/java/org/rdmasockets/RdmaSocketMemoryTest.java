@@ -21,7 +21,7 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.provider.os.Descriptors;
 import org.rdmasockets.transport.Engine;
 
 /**

@@ -274,10 +274,9 @@ public final class CompletionInbox {
         arrive(waiter, me);
         try {
             while (end == null) {
-                shard.armAndPoll();
-                end = tryEnd(role, waiter, deadlineNanos);
+                end = watch(role, waiter, begin, deadlineNanos);
                 if (end != null) {
-                    waiter.woken(System.nanoTime() - begin, spinBudgetNanos);
+                    waiter.woken(System.nanoTime() - begin, spinBudgetNanos, shard.poller().watch().wakes());
                 } else if (me.isVirtual() && me.isInterrupted()) {
                     end = Wait.INTERRUPTED;
                 } else {
@@ -321,11 +320,11 @@ public final class CompletionInbox {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
         shard.lead(this, waiter, 1);
-        return enterIfReady(role, waiter) || open && lead(role, waiter, deadlineNanos);
+        return enterIfReady(role, waiter) || open && Leader.lead(this, role, waiter, deadlineNanos);
     }
 
     /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */
-    private boolean enterIfReady(Role role, Waiter waiter) {
+    boolean enterIfReady(Role role, Waiter waiter) {
         enter(waiter);
         boolean ready = false;
         try {
@@ -340,54 +339,37 @@ public final class CompletionInbox {
     }
 
     /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
-    private boolean hasNews(Waiter waiter) {
+    boolean hasNews(Waiter waiter) {
         return waiter.holds() || (int) SECTIONS.getOpaque(this) != waiter.section || !isEmpty()
                 || failure != null;
     }
 
-    /** Polls the completion queue instead of parking, while the policy allows; true if the role became ready. */
-    private boolean lead(Role role, Waiter waiter, long deadlineNanos) {
-        SpinPolicy policy = shard.poller().spinPolicy();
-        int allowed = spinBudgetNanos;
-        long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
-        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side(), waiter.isTrying())) {
-            return false;
-        }
-        try {
-            return spin(role, waiter, budget, allowed);
-        } finally {
-            policy.end(shard.side());
-        }
-    }
-
-    private boolean spin(Role role, Waiter waiter, long budget, int allowed) {
-        SpinPolicy policy = shard.poller().spinPolicy();
-        long start = System.nanoTime();
-        long last = start;
-        long checked = start;
-        while (true) {
-            boolean polledNothing = shard.lead(this, waiter, SpinPolicy.LOOKS) <= 0;
-            if (hasNews(waiter) && enterIfReady(role, waiter)) {
-                waiter.learn(last - start <= allowed);
-                return true;
-            }
-            long now = System.nanoTime();
-            if (now - start >= budget) {
-                waiter.learn(false);
-                return false;
-            }
-            if (!open || polledNothing && policy.wasDescheduled(last, now, budget)) {
-                return false;
-            }
-            if (now - checked >= SpinPolicy.CHECK_NANOS) {
-                if (policy.isCrowded() || policy.areTooMany(shard.side())) {
-                    return false;
+    /**
+     * Sees to it that the next completion makes an event, and looks whether the wait is over; as long as that is
+     * worthwhile, sleeps and looks again.
+     *
+     * @return how the wait ended, or null to park
+     */
+    private Wait watch(Role role, Waiter waiter, long begin, long deadlineNanos) {
+        Watch watch = shard.poller().watch();
+        Wait end = null;
+        boolean watches = true;
+        while (end == null && watches) {
+            watches = watch.begin(waiter, begin, deadlineNanos);
+            try {
+                shard.armAndPoll();
+                end = tryEnd(role, waiter, deadlineNanos);
+                if (watches && end == null) {
+                    watch.await(waiter, begin);
+                    end = tryEnd(role, waiter, deadlineNanos); // before it arms again, for nothing if this is the end
                 }
-                checked = now;
+            } finally {
+                if (watches) {
+                    watch.end();
+                }
             }
-            last = now;
-            Thread.onSpinWait();
         }
+        return end;
     }
 
     private void arrive(Waiter waiter, Thread me) {
@@ -575,6 +557,16 @@ public final class CompletionInbox {
     public void retire() {
         close();
         shard.retire(this);
+    }
+
+    /** How long a wait may poll for itself. */
+    int spinBudgetNanos() {
+        return spinBudgetNanos;
+    }
+
+    /** Whether {@link #close} was not called. */
+    boolean isOpen() {
+        return open;
     }
 
     /** How many work requests its client may have outstanding. */

@@ -38,6 +38,7 @@ public final class CompletionPoller implements AutoCloseable {
     private final Settings settings;
     private final Faults faults;
     private final SpinPolicy spinPolicy;
+    private final Watch watch;
     private final Valve valve = new Valve(System.nanoTime());
     private final Thread thread;
     private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
@@ -84,6 +85,7 @@ public final class CompletionPoller implements AutoCloseable {
         this.settings = settings;
         this.faults = faults;
         this.spinPolicy = new SpinPolicy(settings, SchedulerQueue.find());
+        this.watch = new Watch(events, spinPolicy, faults, this::onEventBeside);
         this.thread = Thread.ofPlatform().daemon().name(settings.threadName()).unstarted(this::run);
         this.thread.start();
     }
@@ -201,6 +203,11 @@ public final class CompletionPoller implements AutoCloseable {
         return spinPolicy;
     }
 
+    /** Where a waiter may wait beside this poller's thread. */
+    Watch watch() {
+        return watch;
+    }
+
     /** Why this poller does nothing any more, or null while it works. */
     Throwable failure() {
         return failure;
@@ -313,13 +320,13 @@ public final class CompletionPoller implements AutoCloseable {
      */
     public void relay(Thread parked) {
         if (!relayed.offer(parked)) {
-            LockSupport.unpark(parked);
+            unpark(parked);
             return;
         }
         nudge();
         if (failure != null) {
             // Noted before the poller's last look at the queue, so one of the two unparks.
-            LockSupport.unpark(parked);
+            unpark(parked);
         }
     }
 
@@ -328,6 +335,12 @@ public final class CompletionPoller implements AutoCloseable {
         if (settings.valve() && Thread.currentThread().isVirtual() && valve.admits(System.nanoTime())) {
             relay(parked);
         } else {
+            unpark(parked);
+        }
+    }
+
+    private void unpark(Thread parked) {
+        if (!watch.wake(parked)) {
             LockSupport.unpark(parked);
         }
     }
@@ -363,6 +376,14 @@ public final class CompletionPoller implements AutoCloseable {
         CompletionShard shard = shards.get(queue);
         if (shard != null) {
             signalled.add(shard);
+        }
+    }
+
+    /** An event of a queue was taken from its channel by a waiter that waits beside the thread. */
+    private void onEventBeside(CompletionQueue queue) {
+        CompletionShard shard = shards.get(queue);
+        if (shard != null) {
+            shard.takeEventForWaiter();
         }
     }
 
@@ -432,7 +453,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     private void unparkRelayed() {
         for (Thread parked = relayed.relaxedPoll(); parked != null; parked = relayed.relaxedPoll()) {
-            LockSupport.unpark(parked);
+            unpark(parked);
         }
     }
 

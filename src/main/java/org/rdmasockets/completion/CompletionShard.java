@@ -204,6 +204,7 @@ public final class CompletionShard {
         if (slot != null) {
             recycle(slot);
         }
+        waiter.arrives(poller.watch().wakes());
     }
 
     /** Counts a waiter out. */
@@ -277,23 +278,42 @@ public final class CompletionShard {
         if (cqLock.isHeldByCurrentThread() || !cqLock.tryLock()) {
             return !faults.posterLeavesEvent();
         }
+        takeEventAndUnlock(true);
+        return true;
+    }
+
+    /**
+     * Handles the event of the queue in the thread of a waiter, who has taken it from the channel. If nobody else is
+     * parked, the queue stays unarmed: the waiter arms it when it waits again, and until then its peer need not ring.
+     */
+    void takeEventForWaiter() {
+        cqLock.lock();
+        LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
+        takeEventAndUnlock(false);
+    }
+
+    private void takeEventAndUnlock(boolean arms) {
         WakeList touched;
         boolean full;
+        boolean lease = false;
         try {
-            // Armed again before anybody can see it cleared under the lock, so no look at parked is needed.
             armed &= !faults.clearsArmed();
-            arm();
+            // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
+            if (arms || parked.get() > 1) {
+                arm();
+            } else {
+                lease = !leased && faults.looksAfterUnarmed();
+            }
             touched = pollBatch(null, null);
             full = wasFull();
         } finally {
             cqLock.unlock();
         }
         wake(touched);
-        if (full) {
-            // What is left was there before the queue was armed and makes no event.
+        if (full || lease) {
+            // What is left was there before the queue was armed and makes no event; or the poller has to come by.
             poller.kick(this);
         }
-        return true;
     }
 
     /**
@@ -341,10 +361,9 @@ public final class CompletionShard {
         seenLeads = nowLeads;
         if (parked.get() > 0 || !led) {
             arm();
-            leased = false;
-        } else {
-            leased = !armed;
         }
+        // Also if it is armed: a waiter that takes the next event may leave it unarmed.
+        leased = led;
     }
 
     /** Arms if need be; cqLock held. Who arms polls afterwards. */

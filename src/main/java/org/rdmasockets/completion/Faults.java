@@ -79,4 +79,24 @@ class Faults {
     boolean wakesForCreditOwed() {
         return true;
     }
+
+    /** How long a waiter may sleep beside the poller's thread, in nanoseconds. */
+    long watchNanos() {
+        return Watch.NANOS;
+    }
+
+    /** Tells whether a waiter sleeps there whatever speaks against it. */
+    boolean alwaysWatches() {
+        return false;
+    }
+
+    /** Tells whether who sleeps there is woken there. */
+    boolean wakesWatcher() {
+        return true;
+    }
+
+    /** Tells whether the poller comes by after a waiter has left the queue unarmed. */
+    boolean looksAfterUnarmed() {
+        return true;
+    }
 }

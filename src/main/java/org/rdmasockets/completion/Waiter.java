@@ -26,14 +26,19 @@ final class Waiter {
     /** After trials that failed, at most 2^5 short waits pass without one. */
     private static final int MAX_REST_SHIFT = 5;
 
+    /** {@link #slot} has a completion: then this has the protocol lock, and applies it before all else. */
+    private static final byte HOLDS = 1;
+    /** The last spin ended in time: then the next one may, too. */
+    private static final byte PAID = 2;
+    /** The last wait was brief, and hardly anybody else was woken meanwhile: then the next one may be so, too. */
+    private static final byte BRIEF = 4;
+
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
     /** When this was inside the inbox last: one of its counts. */
     int section;
     /** For a completion that this polls for itself; null if there was none since it was parked, or put in. */
     private Completion slot;
-    /** Whether {@link #slot} has one: then this has the protocol lock, and applies it before all else. */
-    private boolean holds;
     /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
     private short hits = ALWAYS;
     /** Waits since the last probe. */
@@ -44,23 +49,25 @@ final class Waiter {
     private byte rest;
     /** The next {@link #rest}, as a power of two. */
     private byte restShift;
-    /** Whether the last spin ended in time: then the next one may, too. */
-    private boolean paid = true;
+    /** How many threads had been woken when this arrived; the lowest bits. */
+    private byte wakes;
+    /** {@link #HOLDS}, {@link #PAID}, {@link #BRIEF}: each field more is 8 bytes for each idle connection. */
+    private byte flags = PAID;
 
     /** Gives a completion to this alone, who now has the protocol lock. */
     void hold(Completion completion) {
         slot = completion;
-        holds = true;
+        set(HOLDS, true);
     }
 
     /** Whether this has one, and the protocol lock. */
     boolean holds() {
-        return holds;
+        return has(HOLDS);
     }
 
     /** The one that this has, to be applied. */
     Completion release() {
-        holds = false;
+        set(HOLDS, false);
         return slot;
     }
 
@@ -73,7 +80,25 @@ final class Waiter {
 
     /** Whether spins have not paid, and the next one is to see whether that has changed. */
     boolean isTrying() {
-        return !paid && !spinsPay();
+        return !has(PAID) && !spinsPay();
+    }
+
+    /** A wait begins that does not spin, when so many threads have been woken. */
+    void arrives(int wakesBefore) {
+        wakes = (byte) wakesBefore;
+    }
+
+    /** Whether a {@link Watch} is likely to be worthwhile. */
+    boolean isBrief() {
+        return has(BRIEF);
+    }
+
+    private boolean has(byte flag) {
+        return (flags & flag) != 0;
+    }
+
+    private void set(byte flag, boolean on) {
+        flags = (byte) (on ? flags | flag : flags & ~flag);
     }
 
     /**
@@ -104,7 +129,7 @@ final class Waiter {
 
     /** Learns from a spin that ended by what it waited for within the budget, or did not. */
     void learn(boolean hit) {
-        paid = hit;
+        set(PAID, hit);
         hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
         if (hit) {
             trials = (byte) (trials > 0 && !spinsPay() ? TRIALS : 0);
@@ -115,8 +140,14 @@ final class Waiter {
         }
     }
 
-    /** Learns from a wait that was parked for so long, and then was over. */
-    void woken(long parkedNanos, int budgetNanos) {
+    /** Learns that a watch was not worthwhile. */
+    void watchedInVain() {
+        set(BRIEF, false);
+    }
+
+    /** Learns from a wait that did not spin, or not only, for so long, and by now so many threads have been woken. */
+    void woken(long parkedNanos, int budgetNanos, int wakesBefore) {
+        set(BRIEF, parkedNanos <= Watch.NANOS && (byte) (wakesBefore - wakes) <= 1);
         if (spinsPay() || trials > 0 || parkedNanos > trialNanos(budgetNanos)) {
             return;
         }

@@ -2,6 +2,7 @@ package org.rdmasockets.completion;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Makes bad timing likely: pauses at the points where a wake-up could get lost. Subclasses leave one step of the
@@ -175,6 +176,35 @@ class Adversary extends Faults {
 
         @Override
         boolean wakesForCreditOwed() {
+            return false;
+        }
+    }
+
+    /** Waiters sleep beside the poller's thread whenever the place is free, for as long as it takes. */
+    static class Watching extends Adversary {
+        Watching(int odds) {
+            super(odds);
+        }
+
+        @Override
+        long watchNanos() {
+            return TimeUnit.HOURS.toNanos(1);
+        }
+
+        @Override
+        boolean alwaysWatches() {
+            return true;
+        }
+    }
+
+    /** Who sleeps there is unparked instead of woken. */
+    static final class WatcherSleepsOn extends Watching {
+        WatcherSleepsOn(int odds) {
+            super(odds);
+        }
+
+        @Override
+        boolean wakesWatcher() {
             return false;
         }
     }

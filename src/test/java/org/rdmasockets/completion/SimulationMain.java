@@ -55,6 +55,12 @@ final class SimulationMain {
                 new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true));
         good &= sound("mixed, spin, store buffers", settings(spin, true, 64), new Adversary.StoreBuffer(8, true),
                 new Plan(List.of(D, P, O, D), Threads.MIXED, 3 * scale, 1, true, false));
+        good &= sound("watched: ping-pong", settings(0, true, 64), new Adversary.Watching(1_000),
+                new Plan(List.of(P), Threads.VIRTUAL, 10 * scale, 1, false, true));
+        good &= sound("watched: mixed, spin, bad timing", settings(spin, true, 64), new Adversary.Watching(8),
+                new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true));
+        good &= sound("watched: mixed, no spin, one queue", settings(0, true, 4096), new Adversary.Watching(8),
+                new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 1, false, true).handingOver());
         good &= sound("handed over: ping-pong, spin", settings(spin, true, 64), Faults.NONE,
                 new Plan(List.of(P), Threads.VIRTUAL, 40 * scale, 1, false, true).handingOver());
         good &= sound("handed over: mixed, spin, valve, one queue", settings(spin, true, 4096), Faults.NONE,
@@ -91,6 +97,8 @@ final class SimulationMain {
                 settings(0, true, 16), new Plan(List.of(O, O, O, O), Threads.MIXED, 1, 1, false, true)));
         caught.add(mutant("send completions do not wake who owes credit", () -> new Adversary.NoWakeForCredit(2),
                 settings(0, true, 64), new Plan(List.of(O), Threads.MIXED, 2_000, 2, true, true)));
+        caught.add(mutant("who watches is not woken", () -> new Adversary.WatcherSleepsOn(2), settings(0, true, 64),
+                new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, true, true)));
         caught.add(mutant("an event that a busy poster does not take is lost", () -> new Adversary.PosterDropsEvent(2),
                 settings(0, true, 64), new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, false, true).handingOver()));
         caught.add(mutant("poster forgets to clear armed", () -> new Adversary.ForgetsArmed(2),
@@ -101,7 +109,11 @@ final class SimulationMain {
     /** The plan of a mutant, with the same bad timing and nothing left out, must pass: else the plan is at fault. */
     private static boolean control(String name, CompletionPoller.Settings settings, Faults faults, Plan plan)
             throws Exception {
-        Faults whole = faults instanceof Adversary.StoreBuffer ? new Adversary.StoreBuffer(2, true) : new Adversary(2);
+        Faults whole = switch (faults) {
+            case Adversary.StoreBuffer _ -> new Adversary.StoreBuffer(2, true);
+            case Adversary.Watching _ -> new Adversary.Watching(2);
+            default -> new Adversary(2);
+        };
         Result result = new Simulation(settings, whole, PATIENCE_MILLIS).run(plan);
         if (result.problem() != null) {
             System.out.println("the algorithm itself fails where '" + name + "' is to be seen: " + result);

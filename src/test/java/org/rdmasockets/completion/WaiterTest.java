@@ -1,6 +1,7 @@
 package org.rdmasockets.completion;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
@@ -29,7 +30,7 @@ class WaiterTest {
         miss(20);
         int probes = 0;
         for (int i = 0; i < 640; i++) {
-            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS);
+            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, 0);
             probes += waiter.spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
@@ -48,7 +49,7 @@ class WaiterTest {
     @Test
     void aShortParkIsFollowedByLongSpins() {
         miss(20);
-        waiter.woken(TRIAL_NANOS, BUDGET_NANOS);
+        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, 0);
         for (int i = 0; i < TRIALS; i++) {
             assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
             waiter.learn(false);
@@ -72,7 +73,7 @@ class WaiterTest {
     @Test
     void trialsThatPayBringSpinningBackForGood() {
         miss(20);
-        waiter.woken(1, BUDGET_NANOS);
+        waiter.woken(1, BUDGET_NANOS, 0);
         miss(TRIALS - 1);
         for (int i = 0; i < 20; i++) {
             assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
@@ -87,7 +88,7 @@ class WaiterTest {
     @Test
     void nobodyIsOnTrialWhereSpinningIsOff() {
         miss(20);
-        waiter.woken(1, 0);
+        waiter.woken(1, 0, 0);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
     }
 
@@ -100,10 +101,33 @@ class WaiterTest {
     /** How many short parks it takes until a trial begins. */
     private int parksUntilTrial() {
         for (int parks = 1;; parks++) {
-            waiter.woken(1, BUDGET_NANOS);
+            waiter.woken(1, BUDGET_NANOS, 0);
             if (waiter.spinNanos(BUDGET_NANOS) == TRIAL_NANOS) {
                 return parks;
             }
         }
+    }
+
+    @Test
+    void aWatchIsWorthwhileAfterABriefWaitThatWokeNobodyElse() {
+        assertFalse(waiter.isBrief(), "nothing is known yet");
+        waiter.arrives(1_000);
+        waiter.woken(Watch.NANOS, BUDGET_NANOS, 1_001);
+        assertTrue(waiter.isBrief());
+        waiter.watchedInVain();
+        assertFalse(waiter.isBrief(), "it took too long");
+        waiter.woken(1, BUDGET_NANOS, 1_000);
+        assertTrue(waiter.isBrief());
+        waiter.woken(1, BUDGET_NANOS, 1_002);
+        assertFalse(waiter.isBrief(), "others are at work");
+        waiter.woken(Watch.NANOS + 1, BUDGET_NANOS, 1_000);
+        assertFalse(waiter.isBrief(), "it took too long");
+    }
+
+    @Test
+    void countsOfWokenThreadsMayWrapAround() {
+        waiter.arrives(Integer.MAX_VALUE);
+        waiter.woken(1, BUDGET_NANOS, Integer.MIN_VALUE);
+        assertTrue(waiter.isBrief());
     }
 }

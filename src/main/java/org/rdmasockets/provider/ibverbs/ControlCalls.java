@@ -111,13 +111,7 @@ final class ControlCalls {
     static final ControlCall RDMA_FREE_DEVICES = new ControlCall("rdma_free_devices",
             rdmacm_h::rdma_free_devices$descriptor, rdmacm_h::rdma_free_devices$address);
 
-    static final ControlCall EVENTFD = new ControlCall("eventfd",
-            libc_h::eventfd$descriptor, libc_h::eventfd$address);
-    static final ControlCall CLOSE = new ControlCall("close",
-            libc_h::close$descriptor, libc_h::close$address);
 
-    /** For the names in messages only: {@link IbverbsCalls#poll} makes the call. */
-    static final ControlCall POLL = new ControlCall("poll", libc_h::poll$descriptor, libc_h::poll$address);
     static final ControlCall FCNTL = new ControlCall("fcntl",
             () -> FunctionDescriptor.of(libc_h.C_INT, libc_h.C_INT, libc_h.C_INT, libc_h.C_INT),
             libc_h.fcntl::address, 2);

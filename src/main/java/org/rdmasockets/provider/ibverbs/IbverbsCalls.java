@@ -11,7 +11,6 @@ import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import org.rdmasockets.provider.ibverbs.generated.ibverbs_h;
-import org.rdmasockets.provider.ibverbs.generated.libc_h;
 import org.rdmasockets.verbs.Errno;
 
 /**
@@ -41,12 +40,6 @@ final class IbverbsCalls {
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), captureErrno());
     private static final MethodHandle ACK_CQ_EVENTS = LINKER.downcallHandle(ibverbs_h.ibv_ack_cq_events$address(),
             FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT));
-    private static final MethodHandle POLL = LINKER.downcallHandle(libc_h.poll$address(),
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), captureErrno());
-    private static final MethodHandle READ = LINKER.downcallHandle(libc_h.read$address(),
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle WRITE = LINKER.downcallHandle(libc_h.write$address(),
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle CALLOC = LINKER.downcallHandle(
             LINKER.defaultLookup().findOrThrow("calloc"), FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FREE = LINKER.downcallHandle(
@@ -155,34 +148,6 @@ final class IbverbsCalls {
     static void ackCqEvents(long queue, int events) {
         try {
             ACK_CQ_EVENTS.invokeExact(queue, events);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** {@code poll}: how many descriptors are ready, or a negated errno; {@code captured} has room for errno. */
-    static int poll(MemorySegment captured, long descriptors, int count, int timeoutMillis) {
-        try {
-            int ready = (int) POLL.invokeExact(captured, descriptors, (long) count, timeoutMillis);
-            return ready >= 0 ? ready : -capturedErrno(captured);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
-    static void readCounter(int descriptor, long memory) {
-        try {
-            long ignored = (long) READ.invokeExact(descriptor, memory, 8L);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
-    static void writeCounter(int descriptor, long memory) {
-        try {
-            long ignored = (long) WRITE.invokeExact(descriptor, memory, 8L);
         } catch (Throwable t) {
             throw unexpected(t);
         }

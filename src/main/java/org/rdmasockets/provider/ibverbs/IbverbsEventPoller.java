@@ -1,64 +1,62 @@
 package org.rdmasockets.provider.ibverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
-
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Iterator;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.rdmasockets.provider.ibverbs.generated.pollfd;
-import org.rdmasockets.provider.ibverbs.generated.rdma_h;
+import java.util.function.Predicate;
+import org.rdmasockets.provider.os.Epoll;
+import org.rdmasockets.provider.os.EpollWait;
+import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A poller over {@code poll(2)} and an {@code eventfd}. It keeps the descriptors of its sources open, so that a number
- * that was closed and given out again is never polled.
+ * A poller over {@code epoll(7)}. It keeps the descriptors of its sources open, so that a number that was closed and
+ * given out again is never taken for the one before. An event of a completion channel is told to one thread, once; all
+ * else to both, until it is drained.
  */
-final class IbverbsEventPoller extends NativeHandle implements EventPoller {
-    private static final long ENTRY_BYTES = pollfd.layout().byteSize();
-    private static final long EVENTS = pollfd.events$offset();
-    private static final long RETURNED = pollfd.revents$offset();
-    private static final short POLLIN = (short) rdma_h.POLLIN();
-    private static final int EINTR = Errno.EINTR.number();
-    /** Beginning of {@link #memory}: the number 1 that is written to the eventfd. */
-    private static final long ONE_OFFSET = 0;
-    /** Where the counter of the eventfd is read to. */
-    private static final long COUNTER_OFFSET = 8;
-    /** Where errno is captured. */
-    private static final long CAPTURED_OFFSET = 16;
-
-    private final int eventDescriptor;
-    private final MemorySegment memory;
-    private final MemorySegment captured;
-    /** Whether the eventfd was written to and not read since: saves the system call of a second wake-up. */
-    private final AtomicBoolean woken = new AtomicBoolean();
-    /** What is waited for; guarded by this. */
-    private final List<Pollable> sources = new ArrayList<>();
-    /** Whether {@link #sources} changed since the waiting thread copied it; guarded by this. */
-    private boolean changed = true;
-
-    /** The sources of the last wait, which the entries of {@link #entries} from 1 belong to; waiting thread only. */
-    private Pollable[] polled = new Pollable[0];
-    /** The {@code pollfd} array; entry 0 is the eventfd; waiting thread only. */
-    private MemorySegment entries = IbverbsCalls.allocate(ENTRY_BYTES);
+final class IbverbsEventPoller implements EventPoller {
+    private final Epoll descriptors;
+    private final EpollWait wait;
+    private final EpollWait besideWait;
+    /** Whether {@link #wakeupBeside} was called and no wait has ended for it. */
+    private final AtomicBoolean besideWoken = new AtomicBoolean();
+    /**
+     * What is waited for, by the number that the kernel knows; null where there is nothing. Replaced, never changed;
+     * written under this monitor. A number is used again: who is reported because of it for no reason has nothing to
+     * drain.
+     */
+    private volatile Pollable[] sources = {};
+    private volatile boolean closed;
+    /** How many sources were reported last, in {@link #wait}; waiting thread only. */
+    private int last;
 
     /**
      * A poller without sources.
      *
-     * @throws VerbsException if no eventfd can be had
+     * @throws VerbsException if no descriptor can be had
      */
     IbverbsEventPoller() throws VerbsException {
-        eventDescriptor = ControlCalls.EVENTFD.number("", 0, rdma_h.EFD_CLOEXEC() | rdma_h.EFD_NONBLOCK());
-        memory = IbverbsCalls.allocate(CAPTURED_OFFSET + IbverbsCalls.CAPTURED_BYTES);
-        memory.set(JAVA_LONG, ONE_OFFSET, 1);
-        captured = memory.asSlice(CAPTURED_OFFSET);
+        descriptors = Epoll.create();
+        EpollWait first = null;
+        EpollWait second = null;
+        try {
+            first = EpollWait.on(descriptors);
+            second = EpollWait.on(descriptors);
+        } finally {
+            if (second == null) {
+                if (first != null) {
+                    first.close();
+                }
+                descriptors.close();
+            }
+        }
+        wait = first;
+        besideWait = second;
     }
 
     @Override
@@ -67,145 +65,139 @@ final class IbverbsEventPoller extends NativeHandle implements EventPoller {
             throw new IllegalArgumentException("the event source belongs to another provider");
         }
         synchronized (this) {
-            if (isClosedLocked() || sources.contains(pollable) || !pollable.holdDescriptor()) {
+            if (closed || indexOf(pollable) >= 0 || !pollable.holdDescriptor()) {
                 return;
             }
-            sources.add(pollable);
-            changed = true;
+            int free = indexOf(null);
+            Pollable[] more = Arrays.copyOf(sources, free < 0 ? sources.length + 1 : sources.length);
+            int index = free < 0 ? sources.length : free;
+            more[index] = pollable;
+            sources = more;
+            try {
+                descriptors.add(pollable.descriptor(), interest(pollable), index);
+            } catch (VerbsException e) {
+                throw new IllegalStateException(e.getMessage(), e);
+            }
         }
-        wakeup();
+    }
+
+    private static int interest(Pollable source) {
+        return source instanceof CompletionChannel ? Epoll.READABLE | Epoll.EDGE : Epoll.READABLE;
+    }
+
+    /** Tells of a source that may not have been drained, if it is still ready. */
+    private void tellAgain(int index) {
+        synchronized (this) {
+            Pollable source = sources[index];
+            if (source instanceof CompletionChannel) {
+                descriptors.change(source.descriptor(), interest(source), index);
+            }
+        }
+    }
+
+    private int indexOf(Pollable source) {
+        return Arrays.asList(sources).indexOf(source);
     }
 
     @Override
     public void remove(EventSource source) {
         synchronized (this) {
-            if (!(source instanceof Pollable pollable) || !sources.remove(pollable)) {
+            if (!(source instanceof Pollable pollable) || indexOf(pollable) < 0) {
                 return;
             }
-            changed = true;
+            Pollable[] fewer = sources.clone();
+            fewer[indexOf(pollable)] = null;
+            sources = fewer;
+            descriptors.remove(pollable.descriptor());
         }
         ((Pollable) source).releaseDescriptor();
-        wakeup();
     }
 
     @Override
     public int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException {
-        enter(ControlCalls.POLL);
-        try {
-            refresh();
-            int count = waitForEvents(timeoutMillis);
-            return count == 0 ? 0 : report(ready);
-        } finally {
-            leave();
-            destroyIfUnused();
-        }
-    }
-
-    /** Copies the sources if they changed, and drops those that were closed. */
-    private void refresh() {
-        List<Pollable> closed = List.of();
-        synchronized (this) {
-            for (Iterator<Pollable> all = sources.iterator(); all.hasNext();) {
-                Pollable source = all.next();
-                if (source.isDescriptorClosed()) {
-                    all.remove();
-                    changed = true;
-                    closed = closed.isEmpty() ? new ArrayList<>() : closed;
-                    closed.add(source);
-                }
-            }
-            if (changed) {
-                changed = false;
-                polled = sources.toArray(Pollable[]::new);
-                copyDescriptors();
+        checkOpen();
+        for (Pollable source : sources) {
+            if (source != null && source.isDescriptorClosed()) {
+                remove(source);
             }
         }
-        closed.forEach(Pollable::releaseDescriptor);
-    }
-
-    private void copyDescriptors() {
-        IbverbsCalls.free(entries);
-        entries = IbverbsCalls.allocate((polled.length + 1) * ENTRY_BYTES);
-        for (int i = 0; i <= polled.length; i++) {
-            entries.set(JAVA_INT, i * ENTRY_BYTES, i == 0 ? eventDescriptor : polled[i - 1].descriptor());
-            entries.set(JAVA_SHORT, i * ENTRY_BYTES + EVENTS, POLLIN);
+        for (int i = 0; i < last; i++) {
+            tellAgain((int) wait.data(i));
         }
-    }
-
-    /** How many descriptors are ready, the eventfd included; a signal does not end the wait. */
-    private int waitForEvents(int timeoutMillis) throws VerbsException {
-        long start = System.nanoTime();
-        int remaining = timeoutMillis;
-        while (true) {
-            int count = IbverbsCalls.poll(captured, entries.address(), polled.length + 1, remaining);
-            if (count >= 0) {
-                return count;
-            }
-            if (count != -EINTR) {
-                throw ControlCalls.POLL.failure(-count, "descriptors=" + (polled.length + 1));
-            }
-            if (timeoutMillis > 0) {
-                long passed = (System.nanoTime() - start) / 1_000_000;
-                remaining = (int) Math.max(0, timeoutMillis - passed);
-            }
-        }
-    }
-
-    /** Reports what is ready; errors count as ready, the source's own draining method says what is wrong. */
-    private int report(Consumer<? super EventSource> ready) {
-        if (entries.get(JAVA_SHORT, RETURNED) != 0) {
-            IbverbsCalls.readCounter(eventDescriptor, memory.address() + COUNTER_OFFSET);
-            // Read, then reset: a wake-up in between leaves its true here, which this reads; so its work is seen.
-            woken.getAndSet(false);
-        }
+        last = 0;
+        int found = wait.await(timeoutMillis);
+        last = found;
         int reported = 0;
-        for (int i = 0; i < polled.length; i++) {
-            if (entries.get(JAVA_SHORT, (i + 1) * ENTRY_BYTES + RETURNED) != 0) {
-                ready.accept(polled[i]);
+        for (int i = 0; i < found; i++) {
+            Pollable source = sources[(int) wait.data(i)];
+            if (source != null) {
+                ready.accept(source);
                 reported++;
             }
         }
         return reported;
     }
 
+    private void checkOpen() throws VerbsException {
+        if (closed) {
+            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the event poller is closed");
+        }
+    }
+
     @Override
-    public void wakeup() {
-        if (!woken.getAndSet(true)) {
-            synchronized (this) {
-                if (!isClosedLocked()) {
-                    IbverbsCalls.writeCounter(eventDescriptor, memory.address() + ONE_OFFSET);
+    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
+        checkOpen();
+        int found = besideWait.await(timeoutMillis);
+        if (found == 0) {
+            return besideWoken.getAndSet(false);
+        }
+        int drained = 0;
+        for (int i = 0; i < found; i++) {
+            int index = (int) besideWait.data(i);
+            Pollable source = sources[index];
+            boolean done = false;
+            try {
+                done = source != null && ready.test(source);
+            } finally {
+                if (!done) {
+                    tellAgain(index);
                 }
             }
+            drained += done ? 1 : 0;
         }
+        return drained == found;
+    }
+
+    @Override
+    public void wakeup() {
+        wait.wakeup();
+    }
+
+    @Override
+    public void wakeupBeside() {
+        besideWoken.set(true);
+        besideWait.wakeup();
     }
 
     @Override
     public void close() {
+        List<Pollable> held = new ArrayList<>();
         synchronized (this) {
-            if (!beginClose()) {
+            if (closed) {
                 return;
             }
-            IbverbsCalls.writeCounter(eventDescriptor, memory.address() + ONE_OFFSET);
+            closed = true;
+            for (Pollable source : sources) {
+                if (source != null) {
+                    held.add(source);
+                }
+            }
+            sources = new Pollable[sources.length];
         }
-        // Without waiting: the caller may be the waiting thread, and else that one destroys when it leaves.
-        destroyIfUnused();
-    }
-
-    @Override
-    String what() {
-        return "event poller";
-    }
-
-    @Override
-    void destroy() {
-        ControlCalls.CLOSE.run(eventDescriptor);
-        IbverbsCalls.free(entries);
-        IbverbsCalls.free(memory);
-        List<Pollable> held;
-        synchronized (this) {
-            held = List.copyOf(sources);
-            sources.clear();
-        }
+        // Without waiting: the caller may be the waiting thread, and else the last to leave frees the descriptors.
+        wait.close();
+        besideWait.close();
+        descriptors.close();
         held.forEach(Pollable::releaseDescriptor);
     }
 }

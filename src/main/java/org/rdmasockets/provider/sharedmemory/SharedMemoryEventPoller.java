@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -19,6 +20,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class SharedMemoryEventPoller implements EventPoller {
     private final SharedMemoryFabric fabric;
     private final HubWaiter waiter;
+    private final HubWaiter besideWaiter;
     /** What is waited for; guarded by this. */
     private final List<ReadySource> sources = new ArrayList<>();
     /** Copy of the sources for the waiting thread; null when they changed; guarded by this. */
@@ -27,6 +29,10 @@ final class SharedMemoryEventPoller implements EventPoller {
     private final AtomicBoolean woken = new AtomicBoolean();
     /** Whether a thread waits, or is about to; pairs with the fence that {@link #signal} makes by reading it. */
     private final AtomicBoolean waiting = new AtomicBoolean();
+    /** Whether {@link #wakeupBeside} was called and no wait has ended for it. */
+    private final AtomicBoolean besideWoken = new AtomicBoolean();
+    /** Who deals with what it heard of in {@link #awaitBeside}: it looks at the sources itself; null for nobody. */
+    private volatile Thread beside;
     private volatile boolean closed;
 
     /**
@@ -38,6 +44,15 @@ final class SharedMemoryEventPoller implements EventPoller {
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
         waiter = fabric.links().hub().newWaiter();
+        HubWaiter second = null;
+        try {
+            second = fabric.links().hub().newWaiter();
+        } finally {
+            if (second == null) {
+                waiter.close();
+            }
+        }
+        besideWaiter = second;
     }
 
     @Override
@@ -101,12 +116,38 @@ final class SharedMemoryEventPoller implements EventPoller {
             waiting.set(false);
         }
         if (rung) {
-            fabric.links().hub().drain();
+            waiter.drain();
         }
         fabric.links().drainBusy();
         if (fabric.deadlines().any()) {
             fabric.deadlines().expire();
         }
+    }
+
+    @Override
+    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
+        if (!besideWaiter.await(timeoutMillis)) {
+            return besideWoken.getAndSet(false);
+        }
+        beside = Thread.currentThread();
+        try {
+            besideWaiter.drain();
+        } finally {
+            beside = null;
+            if (!takeReady(ready) || fabric.links().isBusy() || fabric.deadlines().any()) {
+                signal();
+            }
+        }
+        return true;
+    }
+
+    /** Reports what is ready: false if something is left. */
+    private boolean takeReady(Predicate<? super EventSource> ready) {
+        boolean all = true;
+        for (ReadySource source : snapshot()) {
+            all &= !source.isReady() || ready.test(source);
+        }
+        return all;
     }
 
     /** Rounded up, so that no wait ends early. */
@@ -154,7 +195,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
-        if (waiting.get() && waiting.getAndSet(false)) {
+        if (waiting.get() && beside != Thread.currentThread() && waiting.getAndSet(false)) {
             waiter.wakeup();
         }
     }
@@ -163,6 +204,12 @@ final class SharedMemoryEventPoller implements EventPoller {
     public void wakeup() {
         woken.set(true);
         signal();
+    }
+
+    @Override
+    public void wakeupBeside() {
+        besideWoken.set(true);
+        besideWaiter.wakeup();
     }
 
     @Override
@@ -176,5 +223,6 @@ final class SharedMemoryEventPoller implements EventPoller {
         }
         held.forEach(source -> source.detach(this));
         waiter.close();
+        besideWaiter.close();
     }
 }

@@ -2,8 +2,8 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 

@@ -1,9 +1,9 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.provider.sharedmemory.os.Mapping;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
-import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;

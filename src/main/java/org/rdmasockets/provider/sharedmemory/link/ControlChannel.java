@@ -1,8 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * socket has something, and by whoever misses a region; nobody is called back from here.
  */
 final class ControlChannel {
-    /** Most packets read at once, so that a peer that floods the socket does not hold up others. */
+    /** Most packets that the hub reads at once, so that a peer that floods the socket does not hold up others. */
     private static final int BATCH = 256;
     /** More packets than fit into any socket: an announcement made before a key was told is among them. */
     private static final int MOST_WAITING = 1 << 14;
@@ -28,6 +28,8 @@ final class ControlChannel {
     private final ReentrantLock lock = new ReentrantLock();
     /** Whether a packet was read since the handler heard of one; guarded by lock. */
     private boolean rung;
+    /** Whether there may be more than the hub read last; guarded by lock. */
+    private boolean more;
     /** Whether the socket came to its end, or the link is closed; guarded by lock. */
     private boolean ended;
 
@@ -50,7 +52,7 @@ final class ControlChannel {
         // Not known, or closed by its owner, who may have given the key to another region since.
         lock.lock();
         try {
-            read(new PacketBuffer(), MOST_WAITING, false);
+            read(new PacketBuffer(), MOST_WAITING);
             if (rung || ended) {
                 link.watchForRoom(); // there is room always, so the hub comes and looks
             }
@@ -60,16 +62,11 @@ final class ControlChannel {
         return regions.find(remoteKey);
     }
 
-    /**
-     * Reads what is there, up to the first doorbell: as a rule it is the only packet, and to see that there is no other
-     * would take one more system call for each. The hub comes again if there is.
-     *
-     * @return false at the end of the stream
-     */
+    /** Reads what is there, within limits: false at the end of the stream. */
     boolean receive(PacketBuffer buffer) {
         lock.lock();
         try {
-            read(buffer, BATCH, true);
+            more = !read(buffer, BATCH);
             return !ended;
         } finally {
             lock.unlock();
@@ -88,11 +85,22 @@ final class ControlChannel {
         }
     }
 
-    private void read(PacketBuffer buffer, int limit, boolean toDoorbell) {
+    /** Whether the hub left something behind: nobody will be told of that again. */
+    boolean hasMore() {
+        lock.lock();
+        try {
+            return more && !ended;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Reads so many packets at most; false if there may be more. */
+    private boolean read(PacketBuffer buffer, int limit) {
         for (int i = 0; i < limit && !ended; i++) {
             int length = socket.receive(buffer);
             if (length == -AGAIN) {
-                return;
+                return true;
             }
             if (length <= 0 || !link.isOpen()) {
                 buffer.closeDescriptor();
@@ -102,11 +110,10 @@ final class ControlChannel {
                 rung = true;
                 if (!Frame.isDoorbell(buffer)) {
                     obey(buffer);
-                } else if (toDoorbell) {
-                    return;
                 }
             }
         }
+        return false;
     }
 
     private void obey(PacketBuffer buffer) {

@@ -1,28 +1,45 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.provider.sharedmemory.os.Epoll;
-import org.rdmasockets.provider.sharedmemory.os.WakeableWait;
+import org.rdmasockets.provider.os.EpollWait;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Lets one platform thread wait for a hub, and any thread wake it. */
+/**
+ * Lets one thread at a time wait for a hub, and any thread wake it. What it is told of is told to nobody else: it calls
+ * {@link #drain} then.
+ */
 public final class HubWaiter implements AutoCloseable {
-    private final WakeableWait wait;
+    private final LinkHub hub;
+    private final EpollWait wait;
+    /** How many sockets the last wait found; the waiting thread only. */
+    private int found;
 
     /** A waiter for the sockets of a hub. */
-    HubWaiter(Epoll sockets) throws VerbsException {
-        wait = WakeableWait.on(sockets);
+    HubWaiter(LinkHub hub, EpollWait wait) {
+        this.hub = hub;
+        this.wait = wait;
     }
 
     /**
-     * Waits until the hub has something to drain, {@link #wakeup} is called or the time is over. <em>May block</em>:
-     * platform threads only, one at a time.
+     * Waits until the hub has something to do, {@link #wakeup} is called or the time is over. <em>Blocks</em>, in the
+     * system call: a virtual thread keeps its carrier. One thread at a time; of several waiters of a hub mostly the one
+     * that came last is told.
      *
      * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
-     * @return true if {@link LinkHub#drain} has something to do
+     * @return true if {@link #drain} has something to do
      * @throws VerbsException if waiting failed, or this is closed
      */
     public boolean await(int timeoutMillis) throws VerbsException {
-        return wait.await(timeoutMillis);
+        found = wait.await(timeoutMillis);
+        return found > 0;
+    }
+
+    /**
+     * Does what the last wait found: accepts links, reads doorbells and announcements, notices deaths. Calls handlers.
+     * Never waits for a peer. Threads come in one after another.
+     */
+    public void drain() {
+        hub.drain(wait, found);
+        found = 0;
     }
 
     /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */

@@ -6,10 +6,10 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmasockets.provider.sharedmemory.os.Epoll;
-import org.rdmasockets.provider.sharedmemory.os.Mapping;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.Epoll;
+import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -158,7 +158,12 @@ public final class Link implements AutoCloseable {
     /** Lets the hub come as soon as the socket has room. */
     void watchForRoom() {
         watchedForRoom.set(true);
-        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE, sourceId);
+        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE | Epoll.EDGE, sourceId);
+    }
+
+    /** Lets the hub come when the socket can be read, and now if it can: one thread, and each time once. */
+    void watch() {
+        hub.watchFor(socket, Epoll.READABLE | Epoll.EDGE, sourceId);
     }
 
     /**
@@ -341,6 +346,11 @@ public final class Link implements AutoCloseable {
             }
 
             @Override
+            public void again() {
+                watch();
+            }
+
+            @Override
             public void finish() {
                 end("the device was closed");
             }
@@ -351,7 +361,7 @@ public final class Link implements AutoCloseable {
     private void readSocket(PacketBuffer buffer) {
         // Before the rest: whoever asks for room after this has left behind what is looked at below.
         if (watchedForRoom.getAndSet(false)) {
-            hub.watchFor(socket, Epoll.READABLE, sourceId);
+            watch();
         }
         boolean going = channel.receive(buffer);
         if (!going || !isOpen()) {
@@ -361,6 +371,9 @@ public final class Link implements AutoCloseable {
         boolean freed = announced.isHeldUp() && announced.flush();
         if (announced.isHeldUp()) {
             watchForRoom();
+        }
+        if (channel.hasMore()) {
+            watch();
         }
         if (channel.takeRung() || freed) {
             handler.onDoorbell(this);

@@ -8,10 +8,11 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmasockets.provider.sharedmemory.os.Availability;
-import org.rdmasockets.provider.sharedmemory.os.Epoll;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.Availability;
+import org.rdmasockets.provider.os.Epoll;
+import org.rdmasockets.provider.os.EpollWait;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * All links of this process: names that it listens on, links to other processes, and one descriptor to wait for.
  * Normally one per process; each further one is to the others like a process of its own.
  *
- * <p>No thread is started here: whoever waits with a {@link HubWaiter} calls {@link #drain}.
+ * <p>No thread is started here: whoever waits with a {@link HubWaiter} drains it.
  */
 public final class LinkHub implements AutoCloseable {
     /** What a packet socket answers when there is nothing now. */
@@ -115,7 +116,7 @@ public final class LinkHub implements AutoCloseable {
 
     /**
      * Takes the name of an address, exclusively among all processes of this user in this network namespace. Processes
-     * that dial it are accepted in {@link #drain}.
+     * that dial it are accepted in {@link HubWaiter#drain}.
      *
      * @param address address or wildcard, and port; port 0 takes a free one
      * @return the listener
@@ -166,29 +167,32 @@ public final class LinkHub implements AutoCloseable {
      * @throws VerbsException if no descriptor can be had
      */
     public HubWaiter newWaiter() throws VerbsException {
-        return new HubWaiter(sockets);
+        return new HubWaiter(this, EpollWait.on(sockets));
     }
 
-    /**
-     * Does what there is to do: accepts links, reads doorbells and announcements, notices deaths. Calls handlers. Never
-     * waits for a peer. Threads come in one after another.
-     *
-     * @return how many descriptors were ready
-     * @throws VerbsException if the hub's own descriptor failed
-     */
-    public int drain() throws VerbsException {
+    /** Does what a wait found. If that fails, somebody else will be told of what is left. */
+    void drain(EpollWait wait, int found) {
         drainLock.lock();
+        int done = 0;
         try {
-            int ready = sockets.look();
-            for (int i = 0; i < ready; i++) {
-                Source source = sources.get(sockets.data(i));
+            for (; done < found; done++) {
+                Source source = sources.get(wait.data(done));
                 if (source != null) {
                     source.ready(buffer);
                 }
             }
-            return ready;
         } finally {
             drainLock.unlock();
+            for (; done < found; done++) {
+                again(wait.data(done));
+            }
+        }
+    }
+
+    private void again(long sourceId) {
+        Source source = sources.get(sourceId);
+        if (source != null) {
+            source.again();
         }
     }
 
@@ -294,6 +298,7 @@ public final class LinkHub implements AutoCloseable {
         links.put(link.peer(), link);
         sources.replace(sourceId, link.source());
         link.begin(owner);
+        link.watch();
     }
 
     /** Closes all listeners, fails all links (their handlers hear it) and frees the descriptors. Idempotent. */

@@ -1,8 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */

@@ -2,7 +2,7 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.PacketSocket;
 
 /**
  * Names of listeners in the abstract name space: {@code org.rdmasockets/1/<user>/<address or *>/<port>}. Users do not

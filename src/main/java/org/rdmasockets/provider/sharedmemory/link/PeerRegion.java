@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.VerbsException;
 

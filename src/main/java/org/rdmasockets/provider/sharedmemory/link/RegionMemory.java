@@ -1,7 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.provider.sharedmemory.os.Mapping;
-import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
 /**

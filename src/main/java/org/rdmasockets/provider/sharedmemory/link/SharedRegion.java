@@ -2,7 +2,7 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
 /**

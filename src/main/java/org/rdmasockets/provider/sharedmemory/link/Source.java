@@ -1,6 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketBuffer;
 
 /** What a hub watches the socket of. */
 interface Source {
@@ -10,6 +10,11 @@ interface Source {
      * @param buffer to receive with
      */
     void ready(PacketBuffer buffer);
+
+    /** Somebody who was told that there is something to do did not get to it: to be told again. */
+    default void again() {
+        // told always, unless the socket is watched for edges
+    }
 
     /** The hub is being closed. */
     void finish();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.sharedmemory.os.Descriptors;
+import org.rdmasockets.provider.os.Descriptors;
 import org.rdmasockets.verbs.VerbsException;
 
 /**

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.net.InetSocketAddress;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.sharedmemory.os.Descriptors;
-import org.rdmasockets.provider.sharedmemory.os.Mapping;
-import org.rdmasockets.provider.sharedmemory.os.PacketBuffer;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
-import org.rdmasockets.provider.sharedmemory.os.SealedMemory;
+import org.rdmasockets.provider.os.Descriptors;
+import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 

@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
-import org.rdmasockets.provider.sharedmemory.os.Descriptors;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
-import org.rdmasockets.provider.sharedmemory.os.StrangerMain;
+import org.rdmasockets.provider.os.Descriptors;
+import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.StrangerMain;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 

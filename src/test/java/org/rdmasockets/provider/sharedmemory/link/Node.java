@@ -45,7 +45,7 @@ final class Node implements AutoCloseable {
         try {
             while (!closing) {
                 if (waiter.await(-1)) {
-                    hub.drain();
+                    waiter.drain();
                 }
             }
         } catch (VerbsException | RuntimeException | Error e) {

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.provider.sharedmemory.os.Descriptors;
-import org.rdmasockets.provider.sharedmemory.os.PacketSocket;
+import org.rdmasockets.provider.os.Descriptors;
+import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.LoggerFactory;
 

@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

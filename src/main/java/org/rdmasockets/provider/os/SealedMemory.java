@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;

@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -57,7 +57,6 @@ final class Posix {
     static final int EPOLL_CTL_ADD = 1;
     static final int EPOLL_CTL_DEL = 2;
     static final int EPOLL_CTL_MOD = 3;
-    static final short POLLIN = 1;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
@@ -88,14 +87,11 @@ final class Posix {
     static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1", JAVA_INT);
     static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl", JAVA_INT, JAVA_INT, JAVA_INT,
             JAVA_LONG);
-    /** For the names in messages only: {@link #poll} and the others below make the calls. */
-    static final NativeFunction POLL = NativeFunction.returningInt("poll", JAVA_LONG, JAVA_LONG, JAVA_INT);
+    /** For the names in messages only: {@link #epollWait} and the others below make the calls. */
     static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait", JAVA_INT, JAVA_LONG, JAVA_INT,
             JAVA_INT);
     static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
 
-    private static final MethodHandle POLL_EXACT = link("poll",
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT), captureErrno());
     private static final MethodHandle EPOLL_WAIT_EXACT = link("epoll_wait",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), captureErrno());
     private static final MethodHandle RECVMSG_EXACT = link("recvmsg",
@@ -154,20 +150,10 @@ final class Posix {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
 
-    /** {@code poll}: how many descriptors are ready, or a negated errno. */
-    static int poll(MemorySegment captured, long descriptors, int count, int timeoutMillis) {
+    /** {@code epoll_wait}: how many events were written, or a negated errno. */
+    static int epollWait(MemorySegment captured, int descriptor, long events, int capacity, int timeoutMillis) {
         try {
-            int ready = (int) POLL_EXACT.invokeExact(captured, descriptors, (long) count, timeoutMillis);
-            return ready >= 0 ? ready : -capturedErrno(captured);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** {@code epoll_wait} without waiting: how many events were written, or a negated errno. */
-    static int epollNow(MemorySegment captured, int descriptor, long events, int capacity) {
-        try {
-            int ready = (int) EPOLL_WAIT_EXACT.invokeExact(captured, descriptor, events, capacity, 0);
+            int ready = (int) EPOLL_WAIT_EXACT.invokeExact(captured, descriptor, events, capacity, timeoutMillis);
             return ready >= 0 ? ready : -capturedErrno(captured);
         } catch (Throwable t) {
             throw unexpected(t);

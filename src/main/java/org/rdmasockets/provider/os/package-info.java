@@ -1,6 +1,6 @@
 /**
- * What links between processes need of Linux, as objects that cannot be misused: sealed memory, mappings, packet
- * sockets, sets of sockets to wait for.
+ * What the providers need of Linux besides RDMA, as objects that cannot be misused: sets of descriptors to wait for,
+ * and for links between processes sealed memory, mappings and packet sockets.
  *
  * <ul>
  * <li>{@code Posix} is the choke point, with {@code NativeFunction} the only user of the {@code Linker}; every failure
@@ -13,8 +13,8 @@
  *     access fault.
  * </ul>
  *
- * <p>Threads: any thread may enter anywhere. Only {@code WakeableWait.await} waits; no thread is started. The package
+ * <p>Threads: any thread may enter anywhere. Only {@code EpollWait.await} waits; no thread is started. The package
  * knows nothing of links, and nothing of verbs but their exception. Source: the manual pages memfd_create(2), fcntl(2),
  * mmap(2), unix(7), cmsg(3), epoll(7), eventfd(2).
  */
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;

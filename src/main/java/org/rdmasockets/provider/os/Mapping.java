@@ -1,4 +1,4 @@
-package org.rdmasockets.provider.sharedmemory.os;
+package org.rdmasockets.provider.os;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,0 +1,137 @@
+package org.rdmasockets.completion;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.rdmasockets.verbs.CompletionChannel;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.EventSource;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The place beside the poller's thread, where one waiter at a time may sleep in the system call itself. A completion
+ * then comes to it by one change of threads instead of two: else the poller's thread has to be woken, which unparks a
+ * virtual thread, for which a carrier has to be woken.
+ *
+ * <p>A virtual thread that watches keeps its carrier from others, as one that spins does, although not the processor.
+ * So it does so only when its last wait was brief, for {@link #NANOS} at most, and if no virtual thread waits for a
+ * carrier.
+ */
+final class Watch {
+    /** Longest time of one wait here. */
+    static final long NANOS = 10_000_000;
+    private static final int NANOS_PER_MILLI = 1_000_000;
+    private static final VarHandle WAKES;
+
+    static {
+        try {
+            WAKES = MethodHandles.lookup().findVarHandle(Watch.class, "wakes", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
+
+    private final EventPoller events;
+    private final SpinPolicy policy;
+    private final Faults faults;
+    private final Predicate<EventSource> drain;
+    /** Who is here, or about to come. */
+    private final AtomicReference<Thread> watcher = new AtomicReference<>();
+    private volatile boolean broken;
+    /** By WAKES. */
+    private int wakes;
+
+    /**
+     * A place.
+     *
+     * @param events what the poller's thread waits with
+     * @param policy whether others want to run
+     * @param faults test hooks
+     * @param handler what handles the event of a queue in the thread that waits here
+     */
+    Watch(EventPoller events, SpinPolicy policy, Faults faults, Consumer<? super CompletionQueue> handler) {
+        this.events = events;
+        this.policy = policy;
+        this.faults = faults;
+        this.drain = source -> drain(source, handler);
+    }
+
+    /**
+     * Takes the place if it is free and does not keep others from running; true must be followed by {@link #end}. What
+     * may end the wait is looked at after this and before {@link #await}.
+     * @param waiter the caller's
+     * @param sinceNanos when its wait began
+     * @param deadlineNanos when it has to end
+     */
+    boolean begin(Waiter waiter, long sinceNanos, long deadlineNanos) {
+        return (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
+                && watcher.getPlain() == null && left(sinceNanos) > 0
+                && Wait.remaining(deadlineNanos) > faults.watchNanos()
+                && !broken && !Thread.currentThread().isInterrupted()
+                && watcher.compareAndSet(null, Thread.currentThread());
+    }
+
+    private long left(long sinceNanos) {
+        return faults.watchNanos() - (System.nanoTime() - sinceNanos);
+    }
+
+    /**
+     * Sleeps until something has happened, somebody wakes this thread, or it has waited long enough; in the latter case
+     * the waiter parks next.
+     */
+    void await(Waiter waiter, long sinceNanos) {
+        int millis = (int) ((left(sinceNanos) + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
+        try {
+            if (millis <= 0 || !events.awaitBeside(millis, drain)) {
+                waiter.watchedInVain();
+            }
+        } catch (VerbsException e) {
+            broken = true;
+            LOG.debug("all waiters park from now on: {}", e.getMessage());
+        }
+    }
+
+    /** Takes the events of a completion channel; other sources are left to the poller's thread. */
+    private static boolean drain(EventSource source, Consumer<? super CompletionQueue> handler) {
+        if (!(source instanceof CompletionChannel channel)) {
+            return false;
+        }
+        try {
+            channel.drainEvents(handler);
+            return true;
+        } catch (VerbsException e) {
+            LOG.debug("the poller's thread will meet this, too: {}", e.getMessage());
+            return false;
+        }
+    }
+
+    /** Gives the place back. Whoever has woken this thread before may not have unparked it. */
+    void end() {
+        watcher.set(null);
+    }
+
+    /** How many threads were woken, about: some may not be counted. */
+    int wakes() {
+        return (int) WAKES.getOpaque(this);
+    }
+
+    /** Wakes a thread if it is here: false if it is not, and then it may be parked. */
+    boolean wake(Thread thread) {
+        WAKES.setOpaque(this, wakes() + 1);
+        // After what it is woken for: pairs with begin, which comes before the look at that.
+        if (watcher.get() != thread) {
+            return false;
+        }
+        if (faults.wakesWatcher()) {
+            events.wakeupBeside();
+        }
+        return true;
+    }
+}

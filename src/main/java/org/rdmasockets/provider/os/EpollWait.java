@@ -1,0 +1,174 @@
+package org.rdmasockets.provider.os;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Lets one thread wait for the sockets of an {@link Epoll}, and any thread wake it through an {@code eventfd}. Several
+ * may wait for one set, each with an object of its own. Then an edge wakes one of them, and Linux takes the one that
+ * came last: who was there before sleeps on.
+ *
+ * <p>The eventfds are in the set as well, level triggered: whoever hears of another's hands it on by waiting again.
+ */
+public final class EpollWait extends Guard {
+    private static final int BATCH = 64;
+
+    private final Epoll set;
+    private final int eventDescriptor;
+    /** What the set knows the eventfd by. */
+    private final long id;
+    /** What the last wait found, sockets only; the waiting thread only. */
+    private final MemorySegment events = Arena.ofAuto().allocate((long) BATCH * Epoll.EVENT_BYTES, Long.BYTES);
+    /** Where errno and the eventfd's counter go; the waiting thread only. */
+    private final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
+    /** Whether {@link #wakeup} was called, and no wait has ended since. */
+    private final AtomicBoolean woken = new AtomicBoolean();
+    /** Whether a thread waits, or is about to. */
+    private volatile boolean inside;
+
+    private EpollWait(Epoll set, int eventDescriptor) throws VerbsException {
+        this.set = set;
+        this.eventDescriptor = eventDescriptor;
+        id = set.addWait(this, eventDescriptor);
+    }
+
+    /**
+     * Makes something to wait with.
+     *
+     * @param set what to wait for; it is kept open until this is freed
+     * @return a new wait
+     * @throws VerbsException if there are too many descriptors, or the set is closed
+     */
+    public static EpollWait on(Epoll set) throws VerbsException {
+        if (!set.enter()) {
+            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the set is closed");
+        }
+        int descriptor = -1;
+        EpollWait made = null;
+        try {
+            descriptor = (int) Posix.EVENTFD.check("", 0, Posix.EFD_CLOEXEC | Posix.EFD_NONBLOCK);
+            made = new EpollWait(set, descriptor);
+            return made;
+        } finally {
+            if (made == null) {
+                if (descriptor >= 0) {
+                    Posix.CLOSE.call(descriptor);
+                }
+                set.leave();
+            }
+        }
+    }
+
+    /** What the set knows this by. */
+    long id() {
+        return id;
+    }
+
+    /**
+     * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
+     * the time is over. <em>Blocks</em>,
+     * in the system call: a virtual thread keeps its carrier. One thread at a time. Whoever is told of a socket has to
+     * look after it: nobody is told again of an edge.
+     *
+     * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
+     * @return how many sockets there are, see {@link #data}
+     * @throws VerbsException if waiting failed, or this is closed
+     */
+    public int await(int timeoutMillis) throws VerbsException {
+        if (!enter()) {
+            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the waiter is closed");
+        }
+        try {
+            // Before the look at woken: pairs with wakeup.
+            inside = true;
+            return awaitSockets(timeoutMillis);
+        } finally {
+            inside = false;
+            if (woken.getAndSet(false)) {
+                Posix.readCounter(eventDescriptor, scratch);
+            }
+            leave();
+        }
+    }
+
+    private int awaitSockets(int timeoutMillis) throws VerbsException {
+        long start = System.nanoTime();
+        int remaining = timeoutMillis;
+        while (true) {
+            int found = Posix.epollWait(scratch, set.descriptor(), events.address(), BATCH,
+                    woken.get() || isClosed() ? 0 : remaining);
+            if (found < 0 && found != -Errno.EINTR.number()) { // a signal does not end the wait
+                throw Posix.EPOLL_WAIT.failure(-found, "");
+            }
+            boolean disturbed = false;
+            int sockets = 0;
+            for (int i = 0; i < found; i++) {
+                long data = data(i);
+                if (data < 0) {
+                    disturbed |= set.isCountOfAnother(data, this);
+                } else {
+                    events.set(JAVA_LONG_UNALIGNED, (long) sockets++ * Epoll.EVENT_BYTES + Epoll.DATA_OFFSET, data);
+                }
+            }
+            if (timeoutMillis > 0) {
+                long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+                remaining = (int) Math.max(0, timeoutMillis - passed);
+            }
+            if (sockets > 0 || remaining == 0 || disturbed || woken.get() || isClosed()) {
+                return sockets;
+            }
+        }
+    }
+
+    /** This one's eventfd has a count: whether another thread is about to take it, which the kernel wakes now. */
+    boolean hasCountFor(EpollWait heardBy) {
+        if (heardBy != this && inside) {
+            Thread.yield(); // else this one may hear of it again and again while that one waits for the processor
+            return true;
+        }
+        // Nobody waits for it: who wakes this sees that, or was seen by a wait that has ended meanwhile.
+        Posix.readCounter(eventDescriptor, heardBy.scratch);
+        return false;
+    }
+
+    /**
+     * Which socket it is.
+     *
+     * @param index 0 to what {@link #await} returned, exclusive
+     * @return the data given with it
+     */
+    public long data(int index) {
+        return events.get(JAVA_LONG_UNALIGNED, (long) index * Epoll.EVENT_BYTES + Epoll.DATA_OFFSET);
+    }
+
+    /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */
+    public void wakeup() {
+        if (!woken.getAndSet(true) && inside && enter()) {
+            Posix.writeCounter(eventDescriptor);
+            leave();
+        }
+    }
+
+    @Override
+    public void close() {
+        // Inside, so that the counter is written before the last to leave closes the descriptor.
+        if (enter()) {
+            super.close();
+            Posix.writeCounter(eventDescriptor);
+            leave();
+        }
+    }
+
+    @Override
+    protected void free() {
+        set.removeWait(this);
+        Posix.CLOSE.call(eventDescriptor);
+        set.leave();
+    }
+}
