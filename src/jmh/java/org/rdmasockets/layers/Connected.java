@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.rdmasockets.completion.CompletionPoller;
+import org.rdmasockets.completion.PollerSettings;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.verbs.ConnectionEvent.AddressResolved;
 import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
@@ -58,7 +59,7 @@ final class Connected implements AutoCloseable {
     }
 
     private static CompletionPoller poller(Host host) throws VerbsException {
-        return new CompletionPoller(host.provider().createEventPoller(), CompletionPoller.Settings.defaults()
+        return new CompletionPoller(host.provider().createEventPoller(), PollerSettings.defaults()
                 .withSpinBudgetNanos(SPIN_NANOS).withTickMillis(TICK_MILLIS));
     }
 

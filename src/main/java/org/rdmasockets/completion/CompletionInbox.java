@@ -276,7 +276,7 @@ public final class CompletionInbox {
             while (end == null) {
                 end = watch(role, waiter, begin, deadlineNanos);
                 if (end != null) {
-                    waiter.woken(System.nanoTime() - begin, spinBudgetNanos, shard.poller().watch().wakes());
+                    shard.poller().watch().learn(waiter, begin, spinBudgetNanos);
                 } else if (me.isVirtual() && me.isInterrupted()) {
                     end = Wait.INTERRUPTED;
                 } else {

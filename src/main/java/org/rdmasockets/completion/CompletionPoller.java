@@ -35,7 +35,7 @@ public final class CompletionPoller implements AutoCloseable {
     private static final int MAX_RELAYED = 1 << 16;
 
     private final EventPoller events;
-    private final Settings settings;
+    private final PollerSettings settings;
     private final Faults faults;
     private final SpinPolicy spinPolicy;
     private final Watch watch;
@@ -73,123 +73,26 @@ public final class CompletionPoller implements AutoCloseable {
      * Starts the thread.
      *
      * @param events what the thread waits with; from now on this poller's, which closes it
-     * @param settings see {@link Settings#defaults()}
+     * @param settings see {@link PollerSettings#defaults()}
      */
-    public CompletionPoller(EventPoller events, Settings settings) {
+    public CompletionPoller(EventPoller events, PollerSettings settings) {
         this(events, settings, Faults.NONE);
     }
 
     /** A poller with test hooks. */
-    CompletionPoller(EventPoller events, Settings settings, Faults faults) {
+    CompletionPoller(EventPoller events, PollerSettings settings, Faults faults) {
         this.events = events;
         this.settings = settings;
         this.faults = faults;
         this.spinPolicy = new SpinPolicy(settings, SchedulerQueue.find());
-        this.watch = new Watch(events, spinPolicy, faults, this::onEventBeside);
+        this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults,
+                this::onEventBeside);
         this.thread = Thread.ofPlatform().daemon().name(settings.threadName()).unstarted(this::run);
         this.thread.start();
     }
 
-    /**
-     * How a poller behaves. The system properties that set these belong to the transport.
-     *
-     * @param threadName name of the thread
-     * @param batch most completions of one poll, 1 to 64; the time that the lock of a completion queue is held
-     * @param spinBudgetNanos longest time that a waiter polls for itself before it parks, unless its inbox is told
-     *         otherwise; 0 to 1,000,000 nanoseconds, 0 to park at once
-     * @param processors how many processors there are; spinners are at most as many, those of one side one fewer
-     * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
-     * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,
-     *         virtual threads that keep waking each other can keep a third one, woken from outside, from running
-     * @param firstQueueEntries size of the first completion queue of a device; later ones are larger
-     * @param maxQueueEntries size of the largest completion queue, unless one connection needs more
-     */
-    public record Settings(String threadName, int batch, int spinBudgetNanos, int processors, int tickMillis,
-            boolean valve, int firstQueueEntries, int maxQueueEntries) {
-        private static final int MAX_BATCH = 64;
-        private static final int MAX_SPIN_NANOS = 1_000_000;
-        private static final int MAX_TICK_MILLIS = 60_000;
-
-        /** Checks the ranges. */
-        public Settings {
-            if (batch < 1 || batch > MAX_BATCH || spinBudgetNanos < 0 || spinBudgetNanos > MAX_SPIN_NANOS
-                    || processors < 1 || tickMillis < 1 || tickMillis > MAX_TICK_MILLIS || firstQueueEntries < 1
-                    || maxQueueEntries < firstQueueEntries) {
-                throw new IllegalArgumentException("batch=" + batch + ", spinBudgetNanos=" + spinBudgetNanos
-                        + ", processors=" + processors + ", tickMillis=" + tickMillis + ", firstQueueEntries="
-                        + firstQueueEntries + ", maxQueueEntries=" + maxQueueEntries);
-            }
-        }
-
-        /**
-         * What suits this machine: batches of 16, 50 microseconds of spinning, a tick every half second, queues of
-         * 1,024 to 16,384 entries.
-         *
-         * @return the defaults
-         */
-        public static Settings defaults() {
-            return new Settings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, true,
-                    1_024, 16_384);
-        }
-
-        /**
-         * The same with another longest spin.
-         *
-         * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
-         * @return a changed copy
-         */
-        public Settings withSpinBudgetNanos(int nanos) {
-            return new Settings(threadName, batch, nanos, processors, tickMillis, valve, firstQueueEntries,
-                    maxQueueEntries);
-        }
-
-        /**
-         * The same with another number of processors.
-         *
-         * @param count at least 1
-         * @return a changed copy
-         */
-        public Settings withProcessors(int count) {
-            return new Settings(threadName, batch, spinBudgetNanos, count, tickMillis, valve, firstQueueEntries,
-                    maxQueueEntries);
-        }
-
-        /**
-         * The same with another tick.
-         *
-         * @param millis 1 to 60,000 milliseconds
-         * @return a changed copy
-         */
-        public Settings withTickMillis(int millis) {
-            return new Settings(threadName, batch, spinBudgetNanos, processors, millis, valve, firstQueueEntries,
-                    maxQueueEntries);
-        }
-
-        /**
-         * The same with or without the valve.
-         *
-         * @param on whether to let the poller wake now and then
-         * @return a changed copy
-         */
-        public Settings withValve(boolean on) {
-            return new Settings(threadName, batch, spinBudgetNanos, processors, tickMillis, on, firstQueueEntries,
-                    maxQueueEntries);
-        }
-
-        /**
-         * The same with other sizes of completion queues.
-         *
-         * @param first size of the first one of a device, in entries
-         * @param max size of the largest, in entries
-         * @return a changed copy
-         */
-        public Settings withQueueEntries(int first, int max) {
-            return new Settings(threadName, batch, spinBudgetNanos, processors, tickMillis, valve, first, max);
-        }
-    }
-
     /** How this poller behaves. */
-    Settings settings() {
+    PollerSettings settings() {
         return settings;
     }
 

@@ -80,12 +80,7 @@ class Faults {
         return true;
     }
 
-    /** How long a waiter may sleep beside the poller's thread, in nanoseconds. */
-    long watchNanos() {
-        return Watch.NANOS;
-    }
-
-    /** Tells whether a waiter sleeps there whatever speaks against it. */
+    /** Tells whether a waiter sleeps beside the poller's thread, if it has the time, whatever speaks against it. */
     boolean alwaysWatches() {
         return false;
     }

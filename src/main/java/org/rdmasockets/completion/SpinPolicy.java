@@ -52,7 +52,7 @@ final class SpinPolicy {
      *
      * @param queued how many virtual threads wait for a carrier; null if nobody knows, and then virtual threads park
      */
-    SpinPolicy(CompletionPoller.Settings settings, IntSupplier queued) {
+    SpinPolicy(PollerSettings settings, IntSupplier queued) {
         this.processors = settings.processors();
         this.queued = queued;
         this.noSpinBefore = System.nanoTime();

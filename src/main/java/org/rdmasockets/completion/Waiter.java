@@ -32,6 +32,10 @@ final class Waiter {
     private static final byte PAID = 2;
     /** The last wait was brief, and hardly anybody else was woken meanwhile: then the next one may be so, too. */
     private static final byte BRIEF = 4;
+    /** Above these: how many waits have to pass before the next watch. */
+    private static final int REST_SHIFT = 4;
+    /** So many after a watch that was in vain: who writes may be in this process, and wakes a parked thread sooner. */
+    private static final int WATCH_REST = 7;
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
@@ -140,14 +144,24 @@ final class Waiter {
         }
     }
 
-    /** Learns that a watch was not worthwhile. */
+    /** Learns that a watch was not worthwhile: another thread had to wake this one, or none did. */
     void watchedInVain() {
         set(BRIEF, false);
+        flags |= WATCH_REST << REST_SHIFT;
     }
 
-    /** Learns from a wait that did not spin, or not only, for so long, and by now so many threads have been woken. */
-    void woken(long parkedNanos, int budgetNanos, int wakesBefore) {
-        set(BRIEF, parkedNanos <= Watch.NANOS && (byte) (wakesBefore - wakes) <= 1);
+    /**
+     * Learns from a wait that did not spin, or not only.
+     *
+     * @param parkedNanos how long it took
+     * @param budgetNanos longest spin but for trials
+     * @param watchNanos longest watch
+     * @param wakesBefore how many threads have been woken by now
+     */
+    void woken(long parkedNanos, int budgetNanos, long watchNanos, int wakesBefore) {
+        boolean rests = flags >> REST_SHIFT > 0;
+        flags -= (byte) (rests ? 1 << REST_SHIFT : 0);
+        set(BRIEF, !rests && parkedNanos <= watchNanos && (byte) (wakesBefore - wakes) <= 1);
         if (spinsPay() || trials > 0 || parkedNanos > trialNanos(budgetNanos)) {
             return;
         }

@@ -19,12 +19,10 @@ import org.slf4j.LoggerFactory;
  * virtual thread, for which a carrier has to be woken.
  *
  * <p>A virtual thread that watches keeps its carrier from others, as one that spins does, although not the processor.
- * So it does so only when its last wait was brief, for {@link #NANOS} at most, and if no virtual thread waits for a
- * carrier.
+ * So it does so for a limited time, only if its last wait was shorter and hardly anybody else was woken meanwhile, and
+ * while no virtual thread waits for a carrier.
  */
 final class Watch {
-    /** Longest time of one wait here. */
-    static final long NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final VarHandle WAKES;
 
@@ -40,6 +38,8 @@ final class Watch {
 
     private final EventPoller events;
     private final SpinPolicy policy;
+    /** Longest time of one wait here; 0 for none at all. */
+    private final long limitNanos;
     private final Faults faults;
     private final Predicate<EventSource> drain;
     /** Who is here, or about to come. */
@@ -53,12 +53,15 @@ final class Watch {
      *
      * @param events what the poller's thread waits with
      * @param policy whether others want to run
+     * @param limitNanos longest time of one wait; 0 for none at all
      * @param faults test hooks
      * @param handler what handles the event of a queue in the thread that waits here
      */
-    Watch(EventPoller events, SpinPolicy policy, Faults faults, Consumer<? super CompletionQueue> handler) {
+    Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults,
+            Consumer<? super CompletionQueue> handler) {
         this.events = events;
         this.policy = policy;
+        this.limitNanos = limitNanos;
         this.faults = faults;
         this.drain = source -> drain(source, handler);
     }
@@ -73,13 +76,13 @@ final class Watch {
     boolean begin(Waiter waiter, long sinceNanos, long deadlineNanos) {
         return (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
                 && watcher.getPlain() == null && left(sinceNanos) > 0
-                && Wait.remaining(deadlineNanos) > faults.watchNanos()
+                && Wait.remaining(deadlineNanos) > limitNanos
                 && !broken && !Thread.currentThread().isInterrupted()
                 && watcher.compareAndSet(null, Thread.currentThread());
     }
 
     private long left(long sinceNanos) {
-        return faults.watchNanos() - (System.nanoTime() - sinceNanos);
+        return limitNanos - (System.nanoTime() - sinceNanos);
     }
 
     /**
@@ -110,6 +113,11 @@ final class Watch {
             LOG.debug("the poller's thread will meet this, too: {}", e.getMessage());
             return false;
         }
+    }
+
+    /** Lets a waiter learn from a wait that did not spin, or not only, and is over now. */
+    void learn(Waiter waiter, long sinceNanos, int budgetNanos) {
+        waiter.woken(System.nanoTime() - sinceNanos, budgetNanos, limitNanos, wakes());
     }
 
     /** Gives the place back. Whoever has woken this thread before may not have unparked it. */

@@ -16,6 +16,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
+import org.rdmasockets.completion.PollerSettings;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -60,7 +61,8 @@ public final class Engine {
         this.provider = provider;
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
-        poller = new CompletionPoller(events, CompletionPoller.Settings.defaults().withTickMillis(TICK_MILLIS));
+        poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS)
+                .withWatchMillis(TransportSettings.watchMillis()));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
         Runtime.getRuntime().addShutdownHook(new Thread(this::awaitDelivery, "rdma-exit"));

@@ -43,7 +43,8 @@ public interface EventPoller extends AutoCloseable {
      * @param timeoutMillis longest wait in milliseconds, at least 1
      * @param ready called in this thread for a ready source: true if it has drained that. Any other source is left to
      *         the thread in {@link #await}, which is woken for it
-     * @return true if something was drained, or left to the other thread
+     * @return true if this thread has drained what there was; false if it was woken for something else, or the time
+     *         was over
      * @throws VerbsException if waiting failed, or the poller is closed
      */
     boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException;

@@ -2,7 +2,6 @@ package org.rdmasockets.completion;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Makes bad timing likely: pauses at the points where a wake-up could get lost. Subclasses leave one step of the
@@ -180,15 +179,10 @@ class Adversary extends Faults {
         }
     }
 
-    /** Waiters sleep beside the poller's thread whenever the place is free, for as long as it takes. */
+    /** Waiters sleep beside the poller's thread whenever the place is free. */
     static class Watching extends Adversary {
         Watching(int odds) {
             super(odds);
-        }
-
-        @Override
-        long watchNanos() {
-            return TimeUnit.HOURS.toNanos(1);
         }
 
         @Override

@@ -217,7 +217,7 @@ class CompletionInboxTest {
                 return false; // so that the poller leaves the first to the waiter
             }
         };
-        try (Fixture f = new Fixture(CompletionPoller.Settings.defaults(), between)) {
+        try (Fixture f = new Fixture(PollerSettings.defaults(), between)) {
             CompletionInbox inbox = f.open(client);
             Fixture.receive(inbox, 1);
             next.set(() -> {
@@ -285,7 +285,7 @@ class CompletionInboxTest {
                 return false; // so that the first who waits arms
             }
         };
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withSpinBudgetNanos(0);
+        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0);
         try (Fixture f = new Fixture(settings, disarmed)) {
             CompletionInbox inbox = f.open(client);
             Fixture.queueOf(inbox).beforeArming(() -> Fixture.receive(inbox, 7));
@@ -308,7 +308,7 @@ class CompletionInboxTest {
                 return whole;
             }
         };
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withSpinBudgetNanos(0);
+        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0);
         try (Fixture f = new Fixture(settings, faults)) {
             TestClient other = new TestClient();
             other.readerNeeds = 100;
@@ -344,7 +344,7 @@ class CompletionInboxTest {
                 polls.incrementAndGet();
             }
         };
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withProcessors(3);
+        PollerSettings settings = PollerSettings.defaults().withProcessors(3);
         try (Fixture f = new Fixture(settings, counting)) {
             CompletionInbox inbox = f.open(client);
             inbox.spinBudgetNanos(1_000_000);
@@ -365,7 +365,7 @@ class CompletionInboxTest {
 
     @Test
     void takingInAllocatesNothing() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withProcessors(3);
+        PollerSettings settings = PollerSettings.defaults().withProcessors(3);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             AtomicInteger ready = new AtomicInteger();
             CompletionInbox inbox = f.open(new CompletionClient() {

@@ -30,7 +30,7 @@ class CompletionPollerTest {
 
     @Test
     void sleepsForEverUnlessAnInboxWantsTicks() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withTickMillis(2);
+        PollerSettings settings = PollerSettings.defaults().withTickMillis(2);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             AtomicInteger ticks = new AtomicInteger();
             f.poller.tick(ticks::incrementAndGet);
@@ -126,7 +126,7 @@ class CompletionPollerTest {
 
     @Test
     void failedQueueFailsItsInboxesOnly() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 64);
+        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 64);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             TestClient other = new TestClient();
             CompletionInbox broken = f.open(client);
@@ -160,7 +160,7 @@ class CompletionPollerTest {
 
     @Test
     void laterQueuesAreLargerAndEmptyOnesAreDestroyed() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 1_024);
+        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 1_024);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             List<CompletionInbox> inboxes = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
@@ -175,7 +175,7 @@ class CompletionPollerTest {
 
     @Test
     void saysSoWhenTheDeviceHasNoMore() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(64, 64);
+        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 64);
         try (Fixture f = new Fixture(settings, Faults.NONE, 1, 128)) {
             f.open(client);
             VerbsException none = assertThrows(VerbsException.class, () -> f.open(new TestClient()));
@@ -192,7 +192,7 @@ class CompletionPollerTest {
 
     @Test
     void sidesShareAQueueOnlyWhenTheDeviceHasNoMore() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults();
+        PollerSettings settings = PollerSettings.defaults();
         try (Fixture f = new Fixture(settings, Faults.NONE, 2, 4_096)) {
             CompletionShard active = f.poller.shard(f.device, Side.ACTIVE, 64);
             CompletionShard passive = f.poller.shard(f.device, Side.PASSIVE, 64);
@@ -207,7 +207,7 @@ class CompletionPollerTest {
 
     @Test
     void openersThatRaceNeverShareRoom() throws Exception {
-        CompletionPoller.Settings settings = CompletionPoller.Settings.defaults().withQueueEntries(100, 100);
+        PollerSettings settings = PollerSettings.defaults().withQueueEntries(100, 100);
         try (Fixture f = new Fixture(settings, Faults.NONE);
                 ExecutorService openers = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<CompletionInbox>> opened = new ArrayList<>();

@@ -18,18 +18,18 @@ final class Fixture implements AutoCloseable {
     final SimulatedDevice device;
     final CompletionPoller poller;
 
-    Fixture(CompletionPoller.Settings settings, Faults faults) {
+    Fixture(PollerSettings settings, Faults faults) {
         this(settings, faults, 1_000, 32_767);
     }
 
-    Fixture(CompletionPoller.Settings settings, Faults faults, int maxQueues, int maxEntries) {
+    Fixture(PollerSettings settings, Faults faults, int maxQueues, int maxEntries) {
         device = new SimulatedDevice(events, false, maxQueues, maxEntries);
         poller = new CompletionPoller(events, settings, faults);
     }
 
     /** A poller whose waiters park at once. */
     static Fixture parking() {
-        return new Fixture(CompletionPoller.Settings.defaults().withSpinBudgetNanos(0), Faults.NONE);
+        return new Fixture(PollerSettings.defaults().withSpinBudgetNanos(0), Faults.NONE);
     }
 
     CompletionInbox open(CompletionClient client) throws VerbsException {

@@ -76,7 +76,7 @@ final class SimulatedEvents implements EventPoller {
     /** Either thread may be first to see a source ready; each looks at all that are. */
     @Override
     public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-        boolean called = sleepBeside(timeoutMillis);
+        sleepBeside(timeoutMillis);
         boolean any = false;
         boolean all = true;
         for (Source source : sources) {
@@ -85,27 +85,24 @@ final class SimulatedEvents implements EventPoller {
                 all &= ready.test(source);
             }
         }
-        return any ? all : called;
+        return any && all;
     }
 
-    /** Whether somebody woke this. */
-    private synchronized boolean sleepBeside(int timeoutMillis) throws VerbsException {
+    private synchronized void sleepBeside(int timeoutMillis) throws VerbsException {
         long deadline = System.nanoTime() + timeoutMillis * 1_000_000L;
         while (!besideWoken && sources.stream().noneMatch(Source::isReady)) {
             long left = (deadline - System.nanoTime() + 999_999) / 1_000_000;
             if (left <= 0) {
-                return false;
+                return;
             }
             try {
                 wait(left);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return false;
+                return;
             }
         }
-        boolean called = besideWoken;
         besideWoken = false;
-        return called;
     }
 
     @Override

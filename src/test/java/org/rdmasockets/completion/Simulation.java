@@ -86,13 +86,13 @@ final class Simulation {
     private static final int WATCH_MILLIS = 20;
     private static final int MAX_GLANCE_NANOS = 100_000;
 
-    private final CompletionPoller.Settings settings;
+    private final PollerSettings settings;
     private final Faults faults;
     private final int stallMillis;
     private final List<SimulatedEnd> ends = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
-    Simulation(CompletionPoller.Settings settings, Faults faults, int stallMillis) {
+    Simulation(PollerSettings settings, Faults faults, int stallMillis) {
         this.settings = settings;
         this.faults = faults;
         this.stallMillis = stallMillis;

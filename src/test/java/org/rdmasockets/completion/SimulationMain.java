@@ -2,6 +2,7 @@ package org.rdmasockets.completion;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.rdmasockets.completion.Simulation.Kind;
 import org.rdmasockets.completion.Simulation.Plan;
@@ -30,10 +31,15 @@ final class SimulationMain {
         System.exit(good ? 0 : 1);
     }
 
-    private static CompletionPoller.Settings settings(int spinNanos, boolean valve, int queueEntries) {
+    private static PollerSettings settings(int spinNanos, boolean valve, int queueEntries) {
         // Spinning as on a machine with more processors, whatever this one has.
-        return CompletionPoller.Settings.defaults().withSpinBudgetNanos(spinNanos).withProcessors(3).withValve(valve)
+        return PollerSettings.defaults().withSpinBudgetNanos(spinNanos).withProcessors(3).withValve(valve)
                 .withQueueEntries(queueEntries, queueEntries);
+    }
+
+    /** Who watches does so for ever, so that a wake-up that is lost there shows. */
+    private static PollerSettings watched(int spinNanos, int queueEntries) {
+        return settings(spinNanos, true, queueEntries).withWatchMillis((int) TimeUnit.HOURS.toMillis(1));
     }
 
     private static boolean sound(int scale) throws Exception {
@@ -55,11 +61,11 @@ final class SimulationMain {
                 new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true));
         good &= sound("mixed, spin, store buffers", settings(spin, true, 64), new Adversary.StoreBuffer(8, true),
                 new Plan(List.of(D, P, O, D), Threads.MIXED, 3 * scale, 1, true, false));
-        good &= sound("watched: ping-pong", settings(0, true, 64), new Adversary.Watching(1_000),
+        good &= sound("watched: ping-pong", watched(0, 64), new Adversary.Watching(1_000),
                 new Plan(List.of(P), Threads.VIRTUAL, 10 * scale, 1, false, true));
-        good &= sound("watched: mixed, spin, bad timing", settings(spin, true, 64), new Adversary.Watching(8),
+        good &= sound("watched: mixed, spin, bad timing", watched(spin, 64), new Adversary.Watching(8),
                 new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 2, true, true));
-        good &= sound("watched: mixed, no spin, one queue", settings(0, true, 4096), new Adversary.Watching(8),
+        good &= sound("watched: mixed, no spin, one queue", watched(0, 4096), new Adversary.Watching(8),
                 new Plan(List.of(D, P, O, D, I), Threads.MIXED, 3 * scale, 1, false, true).handingOver());
         good &= sound("handed over: ping-pong, spin", settings(spin, true, 64), Faults.NONE,
                 new Plan(List.of(P), Threads.VIRTUAL, 40 * scale, 1, false, true).handingOver());
@@ -75,7 +81,7 @@ final class SimulationMain {
         return good;
     }
 
-    private static boolean sound(String name, CompletionPoller.Settings settings, Faults faults, Plan plan)
+    private static boolean sound(String name, PollerSettings settings, Faults faults, Plan plan)
             throws Exception {
         Result result = new Simulation(settings, faults, PATIENCE_MILLIS).run(plan);
         System.out.println(name + ": " + result);
@@ -97,7 +103,7 @@ final class SimulationMain {
                 settings(0, true, 16), new Plan(List.of(O, O, O, O), Threads.MIXED, 1, 1, false, true)));
         caught.add(mutant("send completions do not wake who owes credit", () -> new Adversary.NoWakeForCredit(2),
                 settings(0, true, 64), new Plan(List.of(O), Threads.MIXED, 2_000, 2, true, true)));
-        caught.add(mutant("who watches is not woken", () -> new Adversary.WatcherSleepsOn(2), settings(0, true, 64),
+        caught.add(mutant("who watches is not woken", () -> new Adversary.WatcherSleepsOn(2), watched(0, 64),
                 new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, true, true)));
         caught.add(mutant("an event that a busy poster does not take is lost", () -> new Adversary.PosterDropsEvent(2),
                 settings(0, true, 64), new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, false, true).handingOver()));
@@ -107,7 +113,7 @@ final class SimulationMain {
     }
 
     /** The plan of a mutant, with the same bad timing and nothing left out, must pass: else the plan is at fault. */
-    private static boolean control(String name, CompletionPoller.Settings settings, Faults faults, Plan plan)
+    private static boolean control(String name, PollerSettings settings, Faults faults, Plan plan)
             throws Exception {
         Faults whole = switch (faults) {
             case Adversary.StoreBuffer _ -> new Adversary.StoreBuffer(2, true);
@@ -122,7 +128,7 @@ final class SimulationMain {
     }
 
     /** Runs a mutant until it loses a wake-up; true if it does within the time. */
-    private static boolean mutant(String name, Supplier<Faults> faults, CompletionPoller.Settings settings, Plan plan)
+    private static boolean mutant(String name, Supplier<Faults> faults, PollerSettings settings, Plan plan)
             throws Exception {
         if (!control(name, settings, faults.get(), plan)) {
             return false;

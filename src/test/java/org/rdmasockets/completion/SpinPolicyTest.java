@@ -8,11 +8,11 @@ import org.junit.jupiter.api.Test;
 
 /** Who may spin. Without a scheduler queue, so that other tests' threads do not matter. */
 class SpinPolicyTest {
-    private static final CompletionPoller.Settings SETTINGS = CompletionPoller.Settings.defaults()
+    private static final PollerSettings SETTINGS = PollerSettings.defaults()
             .withProcessors(3);
     private static final int BUDGET_NANOS = 40_000;
 
-    private static SpinPolicy policy(CompletionPoller.Settings settings) {
+    private static SpinPolicy policy(PollerSettings settings) {
         return new SpinPolicy(settings, null);
     }
 

@@ -11,6 +11,9 @@ class WaiterTest {
     private static final int BUDGET_NANOS = 40_000;
     private static final long TRIAL_NANOS = 16 * BUDGET_NANOS;
     private static final int TRIALS = 4;
+    private static final long WATCH_NANOS = 10_000_000;
+    /** Waits without a watch after one that was in vain. */
+    private static final int REST = 7;
 
     private final Waiter waiter = new Waiter();
 
@@ -30,7 +33,7 @@ class WaiterTest {
         miss(20);
         int probes = 0;
         for (int i = 0; i < 640; i++) {
-            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, 0);
+            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0);
             probes += waiter.spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
@@ -49,7 +52,7 @@ class WaiterTest {
     @Test
     void aShortParkIsFollowedByLongSpins() {
         miss(20);
-        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, 0);
+        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, WATCH_NANOS, 0);
         for (int i = 0; i < TRIALS; i++) {
             assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
             waiter.learn(false);
@@ -73,7 +76,7 @@ class WaiterTest {
     @Test
     void trialsThatPayBringSpinningBackForGood() {
         miss(20);
-        waiter.woken(1, BUDGET_NANOS, 0);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0);
         miss(TRIALS - 1);
         for (int i = 0; i < 20; i++) {
             assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
@@ -88,7 +91,7 @@ class WaiterTest {
     @Test
     void nobodyIsOnTrialWhereSpinningIsOff() {
         miss(20);
-        waiter.woken(1, 0, 0);
+        waiter.woken(1, 0, WATCH_NANOS, 0);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
     }
 
@@ -101,7 +104,7 @@ class WaiterTest {
     /** How many short parks it takes until a trial begins. */
     private int parksUntilTrial() {
         for (int parks = 1;; parks++) {
-            waiter.woken(1, BUDGET_NANOS, 0);
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0);
             if (waiter.spinNanos(BUDGET_NANOS) == TRIAL_NANOS) {
                 return parks;
             }
@@ -112,22 +115,25 @@ class WaiterTest {
     void aWatchIsWorthwhileAfterABriefWaitThatWokeNobodyElse() {
         assertFalse(waiter.isBrief(), "nothing is known yet");
         waiter.arrives(1_000);
-        waiter.woken(Watch.NANOS, BUDGET_NANOS, 1_001);
+        waiter.woken(WATCH_NANOS, BUDGET_NANOS, WATCH_NANOS, 1_001);
         assertTrue(waiter.isBrief());
         waiter.watchedInVain();
-        assertFalse(waiter.isBrief(), "it took too long");
-        waiter.woken(1, BUDGET_NANOS, 1_000);
+        for (int i = 0; i < REST; i++) {
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000);
+            assertFalse(waiter.isBrief(), "it was in vain");
+        }
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000);
         assertTrue(waiter.isBrief());
-        waiter.woken(1, BUDGET_NANOS, 1_002);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_002);
         assertFalse(waiter.isBrief(), "others are at work");
-        waiter.woken(Watch.NANOS + 1, BUDGET_NANOS, 1_000);
+        waiter.woken(WATCH_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 1_000);
         assertFalse(waiter.isBrief(), "it took too long");
     }
 
     @Test
     void countsOfWokenThreadsMayWrapAround() {
         waiter.arrives(Integer.MAX_VALUE);
-        waiter.woken(1, BUDGET_NANOS, Integer.MIN_VALUE);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, Integer.MIN_VALUE);
         assertTrue(waiter.isBrief());
     }
 }

@@ -12,8 +12,12 @@ import org.rdmasockets.completion.Fixture.Waiting;
 
 /** Waiting beside the poller's thread, which is kept busy, so that nobody else can do what the waiter should do. */
 class WatchTest {
-    private static final CompletionPoller.Settings SETTINGS =
-            CompletionPoller.Settings.defaults().withSpinBudgetNanos(0);
+    /** Without the valve, which leaves waking to the poller's thread at times. */
+    private static final PollerSettings SETTINGS =
+            PollerSettings.defaults().withSpinBudgetNanos(0).withValve(false)
+                    .withWatchMillis((int) TimeUnit.HOURS.toMillis(1));
+
+    private static final int BRIEF_MILLIS = 10;
 
     private final TestClient client = new TestClient();
     private final TestClient other = new TestClient();
@@ -79,21 +83,15 @@ class WatchTest {
         }
     }
 
-    /** With the time of production a waiter gives the place up and parks; the poller's thread sees to it again. */
+    /** After a while a waiter gives the place up and parks; the poller's thread sees to it again. */
     @Test
     void aWatchEndsAndTheWaitGoesOn() throws Exception {
-        Faults brief = new Adversary.Watching(1_000) {
-            @Override
-            long watchNanos() {
-                return Watch.NANOS;
-            }
-        };
-        try (Fixture f = new Fixture(SETTINGS, brief)) {
+        try (Fixture f = new Fixture(SETTINGS.withWatchMillis(BRIEF_MILLIS), watching())) {
             CompletionInbox inbox = f.open(client);
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(50);
             assertEquals(Wait.TIMED_OUT, Fixture.startWaiting(true, inbox, Role.READER, deadline).result());
             Waiting waiting = Fixture.startWaiting(true, inbox, Role.READER);
-            TimeUnit.NANOSECONDS.sleep(2 * Watch.NANOS);
+            TimeUnit.MILLISECONDS.sleep(2 * BRIEF_MILLIS);
             Fixture.receive(inbox, 1);
             assertEquals(Wait.READY, waiting.result());
         }

@@ -45,6 +45,17 @@ final class Reader {
         }
     }
 
+    /** Waits until so many messages were read; allocates nothing. */
+    void awaitRead(int messages) {
+        long start = System.nanoTime();
+        while (read != messages) {
+            if (System.nanoTime() - start > LIMIT_NANOS) {
+                throw new AssertionError("read " + read + " of " + messages + " messages: " + thread);
+            }
+            Thread.onSpinWait();
+        }
+    }
+
     private boolean isParked() {
         Thread reader = thread;
         return reader != null && (reader.getState() == Thread.State.WAITING

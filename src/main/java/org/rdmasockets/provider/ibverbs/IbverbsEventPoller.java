@@ -3,7 +3,6 @@ package org.rdmasockets.provider.ibverbs;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.provider.os.Epoll;
@@ -23,8 +22,6 @@ final class IbverbsEventPoller implements EventPoller {
     private final Epoll descriptors;
     private final EpollWait wait;
     private final EpollWait besideWait;
-    /** Whether {@link #wakeupBeside} was called and no wait has ended for it. */
-    private final AtomicBoolean besideWoken = new AtomicBoolean();
     /**
      * What is waited for, by the number that the kernel knows; null where there is nothing. Replaced, never changed;
      * written under this monitor. A number is used again: who is reported because of it for no reason has nothing to
@@ -149,7 +146,7 @@ final class IbverbsEventPoller implements EventPoller {
         checkOpen();
         int found = besideWait.await(timeoutMillis);
         if (found == 0) {
-            return besideWoken.getAndSet(false);
+            return false;
         }
         int drained = 0;
         for (int i = 0; i < found; i++) {
@@ -175,7 +172,6 @@ final class IbverbsEventPoller implements EventPoller {
 
     @Override
     public void wakeupBeside() {
-        besideWoken.set(true);
         besideWait.wakeup();
     }
 

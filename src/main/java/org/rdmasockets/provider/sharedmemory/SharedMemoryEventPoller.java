@@ -29,8 +29,6 @@ final class SharedMemoryEventPoller implements EventPoller {
     private final AtomicBoolean woken = new AtomicBoolean();
     /** Whether a thread waits, or is about to; pairs with the fence that {@link #signal} makes by reading it. */
     private final AtomicBoolean waiting = new AtomicBoolean();
-    /** Whether {@link #wakeupBeside} was called and no wait has ended for it. */
-    private final AtomicBoolean besideWoken = new AtomicBoolean();
     /** Who deals with what it heard of in {@link #awaitBeside}: it looks at the sources itself; null for nobody. */
     private volatile Thread beside;
     private volatile boolean closed;
@@ -127,7 +125,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     @Override
     public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
         if (!besideWaiter.await(timeoutMillis)) {
-            return besideWoken.getAndSet(false);
+            return false;
         }
         beside = Thread.currentThread();
         try {
@@ -208,7 +206,6 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     @Override
     public void wakeupBeside() {
-        besideWoken.set(true);
         besideWaiter.wakeup();
     }
 

@@ -1,0 +1,116 @@
+package org.rdmasockets.completion;
+
+/**
+ * How a {@link CompletionPoller} behaves. The system properties that set these belong to the transport.
+ *
+ * @param threadName name of the thread
+ * @param batch most completions of one poll, 1 to 64; the time that the lock of a completion queue is held
+ * @param spinBudgetNanos longest time that a waiter polls for itself before it parks, unless its inbox is told
+ *         otherwise; 0 to 1,000,000 nanoseconds, 0 to park at once
+ * @param processors how many processors there are; spinners are at most as many, those of one side one fewer
+ * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
+ * @param watchMillis longest time that a waiter sleeps in the system call itself before it parks, in which a virtual
+ *         thread keeps its carrier; 0 to 3,600,000 milliseconds, 0 to park at once
+ * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,
+ *         virtual threads that keep waking each other can keep a third one, woken from outside, from running
+ * @param firstQueueEntries size of the first completion queue of a device; later ones are larger
+ * @param maxQueueEntries size of the largest completion queue, unless one connection needs more
+ */
+public record PollerSettings(String threadName, int batch, int spinBudgetNanos, int processors, int tickMillis,
+        int watchMillis, boolean valve, int firstQueueEntries, int maxQueueEntries) {
+    private static final int MAX_BATCH = 64;
+    private static final int MAX_SPIN_NANOS = 1_000_000;
+    private static final int MAX_TICK_MILLIS = 60_000;
+    private static final int MAX_WATCH_MILLIS = 3_600_000;
+
+    /** Checks the ranges. */
+    public PollerSettings {
+        if (batch < 1 || batch > MAX_BATCH || spinBudgetNanos < 0 || spinBudgetNanos > MAX_SPIN_NANOS
+                || processors < 1 || tickMillis < 1 || tickMillis > MAX_TICK_MILLIS
+                || watchMillis < 0 || watchMillis > MAX_WATCH_MILLIS || firstQueueEntries < 1
+                || maxQueueEntries < firstQueueEntries) {
+            throw new IllegalArgumentException("batch=" + batch + ", spinBudgetNanos=" + spinBudgetNanos
+                    + ", processors=" + processors + ", tickMillis=" + tickMillis + ", watchMillis="
+                    + watchMillis + ", firstQueueEntries=" + firstQueueEntries + ", maxQueueEntries="
+                    + maxQueueEntries);
+        }
+    }
+
+    /**
+     * What suits this machine: batches of 16, 50 microseconds of spinning, 10 milliseconds of sleep in a system call,
+     * a tick every half second, queues of 1,024 to 16,384 entries.
+     *
+     * @return the defaults
+     */
+    public static PollerSettings defaults() {
+        return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, 10,
+                true, 1_024, 16_384);
+    }
+
+    /**
+     * The same with another longest spin.
+     *
+     * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
+     * @return a changed copy
+     */
+    public PollerSettings withSpinBudgetNanos(int nanos) {
+        return new PollerSettings(threadName, batch, nanos, processors, tickMillis, watchMillis, valve,
+                firstQueueEntries, maxQueueEntries);
+    }
+
+    /**
+     * The same with another number of processors.
+     *
+     * @param count at least 1
+     * @return a changed copy
+     */
+    public PollerSettings withProcessors(int count) {
+        return new PollerSettings(threadName, batch, spinBudgetNanos, count, tickMillis, watchMillis, valve,
+                firstQueueEntries, maxQueueEntries);
+    }
+
+    /**
+     * The same with another tick.
+     *
+     * @param millis 1 to 60,000 milliseconds
+     * @return a changed copy
+     */
+    public PollerSettings withTickMillis(int millis) {
+        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, millis, watchMillis, valve,
+                firstQueueEntries, maxQueueEntries);
+    }
+
+    /**
+     * The same with another longest sleep in a system call.
+     *
+     * @param millis 0 to 3,600,000 milliseconds, 0 to park at once
+     * @return a changed copy
+     */
+    public PollerSettings withWatchMillis(int millis) {
+        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, millis, valve,
+                firstQueueEntries, maxQueueEntries);
+    }
+
+    /**
+     * The same with or without the valve.
+     *
+     * @param on whether to let the poller wake now and then
+     * @return a changed copy
+     */
+    public PollerSettings withValve(boolean on) {
+        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, on,
+                firstQueueEntries, maxQueueEntries);
+    }
+
+    /**
+     * The same with other sizes of completion queues.
+     *
+     * @param first size of the first one of a device, in entries
+     * @param max size of the largest, in entries
+     * @return a changed copy
+     */
+    public PollerSettings withQueueEntries(int first, int max) {
+        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, valve,
+                first, max);
+    }
+}
