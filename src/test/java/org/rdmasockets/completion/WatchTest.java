@@ -61,9 +61,9 @@ class WatchTest {
             Fixture.receive(parked, 1);
             assertEquals(Wait.READY, sleeper.result());
             assertFalse(watcher.end().isDone());
+            release.countDown(); // it may have found the place taken by who was woken, and parked
             Fixture.receive(watched, 1);
             assertEquals(Wait.READY, watcher.result());
-            release.countDown();
         }
     }
 
