@@ -355,7 +355,7 @@ public final class CompletionInbox {
         Wait end = null;
         boolean watches = true;
         while (end == null && watches) {
-            watches = watch.begin(waiter, begin, deadlineNanos);
+            watches = watch.begin(shard, waiter, begin, deadlineNanos);
             try {
                 shard.armAndPoll();
                 end = tryEnd(role, waiter, deadlineNanos);

@@ -286,7 +286,7 @@ public final class CompletionPoller implements AutoCloseable {
     private void onEventBeside(CompletionQueue queue) {
         CompletionShard shard = shards.get(queue);
         if (shard != null) {
-            shard.takeEventForWaiter();
+            shard.takeEventForWaiter(watch.isAt(shard));
         }
     }
 

@@ -283,13 +283,16 @@ public final class CompletionShard {
     }
 
     /**
-     * Handles the event of the queue in the thread of a waiter, who has taken it from the channel. If nobody else is
-     * parked, the queue stays unarmed: the waiter arms it when it waits again, and until then its peer need not ring.
+     * Handles the event of the queue in the thread of a waiter, who has taken it from the channel. If it waits for this
+     * queue, and nobody else does, the queue stays unarmed: it arms it when it waits again, and until then its peer
+     * need not ring.
+     *
+     * @param own whether the waiter waits for this queue
      */
-    void takeEventForWaiter() {
+    void takeEventForWaiter(boolean own) {
         cqLock.lock();
         LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
-        takeEventAndUnlock(false);
+        takeEventAndUnlock(!own);
     }
 
     private void takeEventAndUnlock(boolean arms) {

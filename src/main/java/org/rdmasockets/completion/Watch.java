@@ -44,6 +44,8 @@ final class Watch {
     private final Predicate<EventSource> drain;
     /** Who is here, or about to come. */
     private final AtomicReference<Thread> watcher = new AtomicReference<>();
+    /** What that waits for; that thread alone touches it. */
+    private CompletionShard watched;
     private volatile boolean broken;
     /** By WAKES. */
     private int wakes;
@@ -69,16 +71,26 @@ final class Watch {
     /**
      * Takes the place if it is free and does not keep others from running; true must be followed by {@link #end}. What
      * may end the wait is looked at after this and before {@link #await}.
+     * @param shard what the caller waits for
      * @param waiter the caller's
      * @param sinceNanos when its wait began
      * @param deadlineNanos when it has to end
      */
-    boolean begin(Waiter waiter, long sinceNanos, long deadlineNanos) {
-        return (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
+    boolean begin(CompletionShard shard, Waiter waiter, long sinceNanos, long deadlineNanos) {
+        boolean begins = (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
                 && watcher.getPlain() == null && left(sinceNanos) > 0
                 && Wait.remaining(deadlineNanos) > limitNanos
                 && !broken && !Thread.currentThread().isInterrupted()
                 && watcher.compareAndSet(null, Thread.currentThread());
+        if (begins) {
+            watched = shard;
+        }
+        return begins;
+    }
+
+    /** Whether the calling thread, who is here, waits for a shard. */
+    boolean isAt(CompletionShard shard) {
+        return watched == shard;
     }
 
     private long left(long sinceNanos) {
@@ -122,6 +134,7 @@ final class Watch {
 
     /** Gives the place back. Whoever has woken this thread before may not have unparked it. */
     void end() {
+        watched = null;
         watcher.set(null);
     }
 
