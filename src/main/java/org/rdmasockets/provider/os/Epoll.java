@@ -27,6 +27,8 @@ public final class Epoll extends Guard {
     static final int EVENT_BYTES = DATA_OFFSET + Long.BYTES;
 
     private final int descriptor;
+    /** A {@code struct epoll_event} for {@link #change}; guarded by itself. */
+    private final MemorySegment changes = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
     /** Who may wait; guarded by itself. */
     private final List<EpollWait> waits = new ArrayList<>();
     /** The next number of one that waits; guarded by waits. */
@@ -105,14 +107,25 @@ public final class Epoll extends Guard {
     }
 
     /**
-     * Changes what is waited for. If there is something to do already, somebody is told.
+     * Changes what is waited for. If there is something to do already, somebody is told. Allocates nothing.
      *
      * @param changed a descriptor of this set
      * @param interest as for a socket
      * @param data as for a socket
      */
     public void change(int changed, int interest, long data) {
-        controlOpen(Posix.EPOLL_CTL_MOD, changed, interest, data);
+        if (!enter()) {
+            return;
+        }
+        try {
+            synchronized (changes) {
+                changes.set(JAVA_INT, 0, interest);
+                changes.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
+                Posix.epollChange(descriptor, changed, changes.address());
+            }
+        } finally {
+            leave();
+        }
     }
 
     /**
