@@ -12,12 +12,17 @@
  * no event;
  * <li>the <em>poller</em>, a platform thread that sleeps until an armed queue makes its one event.
  * </ul>
+ * One waiter at a time may keep the <em>watch</em> instead of parking ({@code Watch}): it sleeps in the same system call
+ * beside the poller, and takes the event itself. An event wakes one of the two, and who has taken it handles it.
  *
  * <p>Why no wake-up is lost. (1) <em>Somebody is told by the device.</em> A waiter counts itself in {@code parked} and
  * then reads {@code armed}; the poller, after an event, clears {@code armed} and then reads {@code parked}. All four
  * are volatile, so at least one sees the other: the waiter arms, or the poller does. Who arms polls afterwards,
- * because what was there before makes no event; a full batch is followed up by the poller. Only the poller clears
- * {@code armed}, and it waits for the lock to do so. Leaders merely take work away. With leaders and nobody parked,
+ * because what was there before makes no event; a full batch is followed up by the poller. Only who has
+ * taken the event clears {@code armed}, under the lock, for which the poller and the watch wait. A watch that is the only
+ * one parked leaves the queue unarmed: it arms it before it sleeps again, and the poller comes by within the lease. Who
+ * wakes a waiter looks after that whether it keeps the watch, and it takes the watch before it looks at its inbox; so
+ * either it is woken there or it sees what it would be woken for. Leaders merely take work away. With leaders and nobody parked,
  * the poller leaves the queue unarmed and looks again every 10 ms (the lease). (2) <em>The waiter is told by who
  * polled.</em> That thread offers to the inboxes, passes one full fence, and reads the waiters; the waiter writes
  * itself there by a volatile store and then drains its inbox. Acquire and release are not enough for this. A leader's
