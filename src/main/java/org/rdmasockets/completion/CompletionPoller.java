@@ -243,7 +243,7 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void unpark(Thread parked) {
-        if (!watch.wake(parked)) {
+        if (!watch.wake(parked, Thread.currentThread() == thread)) {
             LockSupport.unpark(parked);
         }
     }

@@ -47,6 +47,8 @@ final class Watch {
     /** What that waits for; that thread alone touches it. */
     private CompletionShard watched;
     private volatile boolean broken;
+    /** Whether the poller's thread has woken who is here: it had taken the event itself. A hint, read by who was. */
+    private volatile boolean overtaken;
     /** By WAKES. */
     private int wakes;
 
@@ -104,9 +106,10 @@ final class Watch {
     void await(Waiter waiter, long sinceNanos) {
         int millis = (int) ((left(sinceNanos) + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
         try {
-            if (millis <= 0 || !events.awaitBeside(millis, drain)) {
+            if ((millis <= 0 || !events.awaitBeside(millis, drain)) && !overtaken) {
                 waiter.watchedInVain();
             }
+            overtaken = false;
         } catch (VerbsException e) {
             broken = true;
             LOG.debug("all waiters park from now on: {}", e.getMessage());
@@ -143,13 +146,19 @@ final class Watch {
         return (int) WAKES.getOpaque(this);
     }
 
-    /** Wakes a thread if it is here: false if it is not, and then it may be parked. */
-    boolean wake(Thread thread) {
+    /**
+     * Wakes a thread if it is here: false if it is not, and then it may be parked.
+     *
+     * @param byPoller whether the poller's thread does it. That has come to the place later, as it does after each of
+     *         its other duties, and so got the event; the next one goes to the thread again, which was right to watch
+     */
+    boolean wake(Thread thread, boolean byPoller) {
         WAKES.setOpaque(this, wakes() + 1);
         // After what it is woken for: pairs with begin, which comes before the look at that.
         if (watcher.get() != thread) {
             return false;
         }
+        overtaken = byPoller;
         if (faults.wakesWatcher()) {
             events.wakeupBeside();
         }

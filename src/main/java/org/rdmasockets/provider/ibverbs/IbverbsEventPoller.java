@@ -15,8 +15,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A poller over {@code epoll(7)}. It keeps the descriptors of its sources open, so that a number that was closed and
- * given out again is never taken for the one before. An event of a completion channel is told to one thread, once; all
- * else to both, until it is drained.
+ * given out again is never taken for the one before. An event of a completion channel is told to one thread, the one
+ * beside if it waits; all else to the other.
  */
 final class IbverbsEventPoller implements EventPoller {
     private final Epoll descriptors;
@@ -29,8 +29,6 @@ final class IbverbsEventPoller implements EventPoller {
      */
     private volatile Pollable[] sources = {};
     private volatile boolean closed;
-    /** How many sources were reported last, in {@link #wait}; waiting thread only. */
-    private int last;
 
     /**
      * A poller without sources.
@@ -43,7 +41,7 @@ final class IbverbsEventPoller implements EventPoller {
         EpollWait second = null;
         try {
             first = EpollWait.on(descriptors);
-            second = EpollWait.on(descriptors);
+            second = EpollWait.beside(descriptors);
         } finally {
             if (second == null) {
                 if (first != null) {
@@ -71,7 +69,7 @@ final class IbverbsEventPoller implements EventPoller {
             more[index] = pollable;
             sources = more;
             try {
-                descriptors.add(pollable.descriptor(), interest(pollable), index);
+                descriptors.change(pollable.descriptor(), interest(pollable), index);
             } catch (VerbsException e) {
                 throw new IllegalStateException(e.getMessage(), e);
             }
@@ -79,14 +77,14 @@ final class IbverbsEventPoller implements EventPoller {
     }
 
     private static int interest(Pollable source) {
-        return source instanceof CompletionChannel ? Epoll.READABLE | Epoll.EDGE : Epoll.READABLE;
+        return source instanceof CompletionChannel ? Epoll.READABLE | Epoll.ONE : Epoll.READABLE;
     }
 
-    /** Tells of a source that may not have been drained, if it is still ready. */
-    private void tellAgain(int index) {
+    /** Tells of a source that was not drained, if it is still ready. */
+    private void tellAgain(int index) throws VerbsException {
         synchronized (this) {
             Pollable source = sources[index];
-            if (source instanceof CompletionChannel) {
+            if (source instanceof CompletionChannel && !closed) {
                 descriptors.change(source.descriptor(), interest(source), index);
             }
         }
@@ -118,12 +116,7 @@ final class IbverbsEventPoller implements EventPoller {
                 remove(source);
             }
         }
-        for (int i = 0; i < last; i++) {
-            tellAgain((int) wait.data(i));
-        }
-        last = 0;
         int found = wait.await(timeoutMillis);
-        last = found;
         int reported = 0;
         for (int i = 0; i < found; i++) {
             Pollable source = sources[(int) wait.data(i)];

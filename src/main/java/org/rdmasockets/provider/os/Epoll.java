@@ -13,29 +13,38 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * A set of sockets and other descriptors of which some have something to do ({@code epoll}). Any thread changes
  * it; who waits has an {@link EpollWait}. A socket removes itself when it is closed.
+ *
+ * <p>Who waits {@linkplain #beside} is told first of what only one is told ({@code EPOLLEXCLUSIVE}): it waits for a
+ * kernel's set of its own, to which each descriptor is added before it is added to the other, and an event goes to the
+ * first set that somebody waits for. So who comes and goes beside never depends on who came last, and a set that nobody
+ * waits for keeps nothing from the other: what it is told of late is looked at again, and forgotten if it was done.
  */
 public final class Epoll extends Guard {
     /** Wake up when a packet, a connection or the end of the stream can be read. */
     public static final int READABLE = 0x1;
     /** Wake up when there is room for a packet. */
     public static final int WRITABLE = 0x4;
-    /** With one of these: tell one who waits, once, when it begins or something is added. Else all are told, always. */
-    public static final int EDGE = 1 << 31;
+    /**
+     * With one of these: tell one who waits, if possible one who waits beside; if that one does not do it, nobody else
+     * hears of it before {@link #change}. Without: tell all but those beside, until there is nothing to do.
+     */
+    public static final int ONE = 1 << 28;
 
     /** {@code struct epoll_event} is packed on x86-64 and aligned on aarch64. */
     static final int DATA_OFFSET = System.getProperty("os.arch").equals("aarch64") ? 8 : 4;
     static final int EVENT_BYTES = DATA_OFFSET + Long.BYTES;
 
     private final int descriptor;
-    /** A {@code struct epoll_event} for {@link #change}; guarded by itself. */
-    private final MemorySegment changes = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
+    /** The set for those beside; null for that one. */
+    private final Epoll beside;
     /** Who may wait; guarded by itself. */
     private final List<EpollWait> waits = new ArrayList<>();
     /** The next number of one that waits; guarded by waits. */
     private long nextWait = -1;
 
-    private Epoll(int descriptor) {
-        this.descriptor = descriptor;
+    private Epoll(Epoll beside) throws VerbsException {
+        this.beside = beside;
+        descriptor = (int) Posix.EPOLL_CREATE1.check("", Posix.EPOLL_CLOEXEC);
     }
 
     /**
@@ -45,19 +54,33 @@ public final class Epoll extends Guard {
      * @throws VerbsException if there are too many descriptors
      */
     public static Epoll create() throws VerbsException {
-        return new Epoll((int) Posix.EPOLL_CREATE1.check("", Posix.EPOLL_CLOEXEC));
+        Epoll beside = new Epoll(null);
+        Epoll made = null;
+        try {
+            made = new Epoll(beside);
+            return made;
+        } finally {
+            if (made == null) {
+                beside.close();
+            }
+        }
+    }
+
+    /** The set for those who wait beside others. */
+    Epoll beside() {
+        return beside;
     }
 
     /**
      * Adds a socket.
      *
      * @param socket an open socket
-     * @param interest {@link #READABLE}, {@link #WRITABLE} or both; the end of the stream counts always; {@link #EDGE}
+     * @param interest {@link #READABLE}, {@link #WRITABLE} or both; the end of the stream counts always; {@link #ONE}
      * @param data what {@link EpollWait#data} gives for it, not negative
      * @throws VerbsException if the kernel refuses
      */
     public void add(PacketSocket socket, int interest, long data) throws VerbsException {
-        control("EPOLL_CTL_ADD", Posix.EPOLL_CTL_ADD, socket, interest, data);
+        change(socket, interest, data);
     }
 
     /**
@@ -69,62 +92,54 @@ public final class Epoll extends Guard {
      * @throws VerbsException if the kernel refuses
      */
     public void change(PacketSocket socket, int interest, long data) throws VerbsException {
-        control("EPOLL_CTL_MOD", Posix.EPOLL_CTL_MOD, socket, interest, data);
-    }
-
-    private void control(String name, int operation, PacketSocket socket, int interest, long data)
-            throws VerbsException {
-        if (!enter()) {
-            throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "operation=" + name);
+        if (!socket.enter()) {
+            throw new VerbsException("epoll_ctl", Errno.EBADF, "the socket is closed");
         }
         try {
-            if (!socket.enter()) {
-                throw new VerbsException("epoll_ctl", Errno.EBADF, "operation=" + name);
-            }
-            long error = control(operation, socket.descriptor(), interest, data);
+            change(socket.descriptor(), interest, data);
+        } finally {
             socket.leave();
-            if (error < 0) {
-                throw Posix.EPOLL_CTL.failure(-error, "operation=" + name);
-            }
+        }
+    }
+
+    /**
+     * Adds a descriptor, which the caller keeps open until it is removed or all this is closed, or changes what is
+     * waited for. If there is something to do already, somebody is told.
+     *
+     * @param watched an open descriptor
+     * @param interest as for a socket
+     * @param data as for a socket
+     * @throws VerbsException if the kernel refuses, or this is closed
+     */
+    public void change(int watched, int interest, long data) throws VerbsException {
+        if (!enter()) {
+            throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the set is closed");
+        }
+        try {
+            changeOpen(watched, interest, data);
         } finally {
             leave();
         }
     }
 
-    /**
-     * Adds a descriptor, which the caller keeps open until it is removed or all this is closed.
-     *
-     * @param added an open descriptor
-     * @param interest as for a socket
-     * @param data as for a socket
-     * @throws VerbsException if the kernel refuses
-     */
-    public void add(int added, int interest, long data) throws VerbsException {
-        long error = controlOpen(Posix.EPOLL_CTL_ADD, added, interest, data);
+    /** The kernel does not change what it tells one only: it is removed and added again, by one thread at a time. */
+    private synchronized void changeOpen(int watched, int interest, long data) throws VerbsException {
+        removeOpen(watched);
+        boolean one = (interest & ONE) != 0;
+        if (one && beside.enter()) {
+            try {
+                beside.addOpen(watched, interest, data);
+            } finally {
+                beside.leave();
+            }
+        }
+        addOpen(watched, interest, data);
+    }
+
+    private void addOpen(int watched, int interest, long data) throws VerbsException {
+        long error = control(Posix.EPOLL_CTL_ADD, watched, interest, data);
         if (error < 0) {
             throw Posix.EPOLL_CTL.failure(-error, "operation=EPOLL_CTL_ADD");
-        }
-    }
-
-    /**
-     * Changes what is waited for. If there is something to do already, somebody is told. Allocates nothing.
-     *
-     * @param changed a descriptor of this set
-     * @param interest as for a socket
-     * @param data as for a socket
-     */
-    public void change(int changed, int interest, long data) {
-        if (!enter()) {
-            return;
-        }
-        try {
-            synchronized (changes) {
-                changes.set(JAVA_INT, 0, interest);
-                changes.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
-                Posix.epollChange(descriptor, changed, changes.address());
-            }
-        } finally {
-            leave();
         }
     }
 
@@ -134,19 +149,23 @@ public final class Epoll extends Guard {
      * @param removed a descriptor of this set
      */
     public void remove(int removed) {
-        controlOpen(Posix.EPOLL_CTL_DEL, removed, 0, 0);
-    }
-
-    /** A negated errno, 0 if it was done or all this is closed. */
-    private long controlOpen(int operation, int watched, int interest, long data) {
         if (!enter()) {
-            return 0;
+            return;
         }
         try {
-            return control(operation, watched, interest, data);
+            removeOpen(removed);
         } finally {
             leave();
         }
+    }
+
+    /** Nothing happens if it is not there. */
+    private synchronized void removeOpen(int removed) {
+        if (beside.enter()) {
+            beside.control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
+            beside.leave();
+        }
+        control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
     }
 
     private long control(int operation, int watched, int interest, long data) {
@@ -161,10 +180,7 @@ public final class Epoll extends Guard {
     /** Adds somebody who waits, with his eventfd: what it is known by. The caller is inside. */
     long addWait(EpollWait wait, int eventDescriptor) throws VerbsException {
         synchronized (waits) {
-            long error = control(Posix.EPOLL_CTL_ADD, eventDescriptor, READABLE, nextWait);
-            if (error < 0) {
-                throw Posix.EPOLL_CTL.failure(-error, "operation=EPOLL_CTL_ADD");
-            }
+            addOpen(eventDescriptor, READABLE, nextWait);
             waits.add(wait);
             return nextWait--;
         }
@@ -191,6 +207,14 @@ public final class Epoll extends Guard {
     /** The number of the descriptor. */
     int descriptor() {
         return descriptor;
+    }
+
+    @Override
+    public void close() {
+        super.close();
+        if (beside != null) {
+            beside.close();
+        }
     }
 
     @Override

@@ -11,10 +11,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Lets one thread wait for the sockets of an {@link Epoll}, and any thread wake it through an {@code eventfd}. Several
- * may wait for one set, each with an object of its own. Then an edge wakes one of them, and Linux takes the one that
- * came last: who was there before sleeps on.
+ * may wait for one set, each with an object of its own, and some of them beside the others.
  *
- * <p>The eventfds are in the set as well, level triggered: whoever hears of another's hands it on by waiting again.
+ * <p>The eventfds are in the set as well: whoever hears of another's hands it on by waiting again.
  */
 public final class EpollWait extends Guard {
     private static final int BATCH = 64;
@@ -36,6 +35,17 @@ public final class EpollWait extends Guard {
         this.set = set;
         this.eventDescriptor = eventDescriptor;
         id = set.addWait(this, eventDescriptor);
+    }
+
+    /**
+     * Makes something to wait with beside others: for what one only is told, and first.
+     *
+     * @param set what to wait for
+     * @return a new wait
+     * @throws VerbsException if there are too many descriptors, or the set is closed
+     */
+    public static EpollWait beside(Epoll set) throws VerbsException {
+        return on(set.beside());
     }
 
     /**
@@ -73,8 +83,8 @@ public final class EpollWait extends Guard {
     /**
      * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
      * the time is over. <em>Blocks</em>,
-     * in the system call: a virtual thread keeps its carrier. One thread at a time. Whoever is told of a socket has to
-     * look after it: nobody is told again of an edge.
+     * in the system call: a virtual thread keeps its carrier. One thread at a time. Whoever alone is told of a
+     * socket has to look after it.
      *
      * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
      * @return how many sockets there are, see {@link #data}

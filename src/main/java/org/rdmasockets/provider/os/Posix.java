@@ -56,7 +56,6 @@ final class Posix {
     static final int EPOLL_CLOEXEC = 0x80000;
     static final int EPOLL_CTL_ADD = 1;
     static final int EPOLL_CTL_DEL = 2;
-    static final int EPOLL_CTL_MOD = 3;
 
     private static final Linker LINKER = Linker.nativeLinker();
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
@@ -94,8 +93,6 @@ final class Posix {
 
     private static final MethodHandle EPOLL_WAIT_EXACT = link("epoll_wait",
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), captureErrno());
-    private static final MethodHandle EPOLL_CTL_EXACT = link("epoll_ctl",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
     private static final MethodHandle RECVMSG_EXACT = link("recvmsg",
             FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), captureErrno());
     private static final MethodHandle SEND_EXACT = link("send",
@@ -157,15 +154,6 @@ final class Posix {
         try {
             int ready = (int) EPOLL_WAIT_EXACT.invokeExact(captured, descriptor, events, capacity, timeoutMillis);
             return ready >= 0 ? ready : -capturedErrno(captured);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** {@code epoll_ctl} that changes what a descriptor is watched for; one that is not watched stays so. */
-    static void epollChange(int descriptor, int watched, long event) {
-        try {
-            int ignored = (int) EPOLL_CTL_EXACT.invokeExact(descriptor, EPOLL_CTL_MOD, watched, event);
         } catch (Throwable t) {
             throw unexpected(t);
         }

@@ -44,7 +44,7 @@ final class SharedMemoryEventPoller implements EventPoller {
         waiter = fabric.links().hub().newWaiter();
         HubWaiter second = null;
         try {
-            second = fabric.links().hub().newWaiter();
+            second = fabric.links().hub().newWaiterBeside();
         } finally {
             if (second == null) {
                 waiter.close();

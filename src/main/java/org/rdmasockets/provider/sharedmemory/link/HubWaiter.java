@@ -21,8 +21,7 @@ public final class HubWaiter implements AutoCloseable {
 
     /**
      * Waits until the hub has something to do, {@link #wakeup} is called or the time is over. <em>Blocks</em>, in the
-     * system call: a virtual thread keeps its carrier. One thread at a time; of several waiters of a hub mostly the one
-     * that came last is told.
+     * system call: a virtual thread keeps its carrier. One thread at a time.
      *
      * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
      * @return true if {@link #drain} has something to do

@@ -158,12 +158,12 @@ public final class Link implements AutoCloseable {
     /** Lets the hub come as soon as the socket has room. */
     void watchForRoom() {
         watchedForRoom.set(true);
-        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE | Epoll.EDGE, sourceId);
+        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE | Epoll.ONE, sourceId);
     }
 
-    /** Lets the hub come when the socket can be read, and now if it can: one thread, and each time once. */
+    /** Lets the hub come when the socket can be read, and now if it can: one thread. */
     void watch() {
-        hub.watchFor(socket, Epoll.READABLE | Epoll.EDGE, sourceId);
+        hub.watchFor(socket, Epoll.READABLE | Epoll.ONE, sourceId);
     }
 
     /**

@@ -170,6 +170,16 @@ public final class LinkHub implements AutoCloseable {
         return new HubWaiter(this, EpollWait.on(sockets));
     }
 
+    /**
+     * Makes something to wait with beside other waiters: what links bring is told to it rather than to them.
+     *
+     * @return a new waiter; it hears of links only
+     * @throws VerbsException if no descriptor can be had
+     */
+    public HubWaiter newWaiterBeside() throws VerbsException {
+        return new HubWaiter(this, EpollWait.beside(sockets));
+    }
+
     /** Does what a wait found. If that fails, somebody else will be told of what is left. */
     void drain(EpollWait wait, int found) {
         drainLock.lock();

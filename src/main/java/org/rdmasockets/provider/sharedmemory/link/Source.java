@@ -13,7 +13,7 @@ interface Source {
 
     /** Somebody who was told that there is something to do did not get to it: to be told again. */
     default void again() {
-        // told always, unless the socket is watched for edges
+        // told always, unless only one is told of the socket
     }
 
     /** The hub is being closed. */
