@@ -1,7 +1,6 @@
 package org.rdmasockets.benchmark;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -52,8 +51,8 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
     }
 
     /**
-     * What a contender has of another's figure, fork by fork, sorted. A fork in which the processors were elsewhere for
-     * the other is left out, unless all were such; and where some forks failed, there are but the medians.
+     * What a contender has of another's figure, fork by fork, sorted; where some forks failed, there are but the
+     * medians.
      */
     double[] ratios(String contender, String other, String scenario, Metric metric) {
         List<Double> ours = forks(contender, scenario, metric);
@@ -64,13 +63,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
         if (ours.size() != theirs.size()) {
             return new double[] {Series.median(ours) / Series.median(theirs)};
         }
-        List<Double> here = forks(contender, scenario, Metric.DISTANCE);
-        List<Double> there = forks(other, scenario, Metric.DISTANCE);
-        boolean known = here.size() == ours.size() && there.size() == ours.size();
-        int[] alike = IntStream.range(0, ours.size()).filter(i -> known && Distance.isSame(here.get(i), there.get(i)))
-                .toArray();
-        return (alike.length == 0 ? IntStream.range(0, ours.size()) : Arrays.stream(alike))
-                .mapToDouble(i -> ours.get(i) / theirs.get(i)).sorted().toArray();
+        return IntStream.range(0, ours.size()).mapToDouble(i -> ours.get(i) / theirs.get(i)).sorted().toArray();
     }
 
     private List<Double> forks(String contender, String scenario, Metric metric) {

@@ -74,13 +74,8 @@ final class Benchmarks {
             throws IOException, InterruptedException {
         System.out.printf("%s %d/%d: %s%n", question.name(), fork, plan.forks(), title);
         try {
-            double apart = plan.hasDevice() ? 0 : Distance.nanos();
             List<Figure> figures = measurement.run();
             answer.add(title, figures);
-            if (apart > 0) {
-                figures.stream().map(Figure::scenario).distinct().forEach(scenario ->
-                        answer.add(title, List.of(new Figure(scenario, Metric.DISTANCE, apart))));
-            }
             figures.stream().filter(figure -> figure.metric() == question.headline()).forEach(figure ->
                     System.out.printf("    %s: %s (%s)%n", figure.scenario(), Tables.number(figure.value()),
                             figure.metric().title()));

@@ -13,8 +13,7 @@ enum Metric {
     SHARED("pinned per end", "B"),
     RESIDENT("resident per end", "B"),
     IDLE_PROCESSOR("processor time, idle", "% of a core"),
-    THREADS("library threads", ""),
-    DISTANCE("line of memory there and back", "ns");
+    THREADS("library threads", "");
 
     private final String title;
     private final String unit;

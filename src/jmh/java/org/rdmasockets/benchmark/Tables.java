@@ -16,8 +16,7 @@ final class Tables {
 
                 Written by `src/jmh/run`; `docs/benchmarks/README.md` says what was measured and how. Medians of the
                 forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run. What is promised
-                is compared fork by fork, and then the median of the ratios is taken: only forks count in which the
-                processors were as far from each other for both.
+                is compared fork by fork, as neighbours in time, and then the median of the ratios is taken.
 
                 """);
         promises(text, answers);
@@ -72,7 +71,7 @@ final class Tables {
         if (figure.isEmpty()) {
             return "";
         }
-        if (metric == Metric.DISTANCE || reference.isEmpty() || reference.getAsDouble() == 0) {
+        if (reference.isEmpty() || reference.getAsDouble() == 0) {
             return number(figure.getAsDouble());
         }
         return number(figure.getAsDouble()) + " (" + number(figure.getAsDouble() / reference.getAsDouble()) + ")";
