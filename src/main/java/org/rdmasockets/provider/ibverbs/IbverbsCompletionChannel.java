@@ -3,6 +3,7 @@ package org.rdmasockets.provider.ibverbs;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.rdmasockets.provider.ibverbs.generated.ibv_comp_channel;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -25,6 +26,11 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     private final MemorySegment captured;
     /** Index, which is the {@code cq_context} of its queue, to queue; free entries are null; guarded by this. */
     private IbverbsCompletionQueue[] queues = new IbverbsCompletionQueue[4];
+    /**
+     * Most events that can be there or come: one for each time that a queue was armed, before it was. When there can be
+     * none, nobody asks for one: that would be another system call for each event.
+     */
+    private final AtomicInteger expected = new AtomicInteger();
 
     /**
      * Makes a channel.
@@ -64,6 +70,16 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
         queues[index] = null;
     }
 
+    /** A queue is about to be armed. */
+    void expectEvent() {
+        expected.incrementAndGet();
+    }
+
+    /** So many events will not come: their queue is gone. */
+    void expectFewer(int events) {
+        expected.addAndGet(-events);
+    }
+
     @Override
     public Device device() {
         return device;
@@ -76,7 +92,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
         while (queue != null) {
             events++;
             handler.accept(queue);
-            queue = nextEvent();
+            queue = expected.get() > 0 ? nextEvent() : null;
         }
         return events;
     }
@@ -90,6 +106,8 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
                 // Looked up before it is acknowledged: until then the queue cannot be destroyed, so the index is its.
                 int index = (int) scratch.get(ValueLayout.JAVA_LONG, CONTEXT_OFFSET);
                 IbverbsCompletionQueue queue = queues[index];
+                expected.decrementAndGet();
+                queue.eventTaken();
                 IbverbsCalls.ackCqEvents(scratch.get(ValueLayout.JAVA_LONG, QUEUE_OFFSET), 1);
                 return queue;
             }

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmasockets.provider.ibverbs.generated.ibv_cq;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -30,6 +31,8 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     private int reserved;
     /** Entries of destroyed queue pairs that completions may still occupy; guarded by this. */
     private int retired;
+    /** How many events may still come, as the channel counts them. */
+    private final AtomicInteger expected = new AtomicInteger();
 
     private IbverbsCompletionQueue(IbverbsDevice device, IbverbsCompletionChannel channel) {
         this.device = device;
@@ -86,6 +89,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
 
     private void leaveChannel() {
         if (channel != null) {
+            channel.expectFewer(expected.get());
             channel.freeIndex(index);
             channel.release();
         }
@@ -174,11 +178,20 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
             if (isClosedLocked()) {
                 return;
             }
+            if (channel != null) {
+                expected.incrementAndGet();
+                channel.expectEvent();
+            }
             error = IbverbsCalls.requestNotification(device.requestNotificationFunction(), address);
         }
         if (error != 0) {
             throw new VerbsException("ibv_req_notify_cq", error, "device=" + device, "");
         }
+    }
+
+    /** The channel has given out an event of this. */
+    void eventTaken() {
+        expected.decrementAndGet();
     }
 
     @Override
