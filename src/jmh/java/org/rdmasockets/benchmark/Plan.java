@@ -20,7 +20,7 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
     private static final int KIB = 1024;
     private static final Plan SMOKE = new Plan("smoke", 1, 100, 100, 1_000, List.of(64, 64 * KIB),
             List.of(64, KIB * KIB), List.of(1, 200));
-    private static final Plan FULL = new Plan("full", 5, 12_000, 1_000, 10_000, List.of(64, KIB, 64 * KIB),
+    private static final Plan FULL = new Plan("full", 5, 10_000, 1_000, 10_000, List.of(64, KIB, 64 * KIB),
             List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 256, 1_000, 10_000));
     private static final Plan GUEST = new Plan("guest", 1, 90_000, 5_000, 100, List.of(64, 64 * KIB),
             List.of(64 * KIB), List.of(1, 16, 100));
