@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One platform daemon thread that waits for the events of all completion channels, and of whatever else is added, and
- * looks after the shards that had one. It sleeps in one {@code poll(2)} and costs nothing while nothing happens. Any
+ * looks after the shards that had one. It sleeps in one system call and costs nothing while nothing happens. Any
  * thread may call the public methods. If the thread fails, every inbox gets the reason as its last token.
  */
 public final class CompletionPoller implements AutoCloseable {
@@ -64,6 +64,8 @@ public final class CompletionPoller implements AutoCloseable {
     private long leaseDueNanos;
     private long tickDueNanos;
     private boolean ticking;
+    /** Whether a queue's event is being handled; poller thread only. */
+    private boolean handlesEvent;
 
     private volatile boolean closing;
     /** Why this poller does nothing any more; also set by close. */
@@ -243,7 +245,7 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void unpark(Thread parked) {
-        if (!watch.wake(parked, Thread.currentThread() == thread)) {
+        if (!watch.wake(parked, Thread.currentThread() == thread && handlesEvent)) {
             LockSupport.unpark(parked);
         }
     }
@@ -409,7 +411,10 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void service(CompletionShard shard, boolean event) {
-        if (shard.service(event) && !leases.contains(shard)) {
+        handlesEvent = event;
+        boolean leased = shard.service(event);
+        handlesEvent = false;
+        if (leased && !leases.contains(shard)) {
             if (leases.isEmpty()) {
                 leaseDueNanos = System.nanoTime() + LEASE_NANOS;
             }

@@ -144,7 +144,7 @@ final class Waiter {
         }
     }
 
-    /** Learns that a watch was not worthwhile: another thread had to wake this one, or none did. */
+    /** Learns that a watch was not worthwhile: a thread that had taken no event had to wake this one, or none did. */
     void watchedInVain() {
         set(BRIEF, false);
         flags |= WATCH_REST << REST_SHIFT;

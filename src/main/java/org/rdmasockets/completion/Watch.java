@@ -47,7 +47,7 @@ final class Watch {
     /** What that waits for; that thread alone touches it. */
     private CompletionShard watched;
     private volatile boolean broken;
-    /** Whether the poller's thread has woken who is here: it had taken the event itself. A hint, read by who was. */
+    /** Whether the poller's thread had taken the event and so has woken who is here. A hint, read by who was. */
     private volatile boolean overtaken;
     /** By WAKES. */
     private int wakes;
@@ -149,16 +149,16 @@ final class Watch {
     /**
      * Wakes a thread if it is here: false if it is not, and then it may be parked.
      *
-     * @param byPoller whether the poller's thread does it. That has come to the place later, as it does after each of
-     *         its other duties, and so got the event; the next one goes to the thread again, which was right to watch
+     * @param overtook whether the poller's thread does it, which has taken an event that came before the thread slept
+     *         here: the next one may go to the thread, so it was right to watch
      */
-    boolean wake(Thread thread, boolean byPoller) {
+    boolean wake(Thread thread, boolean overtook) {
         WAKES.setOpaque(this, wakes() + 1);
         // After what it is woken for: pairs with begin, which comes before the look at that.
         if (watcher.get() != thread) {
             return false;
         }
-        overtaken = byPoller;
+        overtaken = overtook;
         if (faults.wakesWatcher()) {
             events.wakeupBeside();
         }

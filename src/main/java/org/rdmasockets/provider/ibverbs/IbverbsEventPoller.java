@@ -71,6 +71,7 @@ final class IbverbsEventPoller implements EventPoller {
             try {
                 descriptors.change(pollable.descriptor(), interest(pollable), index);
             } catch (VerbsException e) {
+                remove(source);
                 throw new IllegalStateException(e.getMessage(), e);
             }
         }
@@ -141,21 +142,22 @@ final class IbverbsEventPoller implements EventPoller {
         if (found == 0) {
             return false;
         }
-        int drained = 0;
-        for (int i = 0; i < found; i++) {
-            int index = (int) besideWait.data(i);
-            Pollable source = sources[index];
-            boolean done = false;
-            try {
-                done = source != null && ready.test(source);
-            } finally {
-                if (!done) {
-                    tellAgain(index);
+        boolean all = true;
+        int asked = 0;
+        try {
+            for (; asked < found; asked++) {
+                Pollable source = sources[(int) besideWait.data(asked)];
+                if (source == null || !ready.test(source)) {
+                    all = false;
+                    tellAgain((int) besideWait.data(asked));
                 }
             }
-            drained += done ? 1 : 0;
+        } finally {
+            for (; asked < found; asked++) {
+                tellAgain((int) besideWait.data(asked));
+            }
         }
-        return drained == found;
+        return all;
     }
 
     @Override

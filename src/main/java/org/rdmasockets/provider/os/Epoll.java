@@ -25,8 +25,9 @@ public final class Epoll extends Guard {
     /** Wake up when there is room for a packet. */
     public static final int WRITABLE = 0x4;
     /**
-     * With one of these: tell one who waits, if possible one who waits beside; if that one does not do it, nobody else
-     * hears of it before {@link #change}. Without: tell all but those beside, until there is nothing to do.
+     * With one of these: tell one who waits, as a rule, and one who waits beside rather than another; if that one does
+     * not do it, nobody else need hear of it before {@link #change}. Without: tell all but those beside, until there is
+     * nothing to do.
      */
     public static final int ONE = 1 << 28;
 
@@ -125,15 +126,29 @@ public final class Epoll extends Guard {
     /** The kernel does not change what it tells one only: it is removed and added again, by one thread at a time. */
     private synchronized void changeOpen(int watched, int interest, long data) throws VerbsException {
         removeOpen(watched);
-        boolean one = (interest & ONE) != 0;
-        if (one && beside.enter()) {
+        if ((interest & ONE) != 0) {
+            changeBeside(Posix.EPOLL_CTL_ADD, watched, interest, data);
+        }
+        boolean added = false;
+        try {
+            addOpen(watched, interest, data);
+            added = true;
+        } finally {
+            if (!added) {
+                changeBeside(Posix.EPOLL_CTL_DEL, watched, 0, 0);
+            }
+        }
+    }
+
+    /** If it fails, those beside hear nothing, and the others all. */
+    private void changeBeside(int operation, int watched, int interest, long data) {
+        if (beside.enter()) {
             try {
-                beside.addOpen(watched, interest, data);
+                beside.control(operation, watched, interest, data);
             } finally {
                 beside.leave();
             }
         }
-        addOpen(watched, interest, data);
     }
 
     private void addOpen(int watched, int interest, long data) throws VerbsException {
@@ -161,10 +176,7 @@ public final class Epoll extends Guard {
 
     /** Nothing happens if it is not there. */
     private synchronized void removeOpen(int removed) {
-        if (beside.enter()) {
-            beside.control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
-            beside.leave();
-        }
+        changeBeside(Posix.EPOLL_CTL_DEL, removed, 0, 0);
         control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
     }
 

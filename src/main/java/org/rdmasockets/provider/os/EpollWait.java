@@ -13,7 +13,8 @@ import org.rdmasockets.verbs.VerbsException;
  * Lets one thread wait for the sockets of an {@link Epoll}, and any thread wake it through an {@code eventfd}. Several
  * may wait for one set, each with an object of its own, and some of them beside the others.
  *
- * <p>The eventfds are in the set as well: whoever hears of another's hands it on by waiting again.
+ * <p>The eventfds are in the set as well, those of who waits beside in theirs: whoever hears of another's hands it on
+ * by waiting again.
  */
 public final class EpollWait extends Guard {
     private static final int BATCH = 64;
@@ -110,6 +111,7 @@ public final class EpollWait extends Guard {
     private int awaitSockets(int timeoutMillis) throws VerbsException {
         long start = System.nanoTime();
         int remaining = timeoutMillis;
+        boolean looked = timeoutMillis == 0;
         while (true) {
             int found = Posix.epollWait(scratch, set.descriptor(), events.address(), BATCH,
                     woken.get() || isClosed() ? 0 : remaining);
@@ -130,9 +132,11 @@ public final class EpollWait extends Guard {
                 long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
                 remaining = (int) Math.max(0, timeoutMillis - passed);
             }
-            if (sockets > 0 || remaining == 0 || disturbed || woken.get() || isClosed()) {
+            if (sockets > 0 || remaining == 0 && looked || disturbed || woken.get() || isClosed()) {
                 return sockets;
             }
+            // Once more when the time is over: Linux 5.1 to 5.10 may tell of nothing what ended the wait in time.
+            looked = remaining == 0;
         }
     }
 

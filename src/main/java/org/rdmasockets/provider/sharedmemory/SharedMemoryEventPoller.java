@@ -132,8 +132,13 @@ final class SharedMemoryEventPoller implements EventPoller {
             besideWaiter.drain();
         } finally {
             beside = null;
-            if (!takeReady(ready) || fabric.links().isBusy() || fabric.deadlines().any()) {
-                signal();
+            boolean all = false;
+            try {
+                all = takeReady(ready);
+            } finally {
+                if (!all || fabric.links().isBusy() || fabric.deadlines().any()) {
+                    signal();
+                }
             }
         }
         return true;

@@ -85,7 +85,7 @@ final class ControlChannel {
         }
     }
 
-    /** Whether the hub left something behind: nobody will be told of that again. */
+    /** Whether the hub left something behind: who was told of it need not be told again. */
     boolean hasMore() {
         lock.lock();
         try {

@@ -4,8 +4,8 @@ import org.rdmasockets.provider.os.EpollWait;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Lets one thread at a time wait for a hub, and any thread wake it. What it is told of is told to nobody else: it calls
- * {@link #drain} then.
+ * Lets one thread at a time wait for a hub, and any thread wake it. What it is told of, others need not be told: it
+ * calls {@link #drain} then.
  */
 public final class HubWaiter implements AutoCloseable {
     private final LinkHub hub;

@@ -157,13 +157,26 @@ public final class Link implements AutoCloseable {
 
     /** Lets the hub come as soon as the socket has room. */
     void watchForRoom() {
-        watchedForRoom.set(true);
-        hub.watchFor(socket, Epoll.READABLE | Epoll.WRITABLE | Epoll.ONE, sourceId);
+        watch(true);
     }
 
-    /** Lets the hub come when the socket can be read, and now if it can: one thread. */
+    /** Lets the hub come when the socket can be read, and now if it can, or if room was asked for and is there. */
     void watch() {
-        hub.watchFor(socket, Epoll.READABLE | Epoll.ONE, sourceId);
+        synchronized (watchedForRoom) {
+            watch(watchedForRoom.get());
+        }
+    }
+
+    /** What the flag says is what is watched for: a socket has room always, and the hub would come again and again. */
+    private void watch(boolean forRoom) {
+        synchronized (watchedForRoom) {
+            watchedForRoom.set(forRoom);
+            try {
+                hub.watchFor(socket, Epoll.READABLE | (forRoom ? Epoll.WRITABLE : 0) | Epoll.ONE, sourceId);
+            } catch (VerbsException e) {
+                fail("its socket cannot be watched: " + e.getMessage()); // or it is being closed
+            }
+        }
     }
 
     /**
@@ -360,8 +373,8 @@ public final class Link implements AutoCloseable {
     /** The socket has something: packets, room or its end. */
     private void readSocket(PacketBuffer buffer) {
         // Before the rest: whoever asks for room after this has left behind what is looked at below.
-        if (watchedForRoom.getAndSet(false)) {
-            watch();
+        if (watchedForRoom.get()) {
+            watch(false);
         }
         boolean going = channel.receive(buffer);
         if (!going || !isOpen()) {

@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All links of this process: names that it listens on, links to other processes, and one descriptor to wait for.
+ * All links of this process: names that it listens on, links to other processes, and the descriptors to wait for.
  * Normally one per process; each further one is to the others like a process of its own.
  *
  * <p>No thread is started here: whoever waits with a {@link HubWaiter} drains it.
@@ -57,8 +57,16 @@ public final class LinkHub implements AutoCloseable {
     private LinkHub(LinkOwner owner, boolean linksToItself) throws VerbsException {
         this.owner = owner;
         this.linksToItself = linksToItself;
-        spare = PacketSocket.unnamed();
         sockets = Epoll.create();
+        boolean made = false;
+        try {
+            spare = PacketSocket.unnamed();
+            made = true;
+        } finally {
+            if (!made) {
+                sockets.close();
+            }
+        }
     }
 
     /**
@@ -224,13 +232,9 @@ public final class LinkHub implements AutoCloseable {
         }
     }
 
-    /** Changes what a socket is watched for. */
-    void watchFor(PacketSocket socket, int interest, long sourceId) {
-        try {
-            sockets.change(socket, interest, sourceId);
-        } catch (VerbsException e) {
-            LOG.debug("A link that is being closed is not watched any more: {}", e.getMessage());
-        }
+    /** Changes what a socket is watched for; if that fails, it is not watched any more. */
+    void watchFor(PacketSocket socket, int interest, long sourceId) throws VerbsException {
+        sockets.change(socket, interest, sourceId);
     }
 
     /** Forgets a source; its socket is closed by the caller. */

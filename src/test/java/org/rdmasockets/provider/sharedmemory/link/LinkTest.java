@@ -453,14 +453,14 @@ class LinkTest {
         }
     }
 
-    private static boolean drain(HubWaiter waiter) throws VerbsException {
+    static boolean drain(HubWaiter waiter) throws VerbsException {
         if (waiter.await(0)) {
             waiter.drain();
         }
         return true;
     }
 
-    private static LinkHub drainedByHand(BlockingQueue<Recorder> links) throws VerbsException {
+    static LinkHub drainedByHand(BlockingQueue<Recorder> links) throws VerbsException {
         return LinkHub.open(link -> {
             Recorder recorder = new Recorder(link);
             links.add(recorder);
