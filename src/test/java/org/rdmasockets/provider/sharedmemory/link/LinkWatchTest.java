@@ -8,6 +8,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -15,6 +16,8 @@ import org.rdmasockets.contract.Await;
 /** What the socket of a link is watched for. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class LinkWatchTest {
+    private static final int ROUNDS = 3_000;
+
     /** A socket has room always: who is told of that again and again never sleeps. */
     @Test
     void aLinkIsNotWatchedForRoomForEver() throws Exception {
@@ -26,18 +29,30 @@ class LinkWatchTest {
             CompletableFuture<Link> dial = node.outcome(listener.address());
             Await.until("a link", () -> LinkTest.drain(waiter) && dial.isDone() && !links.isEmpty());
             Link link = links.element().link;
-            Thread asking = Thread.ofPlatform().start(() -> {
-                for (int i = 0; i < 5_000; i++) {
+            AtomicInteger asked = new AtomicInteger();
+            AtomicInteger round = new AtomicInteger();
+            Thread.ofPlatform().daemon().start(() -> {
+                for (int i = 1; i <= ROUNDS; i++) {
+                    while (round.get() < i) {
+                        Thread.onSpinWait();
+                    }
                     link.watchForRoom();
+                    asked.set(i);
                 }
             });
-            while (asking.isAlive()) {
-                LinkTest.drain(waiter);
-            }
-            int found = 0;
-            while (waiter.await(1)) {
+            for (int i = 1; i <= ROUNDS; i++) {
+                link.watchForRoom();
+                assertTrue(waiter.await(0), "there is room");
+                round.set(i);
                 waiter.drain();
-                assertTrue(++found < 10, "there is room again and again");
+                while (asked.get() < i) {
+                    Thread.onSpinWait();
+                }
+                int found = 0;
+                while (waiter.await(0)) {
+                    waiter.drain();
+                    assertTrue(++found < 10, "there is room again and again");
+                }
             }
             link.close();
             dial.get().close();
