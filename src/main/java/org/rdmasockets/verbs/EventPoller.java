@@ -36,9 +36,10 @@ public interface EventPoller extends AutoCloseable {
     int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException;
 
     /**
-     * Waits beside the thread that is in {@link #await}. An event of a completion channel wakes one of the two only,
-     * this one if it waits: it hears of a completion by one change of threads. <em>Blocks</em>, in the system call: a
-     * virtual thread keeps its carrier meanwhile. One thread at a time.
+     * Waits beside the thread that is in {@link #await}. An event of a completion channel that comes from outside of
+     * this process wakes one of the two only, as a rule, and this one if it waits: it hears of a completion by one
+     * change of threads. <em>Blocks</em>, in the system call: a virtual thread keeps its carrier meanwhile. One thread
+     * at a time.
      *
      * @param timeoutMillis longest wait in milliseconds, at least 1
      * @param ready called in this thread for a ready source: true if it has drained that. Any other source is left to

@@ -69,7 +69,7 @@ final class IbverbsEventPoller implements EventPoller {
             more[index] = pollable;
             sources = more;
             try {
-                descriptors.change(pollable.descriptor(), interest(pollable), index);
+                descriptors.watch(pollable.descriptor(), interest(pollable), index);
             } catch (VerbsException e) {
                 remove(source);
                 throw new IllegalStateException(e.getMessage(), e);
@@ -86,7 +86,7 @@ final class IbverbsEventPoller implements EventPoller {
         synchronized (this) {
             Pollable source = sources[index];
             if (source instanceof CompletionChannel && !closed) {
-                descriptors.change(source.descriptor(), interest(source), index);
+                descriptors.watch(source.descriptor(), interest(source), index);
             }
         }
     }

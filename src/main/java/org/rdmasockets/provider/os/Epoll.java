@@ -26,8 +26,8 @@ public final class Epoll extends Guard {
     public static final int WRITABLE = 0x4;
     /**
      * With one of these: tell one who waits, as a rule, and one who waits beside rather than another; if that one does
-     * not do it, nobody else need hear of it before {@link #change}. Without: tell all but those beside, until there is
-     * nothing to do.
+     * not do it, nobody else need hear of it before it is watched anew. Without: tell all but those beside, until there
+     * is nothing to do.
      */
     public static final int ONE = 1 << 28;
 
@@ -73,58 +73,46 @@ public final class Epoll extends Guard {
     }
 
     /**
-     * Adds a socket.
+     * Adds a socket, or changes what it is watched for. If there is something to do already, somebody is told.
      *
      * @param socket an open socket
      * @param interest {@link #READABLE}, {@link #WRITABLE} or both; the end of the stream counts always; {@link #ONE}
      * @param data what {@link EpollWait#data} gives for it, not negative
-     * @throws VerbsException if the kernel refuses
+     * @throws VerbsException {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if this is; or the kernel refuses
      */
-    public void add(PacketSocket socket, int interest, long data) throws VerbsException {
-        change(socket, interest, data);
-    }
-
-    /**
-     * Changes what is waited for. If there is something to do already, somebody is told.
-     *
-     * @param socket a socket of this set
-     * @param interest as for {@link #add}
-     * @param data as for {@link #add}
-     * @throws VerbsException if the kernel refuses
-     */
-    public void change(PacketSocket socket, int interest, long data) throws VerbsException {
+    public void watch(PacketSocket socket, int interest, long data) throws VerbsException {
         if (!socket.enter()) {
             throw new VerbsException("epoll_ctl", Errno.EBADF, "the socket is closed");
         }
         try {
-            change(socket.descriptor(), interest, data);
+            watch(socket.descriptor(), interest, data);
         } finally {
             socket.leave();
         }
     }
 
     /**
-     * Adds a descriptor, which the caller keeps open until it is removed or all this is closed, or changes what is
-     * waited for. If there is something to do already, somebody is told.
+     * Adds a descriptor, which the caller keeps open until it is removed or all this is closed, or changes what it is
+     * watched for. If there is something to do already, somebody is told.
      *
      * @param watched an open descriptor
      * @param interest as for a socket
      * @param data as for a socket
      * @throws VerbsException if the kernel refuses, or this is closed
      */
-    public void change(int watched, int interest, long data) throws VerbsException {
+    public void watch(int watched, int interest, long data) throws VerbsException {
         if (!enter()) {
             throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the set is closed");
         }
         try {
-            changeOpen(watched, interest, data);
+            watchOpen(watched, interest, data);
         } finally {
             leave();
         }
     }
 
     /** The kernel does not change what it tells one only: it is removed and added again, by one thread at a time. */
-    private synchronized void changeOpen(int watched, int interest, long data) throws VerbsException {
+    private synchronized void watchOpen(int watched, int interest, long data) throws VerbsException {
         removeOpen(watched);
         if ((interest & ONE) != 0) {
             changeBeside(Posix.EPOLL_CTL_ADD, watched, interest, data);

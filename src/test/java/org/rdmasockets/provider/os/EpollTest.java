@@ -39,7 +39,7 @@ class EpollTest {
         other = EpollWait.on(set);
         beside = EpollWait.beside(set);
         source = (int) Posix.EVENTFD.check("", 0, Posix.EFD_CLOEXEC | Posix.EFD_NONBLOCK);
-        set.change(source, Epoll.READABLE | Epoll.ONE, DATA);
+        set.watch(source, Epoll.READABLE | Epoll.ONE, DATA);
     }
 
     @AfterEach
@@ -113,7 +113,7 @@ class EpollTest {
     void whatIsChangedIsToldAgainIfItIsThere() throws Exception {
         Posix.writeCounter(source);
         assertEquals(1, beside.await(FOR_EVER));
-        set.change(source, Epoll.READABLE | Epoll.ONE, DATA + 1);
+        set.watch(source, Epoll.READABLE | Epoll.ONE, DATA + 1);
         assertEquals(1, other.await(FOR_EVER));
         assertEquals(DATA + 1, other.data(0));
         set.remove(source);

@@ -225,7 +225,7 @@ public final class LinkHub implements AutoCloseable {
             if (closed) {
                 throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
             }
-            sockets.add(socket, Epoll.READABLE, sourceId);
+            sockets.watch(socket, Epoll.READABLE, sourceId);
         } catch (VerbsException e) {
             sources.remove(sourceId);
             throw e;
@@ -234,7 +234,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Changes what a socket is watched for; if that fails, it is not watched any more. */
     void watchFor(PacketSocket socket, int interest, long sourceId) throws VerbsException {
-        sockets.change(socket, interest, sourceId);
+        sockets.watch(socket, interest, sourceId);
     }
 
     /** Forgets a source; its socket is closed by the caller. */

@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,7 +32,7 @@ class LinkWatchTest {
             Link link = links.element().link;
             AtomicInteger asked = new AtomicInteger();
             AtomicInteger round = new AtomicInteger();
-            Thread.ofPlatform().daemon().start(() -> {
+            FutureTask<Boolean> asking = new FutureTask<>(() -> {
                 for (int i = 1; i <= ROUNDS; i++) {
                     while (round.get() < i) {
                         Thread.onSpinWait();
@@ -39,21 +40,28 @@ class LinkWatchTest {
                     link.watchForRoom();
                     asked.set(i);
                 }
+                return true;
             });
-            for (int i = 1; i <= ROUNDS; i++) {
-                link.watchForRoom();
-                assertTrue(waiter.await(0), "there is room");
-                round.set(i);
-                waiter.drain();
-                while (asked.get() < i) {
-                    Thread.onSpinWait();
-                }
-                int found = 0;
-                while (waiter.await(0)) {
+            Thread.ofPlatform().daemon().start(asking);
+            try {
+                for (int i = 1; i <= ROUNDS; i++) {
+                    link.watchForRoom();
+                    assertTrue(waiter.await(0), "there is room");
+                    round.set(i);
                     waiter.drain();
-                    assertTrue(++found < 10, "there is room again and again");
+                    while (asked.get() < i && !asking.isDone()) {
+                        Thread.onSpinWait();
+                    }
+                    int found = 0;
+                    while (waiter.await(0)) {
+                        waiter.drain();
+                        assertTrue(++found < 10, "there is room again and again");
+                    }
                 }
+            } finally {
+                round.set(ROUNDS);
             }
+            assertTrue(asking.get(Node.LIMIT_SECONDS, TimeUnit.SECONDS));
             link.close();
             dial.get().close();
         }
