@@ -10,6 +10,8 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 final class Chunk {
     private final MemoryRegion region;
+    /** The region's. A sender of this process changes the region object with each write; a reader need not see that. */
+    private final MemorySegment memory;
     private final int offset;
     private final int generation;
     /** End of what the peer may write. */
@@ -31,6 +33,7 @@ final class Chunk {
      */
     Chunk(MemoryRegion region, int offset, int generation) {
         this.region = region;
+        this.memory = region.segment();
         this.offset = offset;
         this.generation = generation;
     }
@@ -143,7 +146,7 @@ final class Chunk {
      */
     int read(byte[] target, int targetOffset, int most) {
         int count = Math.min(most, unread());
-        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, unreadOffset(), target, targetOffset, count);
+        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, unreadOffset(), target, targetOffset, count);
         read += count;
         return count;
     }

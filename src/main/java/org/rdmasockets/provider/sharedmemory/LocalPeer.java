@@ -1,12 +1,24 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.lang.invoke.VarHandle;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** The other end is a queue pair of this process: its receive queue is filled by the sender's thread. */
+/**
+ * The other end is a queue pair of this process. Writes with immediate data are left to who polls there; what else its
+ * receive queue is told, the sender's thread does.
+ */
 final class LocalPeer implements Peer {
     private final RegionTable regions;
     private final SharedMemoryQueuePair target;
+    /** How many of the other end's receives were used, wrapping around; guarded by the send queue, as all below. */
+    private int consumed;
+    /** How many there were when we looked last, wrapping around. */
+    private int posted;
+    /** The last write that was left to the other end. */
+    private long left = -1;
+    /** Whether the arrivals are locked for a write that is not told yet. */
+    private boolean locked;
 
     /**
      * A peer in this process.
@@ -32,14 +44,92 @@ final class LocalPeer implements Peer {
         return allowed ? region : null;
     }
 
+    /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
+    @Override
+    public void beginWrite() {
+        arrivals().lock();
+        locked = true;
+    }
+
+    @Override
+    public void endWrite() {
+        if (locked) {
+            locked = false;
+            arrivals().unlock();
+        }
+    }
+
+    private Arrivals arrivals() {
+        return target.receiveCompletions().arrivals();
+    }
+
     @Override
     public int tell(Notice notice, int messages) {
-        return target.receiveQueue().take(notice);
+        int status = Status.NOT_READY;
+        try {
+            if (maybeLeft(notice)) {
+                status = leave(notice);
+            }
+        } finally {
+            endWrite();
+        }
+        if (status == Status.SUCCESS) {
+            bringIfArmed(notice);
+        } else {
+            status = bring(notice);
+        }
+        if (status == Status.SUCCESS) {
+            consumed++;
+        }
+        return status;
+    }
+
+    /** Whether a message may be left to who polls at the other end: if somebody does, and there is a receive. */
+    private boolean maybeLeft(Notice notice) {
+        return !notice.isSend() && target.isReady() && !arrivals().isArmed() && hasReceive();
+    }
+
+    private boolean hasReceive() {
+        if (posted - consumed <= 0) {
+            posted = target.receiveQueue().receivesForWrites();
+        }
+        return posted - consumed > 0;
+    }
+
+    private int leave(Notice notice) {
+        if (!locked) {
+            beginWrite();
+        }
+        long entry = arrivals().leave(target.receiveQueue(), notice.lengthBytes(), notice.immediate());
+        if (entry < 0) {
+            return Status.NO_ROOM;
+        }
+        left = entry;
+        return Status.SUCCESS;
+    }
+
+    /** Does what who polls would have done, if nobody does any more. */
+    private void bringIfArmed(Notice notice) {
+        // The fence is between our entry and the flag; who arms looks for entries after it has set that.
+        VarHandle.fullFence();
+        if (arrivals().isArmed() && arrivals().takeIn()) {
+            notice.unreported(target.receiveCompletions());
+        }
+    }
+
+    /** Fills a receive at once, after what was left. */
+    private int bring(Notice notice) {
+        boolean report = !arrivals().isTaken(left) && arrivals().takeIn();
+        int status = target.receiveQueue().take(notice);
+        if (report) {
+            notice.unreported(target.receiveCompletions());
+        }
+        return status;
     }
 
     @Override
     public void catchUp() {
-        // What was told is here: the thread that tells does it all.
+        // A failure does not overtake what was left: the receive queue takes that in before it completes the rest.
     }
 
     @Override

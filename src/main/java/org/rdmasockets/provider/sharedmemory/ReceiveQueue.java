@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
@@ -19,6 +21,7 @@ import org.rdmasockets.verbs.ReceiverNotReadyTimer;
  * process, which sends only what there is a receive for, asks for one by {@link #want}.
  */
 final class ReceiveQueue {
+    private static final VarHandle POSTED_EVER = postedEver();
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
@@ -31,7 +34,7 @@ final class ReceiveQueue {
     private final PostedReceives receives;
     /** How many receives of the shared queue the peer waits for; guarded by this. */
     private int wanted;
-    /** How many receives were ever posted, wrapping around; guarded by this. */
+    /** How many receives were ever posted, wrapping around; written under this monitor. */
     private int postedEver;
     /** Where a peer in another process sees {@link #postedEver}, or null; guarded by this. */
     private LinkSlot slot;
@@ -66,6 +69,14 @@ final class ReceiveQueue {
         } else {
             room = new SharedRoom(owner.number(), shared.room());
             receives = new PostedReceives(MOST_WANTED, shared.maxElements());
+        }
+    }
+
+    private static VarHandle postedEver() {
+        try {
+            return MethodHandles.lookup().findVarHandle(ReceiveQueue.class, "postedEver", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
         }
     }
 
@@ -264,6 +275,27 @@ final class ReceiveQueue {
         return status;
     }
 
+    /**
+     * Completes the oldest receive by a write with immediate data that was left to who takes it in.
+     *
+     * @param length how many bytes were written
+     * @param immediate the immediate data
+     * @return whether that has to be reported; not if receives complete as flushed, which they may since it was left
+     */
+    synchronized boolean arrived(int length, int immediate) {
+        return receives.size() > 0 && received(false, length, true, immediate);
+    }
+
+    /**
+     * How many receives were ever posted here, as a peer in this process sees it, wrapping around: each takes a write
+     * that is left to who takes it in. Later receives may not be seen yet.
+     *
+     * @return 0 if writes cannot be left
+     */
+    int receivesForWrites() {
+        return shared != null || owner.device().fabric().faults() != null ? 0 : (int) POSTED_EVER.getOpaque(this);
+    }
+
     private boolean hidesReceives() {
         Faults faults = owner.device().fabric().faults();
         return faults != null && faults.hidesReceives(owner.number());
@@ -362,7 +394,14 @@ final class ReceiveQueue {
     }
 
     /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
-    synchronized void flush() {
+    void flush() {
+        if (completions.arrivals().takeIn()) {
+            completions.report();
+        }
+        flushPosted();
+    }
+
+    private synchronized void flushPosted() {
         if (!closed && !flushing) {
             flushing = true;
             while (shared == null ? receives.size() > 0 : filling) {
@@ -382,7 +421,12 @@ final class ReceiveQueue {
     }
 
     /** Forgets all receives without completing them; shared ones go back. */
-    synchronized void close() {
+    void close() {
+        forgetPosted();
+        completions.arrivals().forget(this);
+    }
+
+    private synchronized void forgetPosted() {
         closed = true;
         if (shared != null && filling) {
             remove();

@@ -41,8 +41,8 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     /** Whose room each completion occupies; guarded by this. */
     private QueueRoom[] rooms;
     private int head;
-    /** Written under the monitor. */
-    private volatile boolean armed;
+    /** What senders of this process left to who polls; also whether this is armed, which they look at. */
+    private final Arrivals arrivals = new Arrivals();
     /**
      * The batch that a thread polls and links fill, else null; of several threads, one of theirs or null. Any thread
      * reads it: what links bring goes past the ring if the batch is that thread's own.
@@ -129,7 +129,7 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     private boolean putIntoBatch(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
         SharedMemoryWorkCompletions batch = polled;
-        int index = batch == null || armed || glance() > 0 ? -1 : batch.next();
+        int index = batch == null || arrivals.isArmed() || glance() > 0 ? -1 : batch.next();
         if (index < 0) {
             return false;
         }
@@ -186,11 +186,11 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     /** Counts a completion; whether it has to be reported to the channel. */
     private boolean added() {
         count++;
-        boolean report = armed && channel != null;
+        boolean armed = arrivals.isArmed();
         if (armed) {
-            armed = false;
+            arrivals.armed(false);
         }
-        return report;
+        return armed && channel != null;
     }
 
     /** The place of the next completion; makes room if need be. */
@@ -246,19 +246,22 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         if (device.fabric().deadlines().any()) {
             device.fabric().deadlines().expire();
         }
-        int brought = glance() < target.capacity() ? drainLinks(target) : 0;
+        int brought = glance() < target.capacity() ? takeIn(target) : 0;
         return glance() == 0 && retired == 0 ? brought : take(target, brought);
     }
 
-    /** Takes in what links bring; how many completions of it went into the batch, as its first. */
-    private int drainLinks(SharedMemoryWorkCompletions target) {
+    /** Takes in what senders left and links bring; how many completions went into the batch, as its first. */
+    private int takeIn(SharedMemoryWorkCompletions target) {
         LinkEnd[] all = links;
-        if (all.length == 0) {
+        if (all.length == 0 && arrivals.isEmpty()) {
             return 0;
         }
         target.beginFilling();
         polled = target;
         try {
+            if (!arrivals.isEmpty() && arrivals.takeIn()) {
+                report();
+            }
             for (LinkEnd link : all) {
                 link.poll();
             }
@@ -290,10 +293,10 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
 
     /** Looks for what is in this queue already. */
     private boolean spinHere(int looks) {
-        boolean some = glance() > 0 || retired > 0;
+        boolean some = glance() > 0 || retired > 0 || !arrivals.isEmpty();
         for (int i = 1; i < looks && !some; i++) {
             Thread.onSpinWait();
-            some = glance() > 0;
+            some = glance() > 0 || !arrivals.isEmpty();
         }
         return some;
     }
@@ -318,7 +321,10 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     @Override
     public void requestNotification() {
         synchronized (this) {
-            armed = !closed;
+            arrivals.armed(!closed);
+        }
+        if (arrivals.takeIn()) {
+            report();
         }
         // After the flag: whoever answers a peer's ring looks at it, and keeps the link armed.
         for (LinkEnd link : links) {
@@ -328,7 +334,12 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
 
     /** Whether the next completion will be reported. */
     boolean isArmed() {
-        return armed;
+        return arrivals.isArmed();
+    }
+
+    /** What senders of this process left to who polls. */
+    Arrivals arrivals() {
+        return arrivals;
     }
 
     /** Polls and arms a link with this queue. */
@@ -363,7 +374,7 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     @Override
     public synchronized void close() {
         closed = true;
-        armed = false;
+        arrivals.armed(false);
         Arrays.fill(rooms, null);
         count = 0;
     }
