@@ -15,6 +15,9 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>While the completion queue is armed, senders bring what they have themselves, as nobody polls: they look at the
  * flag once more after they have left an entry, and who arms takes in what was left before.
+ *
+ * <p>Two locks: who reads takes the monitor {@link #reading} and under it that of a receive queue; who leaves something
+ * has {@link #lock}, under which nothing waits. {@link #forget} alone takes both, in this order.
  */
 final class Arrivals {
     private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
@@ -35,10 +38,22 @@ final class Arrivals {
     private final long[] words = new long[ENTRIES + CAPACITY * ENTRY_WORDS + APART];
     /** Whose receive each entry takes; seldom changed if few connections are busy. */
     private final ReceiveQueue[] targets = new ReceiveQueue[CAPACITY + 2 * APART];
-    /** Of readers: a monitor with nothing next to it. Taken before the one of a receive queue. */
+    /** Of readers: a monitor with nothing next to it. */
     private final long[] reading = new long[APART];
     /** Of senders. */
     private final ReentrantLock writing = new ReentrantLock();
+
+    /** Nothing was left yet. */
+    Arrivals() {
+        this(0);
+    }
+
+    /** Nothing was left yet, and the first entry will have this number, for tests: 0, or anything with a lap to go. */
+    Arrivals(long first) {
+        words[HEAD] = first;
+        words[TAIL] = first;
+        words[SEEN_HEAD] = first;
+    }
 
     /** Whether the completion queue is armed. */
     boolean isArmed() {
@@ -60,6 +75,12 @@ final class Arrivals {
         writing.unlock();
     }
 
+    /** Waits for who has the lock now: what they leave will be found, and whoever comes after sees what we have set. */
+    void awaitSender() {
+        lock();
+        unlock();
+    }
+
     /**
      * Leaves an entry, with the lock.
      *
@@ -76,14 +97,13 @@ final class Arrivals {
                 return -1;
             }
         }
-        int slot = (int) tail % CAPACITY;
+        int slot = slot(tail);
         if (targets[slot] != target) {
             targets[slot] = target;
         }
-        int at = ENTRIES + slot * ENTRY_WORDS;
-        words[at + 1] = immediate;
+        words[at(tail) + 1] = immediate;
+        WORD.setRelease(words, at(tail), firstWord(tail) | length);
         words[TAIL] = tail + 1;
-        WORD.setRelease(words, at, firstWord(tail) | length);
         return tail;
     }
 
@@ -102,8 +122,12 @@ final class Arrivals {
         return !isThere((long) WORD.getOpaque(words, at(head)), head);
     }
 
+    private static int slot(long entry) {
+        return (int) (entry % CAPACITY);
+    }
+
     private static int at(long entry) {
-        return ENTRIES + (int) (entry % CAPACITY) * ENTRY_WORDS;
+        return ENTRIES + slot(entry) * ENTRY_WORDS;
     }
 
     private static boolean isThere(long firstWord, long entry) {
@@ -124,7 +148,7 @@ final class Arrivals {
                 if (!isThere(first, head)) {
                     break;
                 }
-                ReceiveQueue target = targets[(int) (head % CAPACITY)];
+                ReceiveQueue target = targets[slot(head)];
                 int immediate = (int) words[at(head) + 1];
                 try {
                     report |= target != null && target.arrived((int) first, immediate);

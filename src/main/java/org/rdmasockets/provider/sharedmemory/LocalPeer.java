@@ -11,6 +11,8 @@ import org.rdmasockets.verbs.AccessFlag;
 final class LocalPeer implements Peer {
     private final RegionTable regions;
     private final SharedMemoryQueuePair target;
+    /** Whether it has receives of its own; who shares receives gets one for a message only once that is there. */
+    private final boolean ownReceives;
     /** How many of the other end's receives were used, wrapping around; guarded by the send queue, as all below. */
     private int consumed;
     /** How many there were when we looked last, wrapping around. */
@@ -29,6 +31,7 @@ final class LocalPeer implements Peer {
     LocalPeer(RegionTable regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;
+        ownReceives = target.receiveQueue().shared() == null;
     }
 
     @Override
@@ -47,6 +50,12 @@ final class LocalPeer implements Peer {
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
     @Override
     public void beginWrite() {
+        if (mayLeave()) {
+            lock();
+        }
+    }
+
+    private void lock() {
         arrivals().lock();
         locked = true;
     }
@@ -65,47 +74,51 @@ final class LocalPeer implements Peer {
 
     @Override
     public int tell(Notice notice, int messages) {
-        int status = Status.NOT_READY;
+        boolean leaves;
         try {
-            if (maybeLeft(notice)) {
-                status = leave(notice);
-            }
+            leaves = !notice.isSend() && mayLeave() && leave(notice);
         } finally {
             endWrite();
         }
-        if (status == Status.SUCCESS) {
+        int status = Status.SUCCESS;
+        if (leaves) {
             bringIfArmed(notice);
         } else {
             status = bring(notice);
         }
         if (status == Status.SUCCESS) {
             consumed++;
+            if (posted - consumed < 0) {
+                posted = consumed; // nobody looked for long; the difference must not wrap around
+            }
         }
         return status;
     }
 
-    /** Whether a message may be left to who polls at the other end: if somebody does, and there is a receive. */
-    private boolean maybeLeft(Notice notice) {
-        return !notice.isSend() && target.isReady() && !arrivals().isArmed() && hasReceive();
+    /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
+    private boolean mayLeave() {
+        return ownReceives && target.device().fabric().faults() == null && !arrivals().isArmed() && hasReceive();
     }
 
     private boolean hasReceive() {
-        if (posted - consumed <= 0) {
-            posted = target.receiveQueue().receivesForWrites();
+        if (posted == consumed) {
+            posted = target.receiveQueue().postedEver();
         }
         return posted - consumed > 0;
     }
 
-    private int leave(Notice notice) {
+    /** Leaves a write to who polls; false if it cannot be left. */
+    private boolean leave(Notice notice) {
         if (!locked) {
-            beginWrite();
+            lock();
         }
-        long entry = arrivals().leave(target.receiveQueue(), notice.lengthBytes(), notice.immediate());
-        if (entry < 0) {
-            return Status.NO_ROOM;
+        // Who fails is not ready any more, then waits for this lock, and then takes in what was left before.
+        long entry = target.isReady()
+                ? arrivals().leave(target.receiveQueue(), notice.lengthBytes(), notice.immediate()) : -1;
+        if (entry >= 0) {
+            left = entry;
         }
-        left = entry;
-        return Status.SUCCESS;
+        return entry >= 0;
     }
 
     /** Does what who polls would have done, if nobody does any more. */
@@ -129,7 +142,7 @@ final class LocalPeer implements Peer {
 
     @Override
     public void catchUp() {
-        // A failure does not overtake what was left: the receive queue takes that in before it completes the rest.
+        // A failure does not overtake what was left: who fails takes that in before it completes the rest.
     }
 
     @Override

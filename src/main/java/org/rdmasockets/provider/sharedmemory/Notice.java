@@ -23,7 +23,7 @@ final class Notice {
     private SendRequest posted;
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
-    /** A queue that got its completion while it was armed, or null. */
+    /** A queue that got a completion while it was armed, this request's or one that was left before, or null. */
     private SharedMemoryCompletionQueue unreported;
     /** How many bytes of a send the peer has; only peers that take it in pieces use this. */
     private int sentBytes;
@@ -93,7 +93,7 @@ final class Notice {
         }
     }
 
-    /** Leaves the report of a peer's completion to whoever holds this. */
+    /** Leaves the report of a peer's completions to whoever holds this, whether this was told or not. */
     void unreported(SharedMemoryCompletionQueue queue) {
         unreported = queue;
     }

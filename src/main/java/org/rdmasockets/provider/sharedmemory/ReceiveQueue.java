@@ -14,14 +14,14 @@ import org.rdmasockets.verbs.ReceiverNotReadyTimer;
 
 /**
  * The posted receives of a queue pair. A message takes the oldest: {@link #begin}, {@link #put} for each part of the
- * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue, and inside it only that of a
- * shared receive queue and then that of the completion queue.
+ * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue and that of {@link Arrivals}, and
+ * inside it only that of a shared receive queue and then that of the completion queue.
  *
  * <p>With a shared receive queue nothing is posted here: a message takes a receive from there. A peer in another
  * process, which sends only what there is a receive for, asks for one by {@link #want}.
  */
 final class ReceiveQueue {
-    private static final VarHandle POSTED_EVER = postedEver();
+    private static final VarHandle POSTED_EVER = postedEverHandle();
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
@@ -72,7 +72,7 @@ final class ReceiveQueue {
         }
     }
 
-    private static VarHandle postedEver() {
+    private static VarHandle postedEverHandle() {
         try {
             return MethodHandles.lookup().findVarHandle(ReceiveQueue.class, "postedEver", int.class);
         } catch (ReflectiveOperationException e) {
@@ -286,14 +286,9 @@ final class ReceiveQueue {
         return receives.size() > 0 && received(false, length, true, immediate);
     }
 
-    /**
-     * How many receives were ever posted here, as a peer in this process sees it, wrapping around: each takes a write
-     * that is left to who takes it in. Later receives may not be seen yet.
-     *
-     * @return 0 if writes cannot be left
-     */
-    int receivesForWrites() {
-        return shared != null || owner.device().fabric().faults() != null ? 0 : (int) POSTED_EVER.getOpaque(this);
+    /** How many receives were ever posted here, wrapping around; without the monitor, so the last may be missing. */
+    int postedEver() {
+        return (int) POSTED_EVER.getOpaque(this);
     }
 
     private boolean hidesReceives() {
@@ -395,6 +390,7 @@ final class ReceiveQueue {
 
     /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
     void flush() {
+        completions.arrivals().awaitSender(); // the queue pair is not ready any more: nothing is left from now on
         if (completions.arrivals().takeIn()) {
             completions.report();
         }

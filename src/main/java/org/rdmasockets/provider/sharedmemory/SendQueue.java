@@ -330,14 +330,10 @@ final class SendQueue implements Expiring {
     void resume() {
         boolean unsettled;
         synchronized (this) {
-            while (waits > 0 && tell(waiting[head])) {
+            while (waits > 0 && tellFirst()) {
                 Notice notice = waiting[head];
                 head = head + 1 == waiting.length ? 0 : head + 1;
                 waits--;
-                SharedMemoryCompletionQueue theirs = notice.takeUnreported();
-                if (theirs != null) {
-                    theirs.report();
-                }
                 complete(notice);
             }
             report();
@@ -346,6 +342,16 @@ final class SendQueue implements Expiring {
         if (unsettled) {
             settle();
         }
+    }
+
+    /** Tells the peer of the first that waits. To try may have brought what was left before, so that is reported. */
+    private boolean tellFirst() {
+        boolean told = tell(waiting[head]);
+        SharedMemoryCompletionQueue theirs = waiting[head].takeUnreported();
+        if (theirs != null) {
+            theirs.report();
+        }
+        return told;
     }
 
     @Override

@@ -44,8 +44,8 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     /** What senders of this process left to who polls; also whether this is armed, which they look at. */
     private final Arrivals arrivals = new Arrivals();
     /**
-     * The batch that a thread polls and links fill, else null; of several threads, one of theirs or null. Any thread
-     * reads it: what links bring goes past the ring if the batch is that thread's own.
+     * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
+     * one of theirs or null. Any thread reads it: these go past the ring if the batch is that thread's own.
      */
     private SharedMemoryWorkCompletions polled;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
@@ -320,10 +320,15 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
 
     @Override
     public void requestNotification() {
+        // What is there already makes no event.
+        boolean report = arrivals.takeIn();
         synchronized (this) {
             arrivals.armed(!closed);
         }
-        if (arrivals.takeIn()) {
+        // Between the flag and the look: senders have one between their entry and their look at the flag.
+        VarHandle.fullFence();
+        report |= arrivals.takeIn();
+        if (report) {
             report();
         }
         // After the flag: whoever answers a peer's ring looks at it, and keeps the link armed.

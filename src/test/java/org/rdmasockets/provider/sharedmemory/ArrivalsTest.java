@@ -157,14 +157,87 @@ class ArrivalsTest {
     }
 
     @Test
-    void whoArmsHearsOfWhatWasLeftBefore() {
+    void whatWasLeftBeforeTheQueueWasArmedMakesNoEvent() {
         post(receiver, 2);
         write(sender, 0);
         receives.requestNotification();
-        assertEquals(1, channel.drainEvents(q -> { }), "it was there when the queue was armed");
+        assertEquals(0, channel.drainEvents(q -> { }), "it was there when the queue was armed");
         write(sender, 1);
-        assertEquals(0, channel.drainEvents(q -> { }), "the queue was armed once");
+        assertEquals(1, channel.drainEvents(q -> { }));
         assertEquals(numbers(0, 2), taken());
+    }
+
+    /** The numbers of entries outgrow an int after an hour of a busy process, and half a word after two. */
+    @Test
+    void entriesAreFoundHoweverManyThereWere() {
+        for (long first : new long[] {(1L << 31) - 300, (1L << 32) - 300, (1L << 33) - 300}) {
+            Arrivals arrivals = new Arrivals(first);
+            post(receiver, 600);
+            for (int i = 0; i < 600; i++) {
+                arrivals.lock();
+                long entry = arrivals.leave(receiver.receiveQueue(), 8, i);
+                arrivals.unlock();
+                assertEquals(first + i, entry);
+                assertFalse(arrivals.isEmpty());
+                assertFalse(arrivals.isTaken(entry));
+                if (i % 200 == 199) {
+                    assertFalse(arrivals.takeIn(), "the queue is not armed");
+                    assertTrue(arrivals.isEmpty());
+                    assertTrue(arrivals.isTaken(entry));
+                }
+            }
+            assertEquals(numbers(0, 600), taken());
+        }
+    }
+
+    /** The second that waits finds no receive, and brings the first, which was left and is waited for by now. */
+    @Test
+    void whatIsBroughtForNothingIsReported() throws Exception {
+        write(sender, 0);
+        write(sender, 1);
+        assertEquals(QueuePair.POSTED, receiver.receiveQueue().post(new ReceiveRequest(1).receive(0)));
+        Thread resuming = Thread.ofPlatform().unstarted(sender.sendQueue()::resume);
+        synchronized (receiver.receiveQueue()) {
+            resuming.start();
+            while (resuming.getState() != Thread.State.BLOCKED) {
+                assertTrue(resuming.isAlive());
+                Thread.onSpinWait();
+            }
+            receives.arrivals().armed(true); // by who is about to take in what was left before
+        }
+        resuming.join();
+        assertEquals(1, channel.drainEvents(q -> { }));
+        assertEquals(List.of(0), taken());
+    }
+
+    /** The queue pair fails after the sender has found it well, and before that leaves anything. */
+    @Test
+    void whatComesTooLateFailsAtBothEndsOrAtNone() throws Exception {
+        post(receiver, 2);
+        AtomicInteger status = new AtomicInteger(-1);
+        Thread writing = Thread.ofPlatform().unstarted(() -> {
+            write(sender, 5);
+            WorkCompletions done = sends.newBatch(1);
+            status.set(sends.poll(done) == 1 ? done.status(0) : 0);
+        });
+        Thread failing = Thread.ofPlatform().unstarted(receiver::fail);
+        receives.arrivals().lock();
+        try {
+            writing.start();
+            while (writing.getState() != Thread.State.WAITING) {
+                Thread.onSpinWait();
+            }
+            failing.start();
+            while (receiver.isReady()) {
+                Thread.onSpinWait();
+            }
+        } finally {
+            receives.arrivals().unlock();
+        }
+        writing.join();
+        failing.join();
+        assertEquals(status.get() == 0 ? List.of(5, -Status.FLUSHED) : List.of(-Status.FLUSHED, -Status.FLUSHED),
+                taken());
     }
 
     @Test
