@@ -41,7 +41,7 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
     /** Whose room each completion occupies; guarded by this. */
     private QueueRoom[] rooms;
     private int head;
-    /** What senders of this process left to who polls; also whether this is armed, which they look at. */
+    /** What senders of this process left to who polls; also whether this is armed, which is set under the monitor. */
     private final Arrivals arrivals = new Arrivals();
     /**
      * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
