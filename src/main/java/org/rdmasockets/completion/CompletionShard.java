@@ -4,7 +4,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.rdmasockets.verbs.CompletionOpcode;
@@ -16,7 +15,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * One completion queue and the inboxes it serves. Whoever holds cqLock polls, for everybody: a waiter that leads, a
  * waiter that arms, or the poller. The lock is held for one batch at most, and never while a thread is woken.
  */
-public final class CompletionShard {
+public final class CompletionShard extends Apart {
     private static final VarHandle LEADS;
     private static final int FIRST_SLOTS = 64;
     private static final int SPARE_WAKE_LISTS = 64;
@@ -37,7 +36,7 @@ public final class CompletionShard {
     private final Faults faults;
     private final CompletionQueue queue;
     private final InboxTable inboxes = new InboxTable();
-    private final ReentrantLock cqLock = new ReentrantLock();
+    private final QueueLock cqLock = new QueueLock();
     /** Filled and read under cqLock. */
     private final WorkCompletions batch;
     /** How many completions the last batch had; guarded by cqLock. */

@@ -2,8 +2,8 @@ package org.rdmasockets.completion;
 
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 
-/** The protocol lock of an inbox: a {@code ReentrantLock} in one object instead of two, and not reentrant. */
-final class ProtocolLock extends AbstractQueuedSynchronizer {
+/** A {@code ReentrantLock} in one object instead of two, and not reentrant: the protocol lock of an inbox. */
+class ProtocolLock extends AbstractQueuedSynchronizer {
     private static final long serialVersionUID = 1;
 
     /** Nobody has it. */
@@ -11,7 +11,7 @@ final class ProtocolLock extends AbstractQueuedSynchronizer {
     }
 
     @Override
-    protected boolean tryAcquire(int unused) {
+    protected final boolean tryAcquire(int unused) {
         boolean taken = compareAndSetState(0, 1);
         if (taken) {
             setExclusiveOwnerThread(Thread.currentThread());
@@ -20,9 +20,9 @@ final class ProtocolLock extends AbstractQueuedSynchronizer {
     }
 
     @Override
-    protected boolean tryRelease(int unused) {
+    protected final boolean tryRelease(int unused) {
         if (!isHeldExclusively()) {
-            throw new IllegalMonitorStateException("the calling thread does not have the protocol lock");
+            throw new IllegalMonitorStateException("the calling thread does not have the lock");
         }
         setExclusiveOwnerThread(null);
         setState(0);
@@ -30,38 +30,38 @@ final class ProtocolLock extends AbstractQueuedSynchronizer {
     }
 
     @Override
-    protected boolean isHeldExclusively() {
+    protected final boolean isHeldExclusively() {
         return getExclusiveOwnerThread() == Thread.currentThread();
     }
 
     /** Takes it, waiting as long as somebody else has it. */
-    void lock() {
+    final void lock() {
         if (tryAcquire(1)) {
             return;
         }
         if (isHeldExclusively()) {
-            throw new IllegalMonitorStateException("the calling thread has the protocol lock already");
+            throw new IllegalMonitorStateException("the calling thread has the lock already");
         }
         acquire(1);
     }
 
     /** Takes it if nobody has it. */
-    boolean tryLock() {
+    final boolean tryLock() {
         return tryAcquire(1);
     }
 
     /** Gives it back. */
-    void unlock() {
+    final void unlock() {
         release(1);
     }
 
     /** Whether the calling thread has it. */
-    boolean isHeldByCurrentThread() {
+    final boolean isHeldByCurrentThread() {
         return isHeldExclusively();
     }
 
     /** Whether somebody has it. */
-    boolean isLocked() {
+    final boolean isLocked() {
         return getState() != 0;
     }
 }

@@ -3,7 +3,6 @@ package org.rdmasockets.provider.sharedmemory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Writes with immediate data that senders of this process made to queue pairs of one completion queue: who polls that
@@ -41,7 +40,7 @@ final class Arrivals {
     /** Of readers: a monitor with nothing next to it. */
     private final long[] reading = new long[APART];
     /** Of senders. */
-    private final ReentrantLock writing = new ReentrantLock();
+    private final SenderLock writing = new SenderLock();
 
     /** Nothing was left yet. */
     Arrivals() {
@@ -67,12 +66,12 @@ final class Arrivals {
 
     /** Waits for the other senders, each of which has the lock for a message. */
     void lock() {
-        writing.lock();
+        writing.writeLock();
     }
 
     /** Ends that. */
     void unlock() {
-        writing.unlock();
+        writing.tryUnlockWrite();
     }
 
     /** Waits for who has the lock now: what they leave will be found, and whoever comes after sees what we have set. */

@@ -11,6 +11,12 @@ import org.rdmasockets.verbs.AccessFlag;
 final class LocalPeer implements Peer {
     private final RegionTable regions;
     private final SharedMemoryQueuePair target;
+    /** The target's, at hand: what leads there is written by its processor for each message. */
+    private final ReceiveQueue receives;
+    /** Where they complete. */
+    private final SharedMemoryCompletionQueue completions;
+    /** What is left to who polls there. */
+    private final Arrivals arrivals;
     /** Whether it has receives of its own; who shares receives gets one for a message only once that is there. */
     private final boolean ownReceives;
     /** How many of the other end's receives were used, wrapping around; guarded by the send queue, as all below. */
@@ -31,7 +37,10 @@ final class LocalPeer implements Peer {
     LocalPeer(RegionTable regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;
-        ownReceives = target.receiveQueue().shared() == null;
+        receives = target.receiveQueue();
+        completions = target.receiveCompletions();
+        arrivals = completions.arrivals();
+        ownReceives = receives.shared() == null;
     }
 
     @Override
@@ -56,7 +65,7 @@ final class LocalPeer implements Peer {
     }
 
     private void lock() {
-        arrivals().lock();
+        arrivals.lock();
         locked = true;
     }
 
@@ -64,19 +73,15 @@ final class LocalPeer implements Peer {
     public void endWrite() {
         if (locked) {
             locked = false;
-            arrivals().unlock();
+            arrivals.unlock();
         }
-    }
-
-    private Arrivals arrivals() {
-        return target.receiveCompletions().arrivals();
     }
 
     @Override
     public int tell(Notice notice, int messages) {
         boolean leaves;
         try {
-            leaves = !notice.isSend() && mayLeave() && leave(notice);
+            leaves = !notice.isSend() && (locked || mayLeave()) && leave(notice);
         } finally {
             endWrite();
         }
@@ -97,12 +102,12 @@ final class LocalPeer implements Peer {
 
     /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
     private boolean mayLeave() {
-        return ownReceives && target.device().fabric().faults() == null && !arrivals().isArmed() && hasReceive();
+        return ownReceives && target.device().fabric().faults() == null && !arrivals.isArmed() && hasReceive();
     }
 
     private boolean hasReceive() {
         if (posted == consumed) {
-            posted = target.receiveQueue().postedEver();
+            posted = receives.postedEver();
         }
         return posted - consumed > 0;
     }
@@ -114,7 +119,7 @@ final class LocalPeer implements Peer {
         }
         // Who fails is not ready any more, then waits for this lock, and then takes in what was left before.
         long entry = target.isReady()
-                ? arrivals().leave(target.receiveQueue(), notice.lengthBytes(), notice.immediate()) : -1;
+                ? arrivals.leave(receives, notice.lengthBytes(), notice.immediate()) : -1;
         if (entry >= 0) {
             left = entry;
         }
@@ -125,17 +130,17 @@ final class LocalPeer implements Peer {
     private void bringIfArmed(Notice notice) {
         // The fence is between our entry and the flag; who arms looks for entries after it has set that.
         VarHandle.fullFence();
-        if (arrivals().isArmed() && arrivals().takeIn()) {
-            notice.unreported(target.receiveCompletions());
+        if (arrivals.isArmed() && arrivals.takeIn()) {
+            notice.unreported(completions);
         }
     }
 
     /** Fills a receive at once, after what was left. */
     private int bring(Notice notice) {
-        boolean report = !arrivals().isTaken(left) && arrivals().takeIn();
-        int status = target.receiveQueue().take(notice);
+        boolean report = !arrivals.isTaken(left) && arrivals.takeIn();
+        int status = receives.take(notice);
         if (report) {
-            notice.unreported(target.receiveCompletions());
+            notice.unreported(completions);
         }
         return status;
     }
@@ -162,6 +167,6 @@ final class LocalPeer implements Peer {
 
     @Override
     public long receiverNotReadyNanos() {
-        return target.receiveQueue().notReadyNanos();
+        return receives.notReadyNanos();
     }
 }

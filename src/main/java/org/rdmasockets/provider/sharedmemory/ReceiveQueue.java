@@ -391,9 +391,7 @@ final class ReceiveQueue {
     /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
     void flush() {
         completions.arrivals().awaitSender(); // the queue pair is not ready any more: nothing is left from now on
-        if (completions.arrivals().takeIn()) {
-            completions.report();
-        }
+        completions.takeInArrivals();
         flushPosted();
     }
 

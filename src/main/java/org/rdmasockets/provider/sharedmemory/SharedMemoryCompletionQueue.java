@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * Its arrays begin small and grow to the number of entries. The monitor is held for a few instructions and is the last
  * lock that is taken: a holder takes no other.
  */
-final class SharedMemoryCompletionQueue implements CompletionQueue {
+final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue {
     private static final int FIRST_CAPACITY = 16;
     private static final VarHandle COUNT;
 
@@ -259,8 +259,8 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
         target.beginFilling();
         polled = target;
         try {
-            if (!arrivals.isEmpty() && arrivals.takeIn()) {
-                report();
+            if (!arrivals.isEmpty()) {
+                takeInArrivals();
             }
             for (LinkEnd link : all) {
                 link.poll();
@@ -270,6 +270,13 @@ final class SharedMemoryCompletionQueue implements CompletionQueue {
             polled = null; // the same batch may be for another queue next
         }
         return target.filled();
+    }
+
+    /** Takes in what senders left until now, and reports that if it is wanted. */
+    void takeInArrivals() {
+        if (arrivals.takeIn()) {
+            report();
+        }
     }
 
     /** How many completions there may be. */
