@@ -104,7 +104,8 @@ final class Load {
     }
 
     private void measure(String scenario) throws IOException, InterruptedException {
-        TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos());
+        // All of the time, also if it is not the first load: other numbers of connections take other paths.
+        TimeUnit.NANOSECONDS.sleep(trial.plan().warmUpNanos());
         Usage before = trial.usage();
         Histogram measured = histogram();
         long begin = System.nanoTime();
