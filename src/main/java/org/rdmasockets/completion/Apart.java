@@ -7,6 +7,8 @@ package org.rdmasockets.completion;
  */
 @SuppressWarnings("unused")
 abstract class Apart {
+    /** Beside the header, where a class that extends this would have a field of its own else. */
+    private int apart;
     private long apart0;
     private long apart1;
     private long apart2;
