@@ -29,6 +29,7 @@ class PackageDependencyTest {
     private static final String ROOT = "org.rdmasockets";
     private static final String SLF4J = "org.slf4j";
     private static final String IBVERBS = ROOT + ".provider.ibverbs";
+    private static final String LOCK = ROOT + ".lock";
     private static final String OS = ROOT + ".provider.os";
     private static final String SHARED_MEMORY = ROOT + ".provider.sharedmemory";
 
@@ -41,13 +42,15 @@ class PackageDependencyTest {
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", SLF4J)),
             entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
-            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", "org.jctools.queues", "org.jctools.queues.varhandle",
-                    "org.jctools.queues.varhandle.unpadded", SLF4J, "java.lang.management", "jdk.management")),
+            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", LOCK, "org.jctools.queues",
+                    "org.jctools.queues.varhandle", "org.jctools.queues.varhandle.unpadded", SLF4J,
+                    "java.lang.management", "jdk.management")),
             entry(ROOT + ".verbs", Set.of()),
+            entry(LOCK, Set.of()),
             entry(ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS, SHARED_MEMORY)),
             entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, SLF4J)),
             entry(IBVERBS + ".generated", Set.of()),
-            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", SHARED_MEMORY + ".link", SLF4J)),
+            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", LOCK, SHARED_MEMORY + ".link", SLF4J)),
             entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", OS, SLF4J)),
             entry(OS, Set.of(ROOT + ".verbs")));
 

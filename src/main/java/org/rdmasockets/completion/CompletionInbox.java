@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.PlainLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +39,7 @@ public final class CompletionInbox {
     private final CompletionClient client;
     private final long workRequestIdBase;
     private final int maxOutstanding;
-    private final ProtocolLock protocolLock = new ProtocolLock();
+    private final PlainLock protocolLock = new PlainLock();
     private final Waiter reader = new Waiter();
     /** Null until somebody waits to write; then always the same. */
     private volatile Waiter writer;

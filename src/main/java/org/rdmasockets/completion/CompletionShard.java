@@ -6,6 +6,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
+import org.rdmasockets.lock.Apart;
+import org.rdmasockets.lock.ApartLock;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.VerbsException;
@@ -36,7 +38,7 @@ public final class CompletionShard extends Apart {
     private final Faults faults;
     private final CompletionQueue queue;
     private final InboxTable inboxes = new InboxTable();
-    private final QueueLock cqLock = new QueueLock();
+    private final ApartLock cqLock = new ApartLock();
     /** Filled and read under cqLock. */
     private final WorkCompletions batch;
     /** How many completions the last batch had; guarded by cqLock. */

@@ -41,6 +41,7 @@
  * <p>Threads: any thread may enter, except where a method says otherwise; no lock is held across a park or a wake-up.
  * The one thread here is {@link org.rdmasockets.completion.CompletionPoller}'s. This package knows nothing of the
  * protocol: it hands completions to a {@link org.rdmasockets.completion.CompletionClient} and asks it whether it is
- * ready. It uses the contracts of {@code verbs} only, so its tests run it over a device made of plain Java.
+ * ready. It uses the contracts of {@code verbs} and the locks of {@code lock} only, so its tests run it over a device
+ * made of plain Java.
  */
 package org.rdmasockets.completion;

@@ -3,6 +3,7 @@ package org.rdmasockets.provider.sharedmemory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
+import org.rdmasockets.lock.ApartLock;
 
 /**
  * Writes with immediate data that senders of this process made to queue pairs of one completion queue: who polls that
@@ -40,7 +41,7 @@ final class Arrivals {
     /** Of readers: a monitor with nothing next to it. */
     private final long[] reading = new long[APART];
     /** Of senders. */
-    private final SenderLock writing = new SenderLock();
+    private final ApartLock writing = new ApartLock();
 
     /** Nothing was left yet. */
     Arrivals() {
@@ -66,12 +67,12 @@ final class Arrivals {
 
     /** Waits for the other senders, each of which has the lock for a message. */
     void lock() {
-        writing.writeLock();
+        writing.lock();
     }
 
     /** Ends that. */
     void unlock() {
-        writing.tryUnlockWrite();
+        writing.unlock();
     }
 
     /** Waits for who has the lock now: what they leave will be found, and whoever comes after sees what we have set. */

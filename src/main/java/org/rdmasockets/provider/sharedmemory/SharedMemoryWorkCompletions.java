@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.Objects;
+import org.rdmasockets.lock.Apart;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.WorkCompletions;
 

@@ -1,8 +1,8 @@
-package org.rdmasockets.completion;
+package org.rdmasockets.lock;
 
-/** The lock of a completion queue, far enough from that of another one; see {@link Apart}. */
+/** A lock far enough from another one; see {@link Apart}. */
 @SuppressWarnings("unused")
-final class QueueLock extends ProtocolLock {
+public final class ApartLock extends PlainLock {
     private static final long serialVersionUID = 1;
 
     private long apart0;
@@ -23,6 +23,6 @@ final class QueueLock extends ProtocolLock {
     private long apart15;
 
     /** Nobody has it. */
-    QueueLock() {
+    public ApartLock() {
     }
 }

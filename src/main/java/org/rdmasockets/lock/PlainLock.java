@@ -1,13 +1,13 @@
-package org.rdmasockets.completion;
+package org.rdmasockets.lock;
 
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 
-/** A {@code ReentrantLock} in one object instead of two, and not reentrant: the protocol lock of an inbox. */
-class ProtocolLock extends AbstractQueuedSynchronizer {
+/** A {@code ReentrantLock} in one object instead of two, and not reentrant. Any thread. */
+public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLock {
     private static final long serialVersionUID = 1;
 
     /** Nobody has it. */
-    ProtocolLock() {
+    public PlainLock() {
     }
 
     @Override
@@ -35,7 +35,7 @@ class ProtocolLock extends AbstractQueuedSynchronizer {
     }
 
     /** Takes it, waiting as long as somebody else has it. */
-    final void lock() {
+    public final void lock() {
         if (tryAcquire(1)) {
             return;
         }
@@ -46,22 +46,22 @@ class ProtocolLock extends AbstractQueuedSynchronizer {
     }
 
     /** Takes it if nobody has it. */
-    final boolean tryLock() {
+    public final boolean tryLock() {
         return tryAcquire(1);
     }
 
     /** Gives it back. */
-    final void unlock() {
+    public final void unlock() {
         release(1);
     }
 
     /** Whether the calling thread has it. */
-    final boolean isHeldByCurrentThread() {
+    public final boolean isHeldByCurrentThread() {
         return isHeldExclusively();
     }
 
     /** Whether somebody has it. */
-    final boolean isLocked() {
+    public final boolean isLocked() {
         return getState() != 0;
     }
 }

@@ -1,4 +1,4 @@
-package org.rdmasockets.completion;
+package org.rdmasockets.lock;
 
 /**
  * Room in front of the fields of a class, two lines of memory: of two objects that lie side by side, as a garbage
@@ -6,7 +6,7 @@ package org.rdmasockets.completion;
  * from each other for each write. For the few objects of a completion queue, not for those of a connection.
  */
 @SuppressWarnings("unused")
-abstract class Apart {
+public abstract class Apart {
     /** Beside the header, where a class that extends this would have a field of its own else. */
     private int apart;
     private long apart0;
