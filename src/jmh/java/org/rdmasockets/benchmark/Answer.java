@@ -66,6 +66,11 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
         return IntStream.range(0, ours.size()).mapToDouble(i -> ours.get(i) / theirs.get(i)).sorted().toArray();
     }
 
+    /** What the forks of a contender measured, sorted. */
+    double[] figures(String contender, String scenario, Metric metric) {
+        return forks(contender, scenario, metric).stream().mapToDouble(Double::doubleValue).sorted().toArray();
+    }
+
     private List<Double> forks(String contender, String scenario, Metric metric) {
         return find(contender, scenario, metric).map(Series::forks).orElse(List.of());
     }

@@ -4,6 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /** One way to carry bytes, as it is compared with the others. Neighbours here are measured one after the other. */
@@ -83,6 +84,16 @@ enum Contender {
     /** Whether this machine has what it needs: JUCX brings its JNI library, but not UCX itself. */
     boolean isHere() {
         return this != JUCX || UCX_FOLDERS.stream().anyMatch(folder -> Files.exists(Path.of(folder, "libucp.so.0")));
+    }
+
+    /** The program in C that waits in the same way, on a device, for a round trip. */
+    Optional<NativeTool> rival() {
+        return switch (this) {
+            case RDMA_SPINNING -> Optional.of(NativeTool.RSTREAM_POLLING);
+            case RDMA_PARKING -> Optional.of(NativeTool.RSTREAM_BLOCKING);
+            case VERBS -> Optional.of(NativeTool.WRITE_LATENCY);
+            default -> Optional.empty();
+        };
     }
 
     /** Options of its JVMs. */

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Asks a contender one question in two new JVMs, and waits for the end: theirs, or that of its patience. */
 final class Fork {
-    private static final long LIMIT_SECONDS = 300;
+    private static final long LIMIT_SECONDS = 600;
 
     private Fork() {
     }

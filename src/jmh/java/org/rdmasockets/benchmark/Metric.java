@@ -3,6 +3,8 @@ package org.rdmasockets.benchmark;
 /** A figure, and its unit. */
 enum Metric {
     P50("p50", "us"),
+    P50_C("p50 of C", "us"),
+    TIMES_C("p50", "times that of C"),
     P99("p99", "us"),
     P99_9("p99.9", "us"),
     MEGABYTES("throughput", "MB/s"),

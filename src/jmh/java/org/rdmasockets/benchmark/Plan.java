@@ -24,15 +24,20 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
             List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 256, 1_000, 10_000));
     private static final Plan GUEST = new Plan("guest", 1, 90_000, 5_000, 100, List.of(64, 64 * KIB),
             List.of(64 * KIB), List.of(1, 16, 100));
+    /** Where one fork of the last plan takes too long to tell much. */
+    private static final Plan TURNS = new Plan("guest-turns", 5, 20_000, 1_000, 100, List.of(64),
+            List.of(), List.of(1));
 
     static Plan of(String name) {
-        return List.of(SMOKE, FULL, GUEST).stream().filter(plan -> plan.name.equals(name)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("smoke, full or guest, not " + name));
+        return List.of(SMOKE, FULL, GUEST, TURNS).stream().filter(plan -> plan.name.equals(name)).findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("smoke, full, guest or guest-turns, not " + name));
     }
 
     /** The questions, unless told otherwise: in the guest, which is slow, those that C programs answer too. */
     List<Question> questions() {
-        return hasDevice() ? List.of(new RoundTrip(), new Streaming()) : Question.ALL;
+        return this == TURNS ? List.of(new Turns())
+                : hasDevice() ? List.of(new RoundTrip(), new Streaming())
+                : Question.ALL.stream().filter(question -> !(question instanceof Turns)).toList();
     }
 
     /** Whether a contender takes part: there is no device but in the guest, where those without it only take time. */
@@ -46,7 +51,7 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
 
     /** Whether it runs in the guest. */
     boolean hasDevice() {
-        return this == GUEST;
+        return this == GUEST || this == TURNS;
     }
 
     long warmUpNanos() {

@@ -22,6 +22,7 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
     private static final Claim ROUND_TRIP = new Claim("full", "round-trip", SMALL, Metric.P50);
     private static final Claim IDLE = new Claim("full", "idle", MOST, null);
     private static final Claim ON_DEVICE = new Claim("guest", "round-trip", SMALL, Metric.P50);
+    private static final Claim IN_TURNS = new Claim("guest-turns", "turns", SMALL, Metric.TIMES_C);
 
     /** All of them. */
     static final List<Promise> ALL = List.of(
@@ -36,10 +37,10 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
             IDLE.of(Metric.SHARED).atMost(Contender.RDMA, 64 * 1024, null),
             IDLE.of(Metric.HEAP).atMost(Contender.RDMA, 4 * 1024, null),
             IDLE.of(Metric.IDLE_PROCESSOR).atMost(Contender.RDMA, 1, null),
-            ON_DEVICE.atMost(Contender.RDMA_SPINNING, 1.2, NativeTool.RSTREAM_POLLING.title()),
-            ON_DEVICE.atMost(Contender.RDMA_PARKING, 1.2, NativeTool.RSTREAM_BLOCKING.title()),
+            IN_TURNS.atMost(Contender.RDMA_SPINNING, 1.2, null),
+            IN_TURNS.atMost(Contender.RDMA_PARKING, 1.2, null),
             ON_DEVICE.atMost(Contender.RDMA_SPINNING, 1 / 4.0, Contender.PLAIN.title()),
-            ON_DEVICE.atMost(Contender.VERBS, 1.1, NativeTool.WRITE_LATENCY.title()),
+            IN_TURNS.atMost(Contender.VERBS, 1.1, null),
             new Claim("guest", "stream", LARGE, Metric.MEGABYTES).atLeast(1, NativeTool.RSTREAM_POLLING.title()));
 
     /**
@@ -70,7 +71,7 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
             return "";
         }
         double[] figures = reference == null
-                ? answer.median(ours, claim.scenario, claim.metric).stream().toArray()
+                ? answer.figures(ours, claim.scenario, claim.metric)
                 : answer.ratios(ours, reference, claim.scenario, claim.metric);
         if (figures.length == 0) {
             return "";

@@ -6,7 +6,7 @@ import java.util.List;
 interface Question {
     /** All of them, in the order of the results. */
     List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new StreamKinds(), new RequestResponse(),
-            new OpenLoop(), new ConnectAndClose(), new IdleConnections());
+            new OpenLoop(), new ConnectAndClose(), new IdleConnections(), new Turns());
 
     /** On the command line and in names of files. */
     String name();

@@ -49,7 +49,7 @@ final class RoundTrip implements Question {
     }
 
     /** One look at the clock for each round trip. */
-    private static void exchange(Link link, byte[] message, long nanos, Histogram times) throws IOException {
+    static void exchange(Link link, byte[] message, long nanos, Histogram times) throws IOException {
         long begin = System.nanoTime();
         for (long start = begin; start - begin < nanos;) {
             link.exchange(message);

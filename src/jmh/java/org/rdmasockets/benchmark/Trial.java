@@ -100,8 +100,13 @@ final class Trial implements AutoCloseable {
         figures.accept(new Figure(scenario, metric, value));
     }
 
+    /** The median of times in nanoseconds, in microseconds. */
+    static double p50(Histogram nanos) {
+        return nanos.getValueAtPercentile(50) / NANOS_PER_MICRO;
+    }
+
     void noteTimes(String scenario, Histogram nanos) {
-        note(scenario, Metric.P50, nanos.getValueAtPercentile(50) / NANOS_PER_MICRO);
+        note(scenario, Metric.P50, p50(nanos));
         note(scenario, Metric.P99, nanos.getValueAtPercentile(99) / NANOS_PER_MICRO);
         note(scenario, Metric.P99_9, nanos.getValueAtPercentile(99.9) / NANOS_PER_MICRO);
     }

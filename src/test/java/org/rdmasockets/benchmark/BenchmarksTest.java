@@ -44,9 +44,34 @@ class BenchmarksTest {
     @Test
     void promisesAreThoseOfThePlan() throws IOException {
         assertEquals("", AT_MOST_HALF.line(answer("guest", 10, 4.9)), "a promise of the full plan");
-        List<String> lines = Promise.ALL.stream().map(each -> promise(each, "guest")).filter(line -> !line.isEmpty())
-                .toList();
-        assertEquals(4, lines.size(), () -> "promises of the guest's round trip, in " + lines);
+        assertEquals(1, promises("guest", "round-trip", Metric.P50).size(), "of the guest's round trips");
+        assertEquals(3, promises("guest-turns", "turns", Metric.TIMES_C).size(), "of the guest's turns with C");
+        assertEquals(0, promises("guest", "turns", Metric.TIMES_C).size(), "of the guest's turns with C in one fork");
+    }
+
+    private static List<String> promises(String plan, String question, Metric metric) {
+        Answer answer = new Answer(question, "", null, Plan.of(plan), 0, new ArrayList<>(), new ArrayList<>());
+        for (Contender each : Contender.values()) {
+            answer.add(each.title(), List.of(new Figure("64 B", metric, 1)));
+        }
+        return Promise.ALL.stream().map(each -> each.line(answer)).filter(line -> !line.isEmpty()).toList();
+    }
+
+    @Test
+    void figuresThatArePromisedThemselvesHaveTheirRange() {
+        Answer answer = new Answer("turns", "", null, Plan.of("guest-turns"), 0, new ArrayList<>(), new ArrayList<>());
+        for (double figure : new double[] {1.3, 1.1, 1.25}) {
+            answer.add(Contender.VERBS.title(), List.of(new Figure("64 B", Metric.TIMES_C, figure)));
+        }
+        String line = new Promise(new Promise.Claim("guest-turns", "turns", "64 B", Metric.TIMES_C),
+                Contender.VERBS.title(), null, 1.2, true).line(answer);
+        assertTrue(line.contains("| 1.25 (1.10 to 1.30 in 3 forks) | **does not hold** |"), line);
+    }
+
+    @Test
+    void whatCompilersHadIsCounted() {
+        assertTrue(Compilers.processorNanos() > 0, "JUnit alone makes them work");
+        assertTrue(Compilers.processorNanos() <= Usage.now().processorNanos(), "a part of all");
     }
 
     @Test
@@ -56,17 +81,6 @@ class BenchmarksTest {
         answer.add(Contender.PLAIN.title(), List.of(new Figure("64 B", Metric.P50, 10)));
         assertTrue(AT_MOST_HALF.line(answer).contains("| 0.300 (0.100 to 0.400 in 3 forks) | holds |"),
                 AT_MOST_HALF.line(answer));
-    }
-
-    private static String promise(Promise promise, String plan) {
-        Answer answer = new Answer("round-trip", "", null, Plan.of(plan), 0, new ArrayList<>(), new ArrayList<>());
-        for (Contender each : Contender.values()) {
-            answer.add(each.title(), List.of(new Figure("64 B", Metric.P50, 1)));
-        }
-        for (NativeTool each : NativeTool.values()) {
-            answer.add(each.title(), List.of(new Figure("64 B", Metric.P50, 1)));
-        }
-        return promise.line(answer);
     }
 
     @Test

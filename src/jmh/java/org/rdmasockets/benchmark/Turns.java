@@ -1,0 +1,94 @@
+package org.rdmasockets.benchmark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+
+/**
+ * How long does a message take there and back, of what it takes the program in C that waits in the same way, when the
+ * two take turns of a second? Where all is emulated a fork takes minutes, and the machine is another one by then.
+ */
+final class Turns implements Question {
+    private static final int TURNS = 9;
+    /** Of a look at the compilers while it is warmed up. */
+    private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LONGEST_WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(240);
+    /** Compilers that have less of such a time, in both processes, rest. */
+    private static final long RESTING_NANOS = LOOK_NANOS / 50;
+
+    @Override
+    public String name() {
+        return "turns";
+    }
+
+    @Override
+    public String title() {
+        return "Round trip of a message, in turns with the program in C that waits in the same way";
+    }
+
+    @Override
+    public Metric headline() {
+        return Metric.TIMES_C;
+    }
+
+    @Override
+    public boolean suits(Contender contender) {
+        return contender.rival().isPresent();
+    }
+
+    @Override
+    public void measure(Trial trial) throws Exception {
+        for (int bytes : trial.plan().roundTripBytes()) {
+            trial.run(() -> {
+                measure(trial, bytes);
+                return null;
+            });
+        }
+    }
+
+    private static void measure(Trial trial, int bytes) throws IOException, InterruptedException {
+        NativeTool rival = trial.contender().rival().orElseThrow();
+        List<Double> ours = new ArrayList<>();
+        List<Double> theirs = new ArrayList<>();
+        List<Double> ratios = new ArrayList<>();
+        String scenario = Trial.size(bytes);
+        try (Link link = trial.connect(Service.ECHO, bytes)) {
+            byte[] message = new byte[bytes];
+            warmUp(trial, link, message);
+            for (int turn = 0; turn < TURNS; turn++) {
+                theirs.add(rival.measure("round-trip", bytes).value());
+                Histogram times = Trial.histogram();
+                RoundTrip.exchange(link, message, trial.plan().measuredNanos(), times);
+                ours.add(Trial.p50(times));
+                ratios.add(ours.getLast() / theirs.getLast());
+            }
+        }
+        trial.note(scenario, Metric.P50, Series.median(ours));
+        trial.note(scenario, Metric.P50_C, Series.median(theirs));
+        trial.note(scenario, Metric.TIMES_C, Series.median(ratios));
+    }
+
+    /** Until the compilers rest, which takes them from half a minute to three; what they do later would be measured. */
+    private static void warmUp(Trial trial, Link link, byte[] message) throws IOException {
+        long begin = System.nanoTime();
+        RoundTrip.exchange(link, message, trial.warmUpNanos(), Trial.histogram());
+        Usage spent;
+        do {
+            Usage before = trial.usage();
+            RoundTrip.exchange(link, message, LOOK_NANOS, Trial.histogram());
+            spent = trial.usage().since(before);
+            if (System.nanoTime() - begin > LONGEST_WARM_UP_NANOS) {
+                throw new IOException("after %d s the compilers still had %d ms of the last %d s".formatted(
+                        seconds(System.nanoTime() - begin), TimeUnit.NANOSECONDS.toMillis(spent.compilerNanos()),
+                        seconds(LOOK_NANOS)));
+            }
+        } while (spent.compilerNanos() > RESTING_NANOS);
+        System.err.printf("    warm after %d s%n", seconds(System.nanoTime() - begin));
+    }
+
+    private static long seconds(long nanos) {
+        return TimeUnit.NANOSECONDS.toSeconds(nanos);
+    }
+}
