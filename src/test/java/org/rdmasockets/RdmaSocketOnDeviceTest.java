@@ -180,6 +180,7 @@ class RdmaSocketOnDeviceTest {
 
     /** Closing and leaving at once must not lose the tail: the process lingers briefly. */
     @Test
+    @Tag("further-jvms")
     void aProcessThatEndsDeliversWhatItWrote() throws Exception {
         try (RdmaServerSocket listener = listening(5)) {
             listener.setSoTimeout(90_000);

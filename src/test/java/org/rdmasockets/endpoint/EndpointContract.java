@@ -1,6 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /**
  * What endpoints do, whatever device they go over. A test extends this and says in {@link #fixture()} what to run on;
@@ -84,6 +85,7 @@ abstract class EndpointContract {
 
     /** {@link ProcessTrials}. */
     @Nested
+    @Tag("further-jvms")
     class Processes extends ProcessTrials {
         @Override
         EndpointFixture fixture() {

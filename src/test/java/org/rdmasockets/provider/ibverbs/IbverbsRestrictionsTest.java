@@ -21,6 +21,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** What an ordinary user meets. Needs root, because it becomes one. */
 @Tag("device")
+@Tag("further-jvms")
 @Timeout(300)
 class IbverbsRestrictionsTest {
     private static final String DEVICE = System.getProperty("org.rdmasockets.test.device", "rxe0");
