@@ -48,7 +48,7 @@ enum NativeTool {
     private static final int STREAM_MESSAGES = 100;
     private static final int STREAM_ITERATIONS = 10;
     /** rstream tells a mean, which one long pause spoils: the median of as many means is taken. */
-    private static final int RSTREAM_RUNS = 5;
+    private static final int RSTREAM_RUNS = 3;
     private static final int RSTREAM_ITERATIONS = 200;
     private static final long CLIENT_SECONDS = 60;
     private static final long LISTENING_NANOS = TimeUnit.SECONDS.toNanos(60);

@@ -11,7 +11,7 @@ import org.HdrHistogram.Histogram;
  * two take turns of a second? Where all is emulated a fork takes minutes, and the machine is another one by then.
  */
 final class Turns implements Question {
-    private static final int TURNS = 9;
+    private static final int TURNS = 7;
     /** Of a look at the compilers while it is warmed up. */
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LONGEST_WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(240);
