@@ -12,6 +12,8 @@ import org.HdrHistogram.Histogram;
  */
 final class Turns implements Question {
     private static final int TURNS = 7;
+    /** What a new connection learns first. */
+    private static final long SETTLING_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
     /** Of a look at the compilers while it is warmed up. */
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LONGEST_WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(240);
@@ -53,31 +55,37 @@ final class Turns implements Question {
         List<Double> ours = new ArrayList<>();
         List<Double> theirs = new ArrayList<>();
         List<Double> ratios = new ArrayList<>();
-        String scenario = Trial.size(bytes);
-        try (Link link = trial.connect(Service.ECHO, bytes)) {
-            byte[] message = new byte[bytes];
-            warmUp(trial, link, message);
-            for (int turn = 0; turn < TURNS; turn++) {
-                theirs.add(rival.measure("round-trip", bytes).value());
-                Histogram times = Trial.histogram();
-                RoundTrip.exchange(link, message, trial.plan().measuredNanos(), times);
-                ours.add(Trial.p50(times));
-                ratios.add(ours.getLast() / theirs.getLast());
-            }
+        warmUp(trial, bytes);
+        for (int turn = 0; turn < TURNS; turn++) {
+            theirs.add(rival.measure("round-trip", bytes).value());
+            ours.add(turn(trial, bytes, trial.plan().measuredNanos()));
+            ratios.add(ours.getLast() / theirs.getLast());
         }
+        String scenario = Trial.size(bytes);
         trial.note(scenario, Metric.P50, Series.median(ours));
         trial.note(scenario, Metric.P50_C, Series.median(theirs));
         trial.note(scenario, Metric.TIMES_C, Series.median(ratios));
     }
 
+    /** Has a connection of its own: the server of some contenders spins as long as there is one. The median, in us. */
+    private static double turn(Trial trial, int bytes, long nanos) throws IOException {
+        try (Link link = trial.connect(Service.ECHO, bytes)) {
+            byte[] message = new byte[bytes];
+            RoundTrip.exchange(link, message, SETTLING_NANOS, Trial.histogram());
+            Histogram times = Trial.histogram();
+            RoundTrip.exchange(link, message, nanos, times);
+            return Trial.p50(times);
+        }
+    }
+
     /** Until the compilers rest, which takes them from half a minute to three; what they do later would be measured. */
-    private static void warmUp(Trial trial, Link link, byte[] message) throws IOException {
+    private static void warmUp(Trial trial, int bytes) throws IOException {
         long begin = System.nanoTime();
-        RoundTrip.exchange(link, message, trial.warmUpNanos(), Trial.histogram());
+        turn(trial, bytes, trial.warmUpNanos());
         Usage spent;
         do {
             Usage before = trial.usage();
-            RoundTrip.exchange(link, message, LOOK_NANOS, Trial.histogram());
+            turn(trial, bytes, LOOK_NANOS);
             spent = trial.usage().since(before);
             if (System.nanoTime() - begin > LONGEST_WARM_UP_NANOS) {
                 throw new IOException("after %d s the compilers still had %d ms of the last %d s".formatted(
