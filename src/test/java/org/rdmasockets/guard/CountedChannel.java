@@ -1,5 +1,7 @@
 package org.rdmasockets.guard;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -7,13 +9,16 @@ import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Names counted queues in its events; allocates nothing for that. */
+/**
+ * Names counted queues in its events; allocates nothing for that but when a handler comes for the first time. Several
+ * threads drain at once, each with a handler of its own, and none may be told what another took.
+ */
 final class CountedChannel implements CompletionChannel {
     private final CompletionChannel target;
     private final CountedVerbs verbs;
-    private final Consumer<CompletionQueue> tell = this::tell;
-    /** Who is told of events; the poller thread's. */
-    private Consumer<? super CompletionQueue> listener;
+    /** Who is told of counted queues to who is told of plain ones. */
+    private final Map<Consumer<? super CompletionQueue>, Consumer<CompletionQueue>> handlers =
+            new ConcurrentHashMap<>();
 
     /**
      * A channel.
@@ -38,12 +43,9 @@ final class CountedChannel implements CompletionChannel {
 
     @Override
     public int drainEvents(Consumer<? super CompletionQueue> handler) throws VerbsException {
-        listener = handler;
-        return target.drainEvents(tell);
-    }
-
-    private void tell(CompletionQueue plain) {
-        listener.accept(verbs.queue(plain));
+        Consumer<CompletionQueue> known = handlers.get(handler);
+        return target.drainEvents(known != null ? known : handlers.computeIfAbsent(handler,
+                listener -> plain -> listener.accept(verbs.queue(plain))));
     }
 
     @Override
