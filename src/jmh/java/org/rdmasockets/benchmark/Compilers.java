@@ -6,11 +6,12 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** The compilers of this JVM, as Linux sees their threads: the JDK tells of a method only when it is compiled. */
 final class Compilers {
     private static final Path THREADS = Path.of("/proc/self/task");
-    private static final String NAMES = "C[12]";
+    private static final Pattern NAME = Pattern.compile("C[12] Compiler.*");
     /** Fields of proc(5), counted from the one after the name, which may have spaces. */
     private static final int USER = 11;
     private static final int SYSTEM = 12;
@@ -41,7 +42,7 @@ final class Compilers {
             return 0; // It has ended.
         }
         int end = line.lastIndexOf(')');
-        if (!line.substring(line.indexOf('(') + 1, end).matches(NAMES + " Compiler.*")) {
+        if (!NAME.matcher(line.substring(line.indexOf('(') + 1, end)).matches()) {
             return 0;
         }
         String[] fields = line.substring(end + 2).split(" ");

@@ -27,12 +27,7 @@ final class RoundTrip implements Question {
 
     @Override
     public void measure(Trial trial) throws Exception {
-        for (int bytes : trial.plan().roundTripBytes()) {
-            trial.run(() -> {
-                measure(trial, bytes);
-                return null;
-            });
-        }
+        trial.forEach(trial.plan().roundTripBytes(), bytes -> measure(trial, bytes));
     }
 
     private static void measure(Trial trial, int bytes) throws IOException {

@@ -8,8 +8,9 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The process that serves: one thread for each connection. Says its address on its output, answers {@code usage} and
- * {@code footprint} there, and ends with its input, which is the death of the client at the latest.
+ * The process that serves: one thread for each connection. Says its address on its output, answers {@code usage},
+ * {@code compilers} and {@code footprint} there, and ends with its input, which is the death of the client at the
+ * latest.
  */
 final class Server implements AutoCloseable {
     private final Contender contender;
@@ -34,10 +35,18 @@ final class Server implements AutoCloseable {
         try (Server server = new Server(Contender.valueOf(arguments[0]))) {
             answers.println(server.address());
             for (String order = orders.readLine(); order != null; order = orders.readLine()) {
-                answers.println(new Gson().toJson(order.equals("usage") ? Usage.now() : Footprint.now()));
+                answers.println(new Gson().toJson(answer(order)));
             }
         }
         System.exit(0);
+    }
+
+    private static Object answer(String order) throws IOException {
+        return switch (order) {
+            case "usage" -> Usage.now();
+            case "compilers" -> Compilers.processorNanos();
+            default -> Footprint.now();
+        };
     }
 
     /** Where it is reached. */

@@ -13,6 +13,9 @@ interface ServerProcess extends AutoCloseable {
     /** What it has used; nothing if it is this process, which is counted anyway. */
     Usage usage() throws IOException;
 
+    /** What its compilers have had of the processors; nothing if it is this process, likewise. */
+    long compilerNanos() throws IOException;
+
     /** What it holds. */
     Footprint footprint() throws IOException;
 
@@ -34,6 +37,11 @@ interface ServerProcess extends AutoCloseable {
         @Override
         public Usage usage() {
             return Usage.NONE;
+        }
+
+        @Override
+        public long compilerNanos() {
+            return 0;
         }
 
         @Override
@@ -82,6 +90,11 @@ interface ServerProcess extends AutoCloseable {
         @Override
         public Usage usage() throws IOException {
             return ask("usage", Usage.class);
+        }
+
+        @Override
+        public long compilerNanos() throws IOException {
+            return ask("compilers", Long.class);
         }
 
         @Override

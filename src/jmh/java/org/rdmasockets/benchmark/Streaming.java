@@ -35,12 +35,7 @@ final class Streaming implements Question {
 
     @Override
     public void measure(Trial trial) throws Exception {
-        for (int bytes : trial.plan().streamBytes()) {
-            trial.run(() -> {
-                measure(trial, bytes);
-                return null;
-            });
-        }
+        trial.forEach(trial.plan().streamBytes(), bytes -> measure(trial, bytes));
     }
 
     private static void measure(Trial trial, int bytes) throws IOException {

@@ -72,6 +72,21 @@ final class Trial implements AutoCloseable {
         }
     }
 
+    /** What is measured for one size of a message. */
+    interface Sized {
+        void measure(int bytes) throws Exception;
+    }
+
+    /** Measures each size in a thread of the contender's kind. */
+    void forEach(List<Integer> sizes, Sized work) throws Exception {
+        for (int bytes : sizes) {
+            run(() -> {
+                work.measure(bytes);
+                return null;
+            });
+        }
+    }
+
     /** Runs what is measured in a thread of the contender's kind. */
     <T> T run(Callable<T> work) throws Exception {
         FutureTask<T> task = new FutureTask<>(work);
@@ -82,6 +97,11 @@ final class Trial implements AutoCloseable {
     /** What both processes have used until now. */
     Usage usage() throws IOException {
         return Usage.now().plus(server.usage());
+    }
+
+    /** What the compilers of both processes have had of the processors until now. */
+    long compilerNanos() throws IOException {
+        return Compilers.processorNanos() + server.compilerNanos();
     }
 
     /** What the server holds. */

@@ -42,12 +42,7 @@ final class Turns implements Question {
 
     @Override
     public void measure(Trial trial) throws Exception {
-        for (int bytes : trial.plan().roundTripBytes()) {
-            trial.run(() -> {
-                measure(trial, bytes);
-                return null;
-            });
-        }
+        trial.forEach(trial.plan().roundTripBytes(), bytes -> measure(trial, bytes));
     }
 
     private static void measure(Trial trial, int bytes) throws IOException, InterruptedException {
@@ -82,17 +77,17 @@ final class Turns implements Question {
     private static void warmUp(Trial trial, int bytes) throws IOException {
         long begin = System.nanoTime();
         turn(trial, bytes, trial.warmUpNanos());
-        Usage spent;
+        long compiled;
         do {
-            Usage before = trial.usage();
+            long before = trial.compilerNanos();
             turn(trial, bytes, LOOK_NANOS);
-            spent = trial.usage().since(before);
+            compiled = trial.compilerNanos() - before;
             if (System.nanoTime() - begin > LONGEST_WARM_UP_NANOS) {
                 throw new IOException("after %d s the compilers still had %d ms of the last %d s".formatted(
-                        seconds(System.nanoTime() - begin), TimeUnit.NANOSECONDS.toMillis(spent.compilerNanos()),
+                        seconds(System.nanoTime() - begin), TimeUnit.NANOSECONDS.toMillis(compiled),
                         seconds(LOOK_NANOS)));
             }
-        } while (spent.compilerNanos() > RESTING_NANOS);
+        } while (compiled > RESTING_NANOS);
         System.err.printf("    warm after %d s%n", seconds(System.nanoTime() - begin));
     }
 

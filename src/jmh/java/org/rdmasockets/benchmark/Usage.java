@@ -9,29 +9,25 @@ import java.lang.management.ManagementFactory;
  *
  * @param allocatedBytes heap memory that was allocated, by all threads (virtual ones allocate as their carriers)
  * @param processorNanos time of all processors, in user and in kernel mode
- * @param compilerNanos what the compilers had of that
  */
-record Usage(long allocatedBytes, long processorNanos, long compilerNanos) {
+record Usage(long allocatedBytes, long processorNanos) {
     /** Nothing. */
-    static final Usage NONE = new Usage(0, 0, 0);
+    static final Usage NONE = new Usage(0, 0);
 
     /** Of this process. */
     static Usage now() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        return new Usage(threads.getTotalThreadAllocatedBytes(), system.getProcessCpuTime(),
-                Compilers.processorNanos());
+        return new Usage(threads.getTotalThreadAllocatedBytes(), system.getProcessCpuTime());
     }
 
     /** Both together. */
     Usage plus(Usage other) {
-        return new Usage(allocatedBytes + other.allocatedBytes, processorNanos + other.processorNanos,
-                compilerNanos + other.compilerNanos);
+        return new Usage(allocatedBytes + other.allocatedBytes, processorNanos + other.processorNanos);
     }
 
     /** What was used since. */
     Usage since(Usage earlier) {
-        return new Usage(allocatedBytes - earlier.allocatedBytes, processorNanos - earlier.processorNanos,
-                compilerNanos - earlier.compilerNanos);
+        return new Usage(allocatedBytes - earlier.allocatedBytes, processorNanos - earlier.processorNanos);
     }
 }
