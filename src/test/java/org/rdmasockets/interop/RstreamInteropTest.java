@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -19,6 +21,8 @@ import org.rdmasockets.StreamKind;
 @Tag("device")
 class RstreamInteropTest {
     private static final int C_SERVER_PORT = 7471;
+    /** Of which iWARP lets one succeed. */
+    private static final int ATTEMPTS = 4;
 
     @ParameterizedTest(name = "{0} bytes, {1} messages, {2} iterations")
     @CsvSource({"64, 100, 20", "1024, 100, 10", "4096, 50, 10", "65536, 10, 10", "1048576, 2, 5"})
@@ -30,6 +34,8 @@ class RstreamInteropTest {
                 socket.setSoTimeout(TestBed.PATIENCE_MILLIS);
                 QueuePairTable.assertConnected(client.pid());
                 new RstreamPeer(socket, bytes, true).runServer(iterations, messages);
+            } catch (IOException e) {
+                throw new AssertionError(client.toString(), e);
             }
             client.awaitSuccess();
         }
@@ -37,31 +43,55 @@ class RstreamInteropTest {
 
     @ParameterizedTest(name = "{0} bytes, {1} messages, {2} iterations")
     @CsvSource({"64, 100, 20", "1024, 100, 10", "4096, 50, 10", "65536, 10, 10", "1048576, 2, 5"})
-    void javaIsServedByTheServerInC(int bytes, int messages, int iterations) throws Exception {
-        try (Program server = rstream(bytes, messages, iterations, "-p", "" + C_SERVER_PORT,
-                        "-b", TestBed.address().getHostAddress())) {
-            try (Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server)) {
-                QueuePairTable.assertConnected(server.pid());
-                new RstreamPeer(socket, bytes, true).runClient(iterations, messages);
-            }
-            server.awaitSuccess();
-        }
+    void javaIsServedByTheServerInC(int bytes, int messages, int iterations, TestReporter reporter) throws Exception {
+        isServed(bytes, messages, iterations, TestBed::socket, reporter);
     }
 
     /** C ignores what it does not know: the stream is rsockets' own, whatever was proposed. */
     @ParameterizedTest
     @EnumSource(names = {"SEND_RECEIVE", "READ_RING"})
-    void cDoesNotKnowOtherWaysToCarryAStream(StreamKind proposed) throws Exception {
+    void cDoesNotKnowOtherWaysToCarryAStream(StreamKind proposed, TestReporter reporter) throws Exception {
         Assumptions.assumeFalse(TestBed.tcp(), "sockets of the JDK propose nothing");
-        int bytes = 20_000;
-        try (Program server = rstream(bytes, 20, 5, "-p", "" + C_SERVER_PORT, "-b",
-                        TestBed.address().getHostAddress())) {
-            try (Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server,
-                    () -> TestBed.socket().setOption(RdmaSocketOptions.STREAM_KIND, proposed))) {
+        isServed(20_000, 20, 5, () -> TestBed.socket().setOption(RdmaSocketOptions.STREAM_KIND, proposed), reporter);
+    }
+
+    private static void isServed(int bytes, int messages, int iterations, TestBed.Maker maker, TestReporter reporter)
+            throws Exception {
+        for (int attempt = 1; !isServedOrLosesTheEnd(bytes, messages, iterations, maker, attempt); attempt++) {
+            reporter.publishEntry("device limit", "rstream ended well, but closed before the end of its stream had "
+                    + "arrived, and iWARP has dropped that; attempt " + attempt);
+        }
+    }
+
+    /**
+     * The server in C closes when it has written its last. Over iWARP what its TCP connection still has to send then is
+     * lost if this end was about to make room for more: TCP resets a connection that nobody will read. In that case
+     * alone, false: C says that all was well, and only its last answers are missing.
+     */
+    private static boolean isServedOrLosesTheEnd(int bytes, int messages, int iterations, TestBed.Maker maker,
+            int attempt) throws Exception {
+        try (Program server = rstream(bytes, messages, iterations, "-p", "" + C_SERVER_PORT,
+                        "-b", TestBed.address().getHostAddress());
+                Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server, maker)) {
+            QueuePairTable.assertConnected(server.pid());
+            if (!TestBed.tcp()) {
                 assertEquals(StreamKind.CREDIT_RING, socket.getOption(RdmaSocketOptions.STREAM_KIND));
-                new RstreamPeer(socket, bytes, true).runClient(5, 20);
+            }
+            RstreamPeer peer = new RstreamPeer(socket, bytes, true);
+            try {
+                peer.runClient(iterations, messages);
+            } catch (SocketException e) {
+                boolean loses = TestBed.iwarp() && !TestBed.tcp() && "Connection reset".equals(e.getMessage())
+                        && peer.receivesTheLast() && attempt < ATTEMPTS && server.awaitEnd() == 0;
+                if (!loses) {
+                    throw new AssertionError(server.toString(), e);
+                }
+                return false;
+            } catch (IOException e) {
+                throw new AssertionError(server.toString(), e);
             }
             server.awaitSuccess();
+            return true;
         }
     }
 

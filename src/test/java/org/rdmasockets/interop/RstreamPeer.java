@@ -28,6 +28,9 @@ final class RstreamPeer {
     private int sendCounter;
     private int receiveCounter;
 
+    /** Whether nothing is left but to receive. */
+    private boolean sentAll;
+
     /**
      * @param socket the connection, with a read timeout
      * @param messageBytes size of a message ({@code -S})
@@ -58,9 +61,19 @@ final class RstreamPeer {
         long start = System.nanoTime();
         for (int i = 0; i < iterations; i++) {
             sendAll(messages);
+            sentAll = i == iterations - 1;
             receiveAll(messages);
         }
         return System.nanoTime() - start;
+    }
+
+    /**
+     * Tells where {@link #runClient} has come to.
+     *
+     * @return true once all was sent and all but the last iteration's answers received
+     */
+    boolean receivesTheLast() {
+        return sentAll;
     }
 
     /**
