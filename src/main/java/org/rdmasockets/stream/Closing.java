@@ -125,6 +125,15 @@ final class Closing {
         return has(PEER_DISCONNECTED);
     }
 
+    /**
+     * Tells whether the peer was told that we are gone.
+     *
+     * @return true after our DISCONNECT
+     */
+    boolean isDisconnectSent() {
+        return has(DISCONNECT_SENT);
+    }
+
     @Override
     public String toString() {
         return (has(INPUT_SHUT) ? "inputShut " : "") + (has(OUTPUT_SHUT) ? "outputShut " : "")

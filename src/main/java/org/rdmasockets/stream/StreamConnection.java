@@ -487,11 +487,7 @@ public final class StreamConnection {
         shutdownInput();
     }
 
-    /**
-     * The memory that comes and goes.
-     *
-     * @return always the same
-     */
+    /** {@return the memory that comes and goes; always the same} */
     public StreamMemory memory() {
         return memory;
     }
@@ -555,6 +551,11 @@ public final class StreamConnection {
                 || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
     }
 
+    /** {@return whether the peer was told by a DISCONNECT that we go; it goes as well once it has taken that in} */
+    public boolean disconnectSent() {
+        return closing.isDisconnectSent();
+    }
+
     /**
      * Tells whether the peer has said that it is gone; its queue pair is, or will be at once.
      *
@@ -564,11 +565,7 @@ public final class StreamConnection {
         return closing.isPeerDisconnected();
     }
 
-    /**
-     * Why the connection broke.
-     *
-     * @return the failure, or null if it did not break
-     */
+    /** {@return why the connection broke, or null if it did not} */
     public StreamFailure failure() {
         return failure;
     }
