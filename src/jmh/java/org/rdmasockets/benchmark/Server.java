@@ -45,7 +45,8 @@ final class Server implements AutoCloseable {
         return switch (order) {
             case "usage" -> Usage.now();
             case "compilers" -> Compilers.processorNanos();
-            default -> Footprint.now();
+            case "footprint" -> Footprint.now();
+            default -> throw new IllegalArgumentException("usage, compilers or footprint, not " + order);
         };
     }
 

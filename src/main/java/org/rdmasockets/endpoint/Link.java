@@ -375,9 +375,18 @@ final class Link extends VerbsConnection {
 
     @Override
     public boolean isDelivered() {
-        return hasReached(Stage.TEARING_DOWN) || compute(all -> hasReached(Stage.CLOSING)
-                ? isDrained(all) && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY))
+        return hasReached(Stage.TEARING_DOWN) || compute(all -> hasReached(Stage.CLOSING) ? isDelivered(all)
                 : all.failure() != null || !all.sends().isBusy());
+    }
+
+    /**
+     * Protocol lock held: whether a closed connection may end. Where a completion proves nothing (iWARP), only the peer
+     * does, by going when it has taken in that this end goes, or by saying that it goes itself: then it takes nothing
+     * more. What TCP has still to send when the queue pair ends would be lost if the peer then sends anything.
+     */
+    private boolean isDelivered(Traffic all) {
+        return isDrained(all)
+                && (peerGone || all.peerLeaves() || device.supports(Capability.COMPLETION_IS_DELIVERY));
     }
 
     /** Protocol lock held: whether nothing is left for the device to do after a close. */
@@ -417,10 +426,9 @@ final class Link extends VerbsConnection {
     /** Set-up pool: a closed connection got news, or its time may be over. */
     private void linger() {
         if (!hasReached(Stage.TEARING_DOWN)) {
-            boolean drained = compute(this::isDrained);
-            boolean delivered = drained && (peerGone || device.supports(Capability.COMPLETION_IS_DELIVERY));
-            if (drained && !delivered) {
-                endQueuePair(); // there, only the peer's disconnect proves that it has everything
+            boolean delivered = compute(this::isDelivered);
+            if (!delivered && compute(all -> isDrained(all) && !all.sends().hasSaidLast())) {
+                endQueuePair(); // the peer was not told: it goes only when it sees this end go
             }
             if (delivered || System.nanoTime() - lingerDeadline >= 0) {
                 tearDown();

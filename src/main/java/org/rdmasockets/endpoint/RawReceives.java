@@ -72,6 +72,11 @@ final class RawReceives implements Receives {
         one.pending.complete(new RawMessage(one.region, write ? 0 : completion.lengthBytes(), immediate, write));
     }
 
+    @Override
+    public boolean isBye(int index, Completion completion) {
+        return false; // these are the application's bytes
+    }
+
     private Posted take(int index) {
         Posted one = posted[index];
         posted[index] = null;

@@ -545,6 +545,9 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Closes the connection: whoever waits is told so at once, what was sent gets a moment to arrive, and all regions
      * end, unless another endpoint shares them. Idempotent, does not block.
+     *
+     * <p>Over iWARP that moment lasts until the peer has taken in that this end goes. A raw endpoint has no message
+     * that says so: there, let the peer's program tell that it has everything before this is called.
      */
     @Override
     public void close() {

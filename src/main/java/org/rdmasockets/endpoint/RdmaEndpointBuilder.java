@@ -272,7 +272,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * How long what was sent may take to arrive once the endpoint is closed. 2 seconds without this.
+     * How long what was sent may take to arrive once the endpoint is closed. 10 seconds without this, as for sockets.
      *
      * @param time longer than nothing
      * @return this

@@ -148,17 +148,13 @@ final class ReceiveSide implements Receives {
             immediates.add(completion.immediate());
             return;
         }
-        int length = completion.lengthBytes();
-        if (length < Header.BYTES) {
-            throw new Violation("a message of " + length + " bytes is shorter than its header");
-        }
-        MemorySegment buffer = region.segment().asSlice((long) index * own.bufferBytes(), length);
-        Header header = Header.read(buffer);
+        MemorySegment message = message(index, completion);
+        Header header = Header.read(message);
         traffic.sends().acknowledge(header);
         if (header.kind() == Header.Kind.MESSAGE) {
             countData();
-            checkMessage(header, length - Header.BYTES);
-            messages.add(new Fragment(index, header, buffer.asSlice(Header.BYTES)));
+            checkMessage(header, completion.lengthBytes() - Header.BYTES);
+            messages.add(new Fragment(index, header, message.asSlice(Header.BYTES)));
             return;
         }
         post(index);
@@ -168,6 +164,15 @@ final class ReceiveSide implements Receives {
             controlTaken++;
         }
         traffic.leases().onNotice(header);
+    }
+
+    /** What has come, with its header. */
+    private MemorySegment message(int index, Completion completion) throws Violation {
+        int length = completion.lengthBytes();
+        if (length < Header.BYTES) {
+            throw new Violation("a message of " + length + " bytes is shorter than its header");
+        }
+        return region.segment().asSlice((long) index * own.bufferBytes(), length);
     }
 
     private void countData() throws Violation {
@@ -211,6 +216,12 @@ final class ReceiveSide implements Receives {
     @Override
     public void flushed(int index) {
         // The buffer is the connection's own and ends with it.
+    }
+
+    @Override
+    public boolean isBye(int index, Completion completion) throws Violation {
+        return completion.opcode() != CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE
+                && Header.read(message(index, completion)).kind() == Header.Kind.BYE;
     }
 
     @Override

@@ -20,6 +20,15 @@ sealed interface Receives permits ReceiveSide, RawReceives {
      */
     void flushed(int index);
 
+    /**
+     * Whether a receive that has completed well, after the end, says that the peer leaves.
+     *
+     * @param index which one
+     * @param completion what arrived
+     * @throws Violation if no honest peer sends that
+     */
+    boolean isBye(int index, Completion completion) throws Violation;
+
     /** Nothing more will arrive, for that reason. */
     void end(EndpointException reason);
 

@@ -43,6 +43,7 @@ final class SendSide {
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /** What is said at the end, when nothing else is any more; null for nothing, or when it was said. */
     private Operation last;
+    private boolean saidLast;
     /** Questions that the peer has not answered. */
     private int unanswered;
     /** The peer is known, so that something may be sent. */
@@ -132,6 +133,11 @@ final class SendSide {
         return last != null;
     }
 
+    /** Whether that has gone out. */
+    boolean hasSaidLast() {
+        return saidLast;
+    }
+
     private void add(ArrayDeque<Operation> row, Operation operation) {
         if (failure != null) {
             operation.abandon(failure);
@@ -168,6 +174,7 @@ final class SendSide {
         if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
             Operation operation = last;
             last = null;
+            saidLast = true;
             post(controls, operation); // no credit needs to be kept any more
         }
     }

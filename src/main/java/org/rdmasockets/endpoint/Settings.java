@@ -34,7 +34,7 @@ final class Settings implements Cloneable {
     long operationNanos = Long.MAX_VALUE / 4;
     long answerNanos = TimeUnit.SECONDS.toNanos(5);
     long acknowledgeNanos = TimeUnit.SECONDS.toNanos(30);
-    long lingerNanos = TimeUnit.SECONDS.toNanos(2);
+    long lingerNanos = TimeUnit.SECONDS.toNanos(10);
     int backlog = 50;
 
     /** What a peer may do with memory that it asks for, as far as the device can. */

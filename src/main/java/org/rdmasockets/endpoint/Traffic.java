@@ -151,6 +151,7 @@ final class Traffic implements CompletionClient {
             receives.completed(index, completion);
         } else {
             receives.flushed(index);
+            peerLeaves |= well && receives.isBye(index, completion);
         }
     }
 
@@ -181,6 +182,11 @@ final class Traffic implements CompletionClient {
     void onBye() {
         peerLeaves = true;
         fail(ended());
+    }
+
+    /** Whether it has said so. */
+    boolean peerLeaves() {
+        return peerLeaves;
     }
 
     /** This connection is over, by its own fault or another's; the first reason counts. */

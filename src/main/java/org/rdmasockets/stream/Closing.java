@@ -10,6 +10,10 @@ package org.rdmasockets.stream;
  * the peer's SHUTDOWN                     end of input; if we sent ours before, both are done, no further message
  * the peer's DISCONNECT                   end of input, and it reads no more; never answered
  * </pre>
+ *
+ * <p>One of them is not C's, where a completed message need not have arrived (iWARP): we close after both are done, and
+ * tell DISCONNECT all the same, since a peer that takes that in goes, which proves that it has taken in everything. C
+ * ignores it, and goes when its program closes.
  */
 final class Closing {
     /** What {@link #due} returns when nothing is to be sent. */
@@ -21,9 +25,21 @@ final class Closing {
     private static final int SHUTDOWN_SENT = 8;
     private static final int DISCONNECT_SENT = 16;
     private static final int PEER_DISCONNECTED = 32;
+    private static final int CLOSED = 64;
+    /** From the beginning: a completed message need not have arrived. */
+    private static final int UNPROVEN = 128;
 
-    /** What has happened: a set of these. */
+    /** What has happened: a set of these. In one field, for each is one in every idle connection. */
     private int happened;
+
+    /**
+     * Both directions open.
+     *
+     * @param unproven whether a completed message need not have arrived, as on iWARP
+     */
+    Closing(boolean unproven) {
+        happened = unproven ? UNPROVEN : 0;
+    }
 
     private boolean has(int event) {
         return (happened & event) != 0;
@@ -37,6 +53,11 @@ final class Closing {
     /** The application writes no more. */
     void shutOutput() {
         happened |= OUTPUT_SHUT;
+    }
+
+    /** The application neither reads nor writes any more, and forgets the connection. */
+    void close() {
+        happened |= INPUT_SHUT | OUTPUT_SHUT | CLOSED;
     }
 
     /**
@@ -58,13 +79,17 @@ final class Closing {
      * @return {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT} or {@link #NOTHING}
      */
     int due() {
-        if (!has(OUTPUT_SHUT) || isFinished()) {
+        if (!has(OUTPUT_SHUT) || isFinished() && !lacksProof()) {
             return NOTHING;
         }
         if (has(INPUT_SHUT) || has(INPUT_ENDED)) {
             return ImmediateData.DISCONNECT;
         }
         return has(SHUTDOWN_SENT) ? NOTHING : ImmediateData.SHUTDOWN;
+    }
+
+    private boolean lacksProof() {
+        return has(UNPROVEN) && has(CLOSED) && !has(DISCONNECT_SENT) && !has(PEER_DISCONNECTED);
     }
 
     /**
@@ -125,20 +150,11 @@ final class Closing {
         return has(PEER_DISCONNECTED);
     }
 
-    /**
-     * Tells whether the peer was told that we are gone.
-     *
-     * @return true after our DISCONNECT
-     */
-    boolean isDisconnectSent() {
-        return has(DISCONNECT_SENT);
-    }
-
     @Override
     public String toString() {
         return (has(INPUT_SHUT) ? "inputShut " : "") + (has(OUTPUT_SHUT) ? "outputShut " : "")
                 + (has(INPUT_ENDED) ? "inputEnded " : "") + (has(SHUTDOWN_SENT) ? "shutdownSent " : "")
                 + (has(DISCONNECT_SENT) ? "disconnectSent " : "")
-                + (has(PEER_DISCONNECTED) ? "peerDisconnected" : "");
+                + (has(PEER_DISCONNECTED) ? "peerDisconnected " : "") + (has(CLOSED) ? "closed" : "");
     }
 }

@@ -32,7 +32,7 @@ public final class StreamConnection {
     private final SendQueue sendQueue;
     private final ReceiveQueue receiveQueue;
     private final StreamMemory memory;
-    private final Closing closing = new Closing();
+    private final Closing closing;
     /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
     private Flow flow;
     private Received received;
@@ -65,6 +65,7 @@ public final class StreamConnection {
         }
         this.settings = settings;
         this.remoteRegion = remoteRegion;
+        closing = new Closing(!settings.immediateData());
         remoteRegion.segment().fill((byte) 0);
         SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
@@ -483,7 +484,7 @@ public final class StreamConnection {
 
     /** Reads and writes no more: the peer is told after everything that was written. See {@link #drained}. */
     public void disconnect() {
-        closing.shutOutput();
+        closing.close();
         shutdownInput();
     }
 
@@ -549,11 +550,6 @@ public final class StreamConnection {
     public boolean drained() {
         return failure != null || isOver()
                 || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
-    }
-
-    /** {@return whether the peer was told by a DISCONNECT that we go; it goes as well once it has taken that in} */
-    public boolean disconnectSent() {
-        return closing.isDisconnectSent();
     }
 
     /**

@@ -543,10 +543,6 @@ public final class StreamTransport extends VerbsConnection implements Connection
         inbox.enter();
         try {
             over = stream.failure() != null || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
-            if (!over && stream.drained() && !ending && !stream.disconnectSent()) {
-                ending = true; // on iWARP: each end would wait for the other's disconnect after both have shut down
-                engine.setupPool().execute(this::endQueuePair);
-            }
         } finally {
             inbox.exit();
         }
@@ -556,8 +552,9 @@ public final class StreamTransport extends VerbsConnection implements Connection
     }
 
     /**
-     * Protocol lock held: on iWARP only the peer's disconnect proves that it has the data. What TCP has still to send
-     * when the queue pair ends is lost if the peer says that there is room for more: nobody reads that, so TCP resets.
+     * Protocol lock held: on iWARP only the peer's going proves that it has the data; it goes when it has taken in a
+     * DISCONNECT. What TCP has still to send when the queue pair ends is lost if the peer says that there is room for
+     * more: nobody reads that, so TCP resets.
      */
     private boolean isDeliveredLocked() {
         return stream.drained() && (peerGone || stream.peerDisconnected()

@@ -25,6 +25,7 @@ abstract class EndTrials extends EndpointTrial {
         Object on(RdmaEndpoint end) throws Exception;
     }
 
+    private static final Duration NEVER = Duration.ofHours(1);
     private static final List<Waiting> WAITS = List.of(RdmaEndpoint::receive, RdmaEndpoint::receiveImmediate,
             RdmaEndpoint::receiveShared, RdmaEndpoint::receiveHandedOver, end -> {
                 LocalRegion region = end.allocate(20_000);
@@ -97,6 +98,32 @@ abstract class EndTrials extends EndpointTrial {
             }
         }
         refused(EndpointException.Reason.PEER_CLOSED, "closed", () -> pair.server().receive(PATIENCE));
+    }
+
+    /** The time for lingering is not needed: the device's word is enough, or the peer's, which goes as well. */
+    @Test
+    void aClosedConnectionEndsByItself() throws Exception {
+        for (int round = 0; round < 10; round++) {
+            boolean raw = round % 2 == 1;
+            Pair pair = connect(builder().raw(raw).linger(NEVER), builder().raw(raw));
+            MemorySegment here = pair.client().allocate(8).segment();
+            pair.client().close();
+            Await.until("the closed end has ended", () -> !here.scope().isAlive());
+        }
+    }
+
+    /** Each says that it goes, and has closed its ears. */
+    @Test
+    void closesThatCrossEndTheConnection() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            Pair pair = connect(builder().linger(NEVER), builder().linger(NEVER));
+            MemorySegment here = pair.client().allocate(8).segment();
+            MemorySegment there = pair.server().allocate(8).segment();
+            Call<Void> other = run("close", pair.server()::close);
+            pair.client().close();
+            other.result();
+            Await.until("both have ended", () -> !here.scope().isAlive() && !there.scope().isAlive());
+        }
     }
 
     /** rdma-io: dropped with work in flight. */

@@ -5,29 +5,39 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.TestDevice;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.endpoint.EndpointException;
+import org.rdmasockets.endpoint.LocalRegion;
+import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.endpoint.RdmaEndpointBuilder;
+import org.rdmasockets.endpoint.RdmaEndpointServer;
 
 /**
  * Over iWARP a write completes when TCP has it. If the connection ended then, its end would be lost whenever the peer
- * says that there is room for more: so who closes waits until the peer has gone. Here TCP sends a segment at a time.
+ * says anything: so who closes waits until the peer has gone. Here TCP sends a segment at a time.
  */
 @Tag("device")
 class IwarpEndTest {
     private static final int ROUNDS = 5;
     private static final int MESSAGE_BYTES = 4096;
     private static final int MESSAGES = 100;
+    /** So many may be on their way without a word of the reader. */
+    private static final int MESSAGES_AT_ONCE = 5;
     /** What TCP counts as not acknowledged when nothing is left but its own end. */
     private static final int END = 1;
 
@@ -56,20 +66,13 @@ class IwarpEndTest {
     }
 
     @Test
-    void nothingIsLeftToSendWhenTheConnectionEnds() throws Exception {
+    void nothingIsLeftToSendWhenASocketIsClosed() throws Exception {
         for (int round = 0; round < ROUNDS; round++) {
             try (ServerSocket listener = TestBed.listen()) {
                 Call<Void> writing = Call.run(ThreadKind.PLATFORM, "write and close", () -> writeAndClose(listener));
                 try (Socket reader = TestBed.connect(listener.getLocalPort())) {
-                    Call<byte[]> reading = Call.start(ThreadKind.PLATFORM, "read",
-                            reader.getInputStream()::readAllBytes);
-                    long left = 0;
-                    while (!reading.isDone()) {
-                        left = Math.max(left, leftAtTheEnd());
-                        Thread.sleep(2);
-                    }
-                    assertEquals(MESSAGES * MESSAGE_BYTES, reading.result().length);
-                    assertTrue(left <= END, "the connection ended with " + left + " bytes still to send");
+                    assertEquals(MESSAGES * MESSAGE_BYTES,
+                            readUntilTheEnd(reader.getInputStream()::readAllBytes).length);
                 }
                 writing.result();
             }
@@ -77,13 +80,90 @@ class IwarpEndTest {
     }
 
     private static void writeAndClose(ServerSocket listener) throws IOException {
-        byte[] message = new byte[MESSAGE_BYTES];
         try (Socket writer = listener.accept()) {
-            OutputStream out = writer.getOutputStream();
-            for (int i = 0; i < MESSAGES; i++) {
-                out.write(message);
+            write(writer.getOutputStream(), MESSAGES);
+        }
+    }
+
+    private static void write(OutputStream out, int messages) throws IOException {
+        for (int i = 0; i < messages; i++) {
+            out.write(new byte[MESSAGE_BYTES]);
+        }
+    }
+
+    /** Then the peers have no more to say by the rules of C. */
+    @Test
+    void nothingIsLeftToSendWhenASocketIsClosedAfterShutdownsThatCross() throws Exception {
+        for (int round = 0; round < ROUNDS; round++) {
+            try (ServerSocket listener = TestBed.listen();
+                    Socket reader = TestBed.connect(listener.getLocalPort())) {
+                closeAfterShutdowns(listener, reader);
+                assertEquals(MESSAGES_AT_ONCE * MESSAGE_BYTES,
+                        readUntilTheEnd(reader.getInputStream()::readAllBytes).length);
             }
         }
+    }
+
+    private static void closeAfterShutdowns(ServerSocket listener, Socket reader) throws IOException {
+        try (Socket writer = listener.accept()) {
+            reader.getOutputStream().write(1); // who accepts is silent before
+            assertEquals(1, writer.getInputStream().read());
+            write(writer.getOutputStream(), MESSAGES_AT_ONCE);
+            writer.shutdownOutput();
+            reader.shutdownOutput();
+            assertEquals(-1, writer.getInputStream().read());
+        }
+    }
+
+    @Test
+    void nothingIsLeftToSendWhenAnEndpointIsClosed() throws Exception {
+        for (int round = 0; round < ROUNDS; round++) {
+            try (RdmaEndpointServer server = endpoint().listen(new InetSocketAddress(TestBed.address(), 0));
+                    RdmaEndpoint reader = endpoint().connect(server.localAddress())) {
+                Call<Void> sending = Call.run(ThreadKind.PLATFORM, "send and close", () -> sendAndClose(server));
+                assertEquals(MESSAGES, readUntilTheEnd(() -> receiveAll(reader)));
+                sending.result();
+            }
+        }
+    }
+
+    private static RdmaEndpointBuilder endpoint() {
+        return RdmaEndpoint.builder().device(TestDevice.name());
+    }
+
+    private static void sendAndClose(RdmaEndpointServer server) throws IOException {
+        try (RdmaEndpoint sender = server.accept()) {
+            LocalRegion message = sender.allocate(MESSAGE_BYTES);
+            for (int i = 0; i < MESSAGES; i++) {
+                sender.send(message);
+            }
+        }
+    }
+
+    private static int receiveAll(RdmaEndpoint reader) throws IOException {
+        int count = 0;
+        try {
+            while (true) {
+                reader.receive().close();
+                count++;
+            }
+        } catch (EndpointException e) {
+            assertEquals(EndpointException.Reason.PEER_CLOSED, e.reason(), e::getMessage);
+            return count;
+        }
+    }
+
+    /** Reads, and looks meanwhile at what ends. */
+    private static <T> T readUntilTheEnd(Callable<T> read) throws Exception {
+        Call<T> reading = Call.start(ThreadKind.PLATFORM, "read", read);
+        long left = 0;
+        while (!reading.isDone()) {
+            left = Math.max(left, leftAtTheEnd());
+            Thread.sleep(2);
+        }
+        T result = reading.result();
+        assertTrue(left <= END, "a connection ended with " + left + " bytes still to send");
+        return result;
     }
 
     /** Of all TCP connections that one end has closed ({@code FIN-WAIT-1}), the most that is not acknowledged. */

@@ -26,11 +26,31 @@ class RstreamInteropTest {
     /** More than one only over iWARP. */
     private static final int MOST_ATTEMPTS = 4;
 
+    /**
+     * What goes over a connection, there and back.
+     *
+     * @param bytes of a message
+     * @param messages one way before they come back
+     * @param iterations how often
+     */
+    private record Traffic(int bytes, int messages, int iterations) {
+        /** In C; both sides must be given the same sizes, or rstream waits for ever. */
+        Program rstream(String... more) throws IOException {
+            List<String> command = new ArrayList<>(List.of("rstream", "-T", "b", "-T", "v", "-S", "" + bytes,
+                    "-C", "" + messages, "-I", "" + iterations));
+            if (TestBed.tcp()) {
+                command.addAll(List.of("-T", "s"));
+            }
+            command.addAll(List.of(more));
+            return Program.start(command.toArray(String[]::new));
+        }
+    }
+
     @ParameterizedTest(name = "{0} bytes, {1} messages, {2} iterations")
     @CsvSource({"64, 100, 20", "1024, 100, 10", "4096, 50, 10", "65536, 10, 10", "1048576, 2, 5"})
     void javaServesTheClientInC(int bytes, int messages, int iterations) throws Exception {
         try (ServerSocket server = TestBed.listen();
-                Program client = rstream(bytes, messages, iterations, "-p", "" + server.getLocalPort(),
+                Program client = new Traffic(bytes, messages, iterations).rstream("-p", "" + server.getLocalPort(),
                         "-s", TestBed.address().getHostAddress())) {
             try (Socket socket = server.accept()) {
                 socket.setSoTimeout(TestBed.PATIENCE_MILLIS);
@@ -46,7 +66,7 @@ class RstreamInteropTest {
     @ParameterizedTest(name = "{0} bytes, {1} messages, {2} iterations")
     @CsvSource({"64, 100, 20", "1024, 100, 10", "4096, 50, 10", "65536, 10, 10", "1048576, 2, 5"})
     void javaIsServedByTheServerInC(int bytes, int messages, int iterations, TestReporter reporter) throws Exception {
-        serve(bytes, messages, iterations, TestBed::socket, reporter);
+        serve(new Traffic(bytes, messages, iterations), TestBed::socket, reporter);
     }
 
     /** C ignores what it does not know: the stream is rsockets' own, whatever was proposed. */
@@ -54,23 +74,21 @@ class RstreamInteropTest {
     @EnumSource(names = {"SEND_RECEIVE", "READ_RING"})
     void cDoesNotKnowOtherWaysToCarryAStream(StreamKind proposed, TestReporter reporter) throws Exception {
         Assumptions.assumeFalse(TestBed.tcp(), "sockets of the JDK propose nothing");
-        serve(20_000, 20, 5, () -> TestBed.socket().setOption(RdmaSocketOptions.STREAM_KIND, proposed), reporter);
+        serve(new Traffic(20_000, 20, 5),
+                () -> TestBed.socket().setOption(RdmaSocketOptions.STREAM_KIND, proposed), reporter);
     }
 
-    private static void serve(int bytes, int messages, int iterations, TestBed.Maker maker, TestReporter reporter)
-            throws Exception {
-        for (int attempt = 1; !isServed(bytes, messages, iterations, maker, attempt); attempt++) {
+    private static void serve(Traffic traffic, TestBed.Maker maker, TestReporter reporter) throws Exception {
+        for (int attempt = 1; !isServed(traffic, maker, attempt < MOST_ATTEMPTS); attempt++) {
             reporter.publishEntry("device limit", "rstream ended well, but closed before the end of its stream had "
                     + "arrived, and iWARP has dropped that; attempt " + attempt);
         }
     }
 
     /** Whether all came; see {@link #losesTheEnd} for the one case in which it need not. */
-    private static boolean isServed(int bytes, int messages, int iterations, TestBed.Maker maker,
-            int attempt) throws Exception {
-        try (Program server = rstream(bytes, messages, iterations, "-p", "" + C_SERVER_PORT,
-                        "-b", TestBed.address().getHostAddress())) {
-            boolean whole = runClient(bytes, messages, iterations, maker, server, attempt < MOST_ATTEMPTS);
+    private static boolean isServed(Traffic traffic, TestBed.Maker maker, boolean mayLose) throws Exception {
+        try (Program server = traffic.rstream("-p", "" + C_SERVER_PORT, "-b", TestBed.address().getHostAddress())) {
+            boolean whole = runClient(traffic, maker, server, mayLose);
             if (whole) {
                 server.awaitSuccess();
             }
@@ -78,8 +96,8 @@ class RstreamInteropTest {
         }
     }
 
-    private static boolean runClient(int bytes, int messages, int iterations, TestBed.Maker maker, Program server,
-            boolean mayLose) throws Exception {
+    private static boolean runClient(Traffic traffic, TestBed.Maker maker, Program server, boolean mayLose)
+            throws Exception {
         long resets = resets();
         RstreamPeer peer = null;
         try (Socket socket = TestBed.connectOnceListening(C_SERVER_PORT, server, maker)) {
@@ -87,8 +105,8 @@ class RstreamInteropTest {
             if (!TestBed.tcp()) {
                 assertEquals(StreamKind.CREDIT_RING, socket.getOption(RdmaSocketOptions.STREAM_KIND));
             }
-            peer = new RstreamPeer(socket, bytes, true);
-            peer.runClient(iterations, messages);
+            peer = new RstreamPeer(socket, traffic.bytes, true);
+            peer.runClient(traffic.iterations, traffic.messages);
             return true;
         } catch (IOException e) {
             if (mayLose && peer != null && losesTheEnd(e, peer, server) && resets() > resets) {
@@ -116,16 +134,5 @@ class RstreamInteropTest {
         String[] counts = lines.get(1).split(" ");
         return Long.parseLong(counts[names.indexOf("TCPAbortOnData")])
                 + Long.parseLong(counts[names.indexOf("TCPAbortOnClose")]);
-    }
-
-    /** Both sides must be given the same sizes, or rstream waits for ever. */
-    private static Program rstream(int bytes, int messages, int iterations, String... more) throws IOException {
-        List<String> command = new ArrayList<>(List.of("rstream", "-T", "b", "-T", "v", "-S", "" + bytes,
-                "-C", "" + messages, "-I", "" + iterations));
-        if (TestBed.tcp()) {
-            command.addAll(List.of("-T", "s"));
-        }
-        command.addAll(List.of(more));
-        return Program.start(command.toArray(String[]::new));
     }
 }

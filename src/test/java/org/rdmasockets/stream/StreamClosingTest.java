@@ -122,6 +122,39 @@ class StreamClosingTest {
         assertEquals(null, c.connection.failure());
     }
 
+    /** There a message that has completed need not have arrived, and only a peer that was told goes. */
+    @Test
+    void overIwarpACloseIsToldAlsoAfterCrossingShutdowns() throws SocketException {
+        c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
+        c.connection.shutdownOutput();
+        List<String> shutdown = c.posted();
+        c.arrive(ScriptedConnection.SHUTDOWN, 0);
+        c.complete();
+        c.connection.shutdownInput();
+        assertTrue(c.posted().isEmpty(), "it may yet be closed");
+        c.connection.disconnect();
+        c.connection.disconnect();
+        List<String> told = c.posted();
+        assertEquals(1, told.size());
+        assertFalse(shutdown.contains(told.getFirst()));
+        assertFalse(c.connection.drained());
+        c.complete();
+        assertTrue(c.connection.drained());
+        c.connection.onDisconnected();
+        assertEquals(null, c.connection.failure());
+    }
+
+    @Test
+    void overIwarpAPeerThatHasGoneIsToldNothing() throws SocketException {
+        c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
+        c.connection.shutdownOutput();
+        c.arrive(ScriptedConnection.SHUTDOWN, 0);
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        c.posted();
+        c.connection.disconnect();
+        assertTrue(c.posted().isEmpty());
+    }
+
     @Test
     void lastMessageThatFailsIsAFailure() throws SocketException {
         c.connection.shutdownOutput();
