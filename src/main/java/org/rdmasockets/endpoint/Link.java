@@ -326,7 +326,12 @@ final class Link extends VerbsConnection {
     public void fail(boolean reset, String reason) {
         EndpointException failure = new EndpointException(reset ? EndpointException.Reason.PEER_GONE
                 : EndpointException.Reason.DEVICE, reason);
-        setUp(() -> inbox.drainThenOffer(failure));
+        setUp(() -> {
+            inbox.drainThenOffer(failure);
+            if (hasReached(Stage.CLOSING)) {
+                tearDown(); // nobody is left to be told
+            }
+        });
     }
 
     /** Visited each time: also a quiet peer has to be asked whether it is still there. */
@@ -389,9 +394,9 @@ final class Link extends VerbsConnection {
                 && (peerGone || all.peerLeaves() || device.supports(Capability.COMPLETION_IS_DELIVERY));
     }
 
-    /** Protocol lock held: whether nothing is left for the device to do after a close. */
+    /** Protocol lock held: whether nothing is left for the device to do after a close, or nothing that it could do. */
     private boolean isDrained(Traffic all) {
-        return !all.sends().isBusy() && (peerGone || !all.sends().hasLast());
+        return peerGone || !all.sends().isBusy() && (all.peerLeaves() || !all.sends().hasLast());
     }
 
     @Override
@@ -426,11 +431,10 @@ final class Link extends VerbsConnection {
     /** Set-up pool: a closed connection got news, or its time may be over. */
     private void linger() {
         if (!hasReached(Stage.TEARING_DOWN)) {
-            boolean delivered = compute(this::isDelivered);
-            if (!delivered && compute(all -> isDrained(all) && !all.sends().hasSaidLast())) {
+            if (compute(all -> isDrained(all) && !isDelivered(all) && !all.sends().hasSaidLast())) {
                 endQueuePair(); // the peer was not told: it goes only when it sees this end go
             }
-            if (delivered || System.nanoTime() - lingerDeadline >= 0) {
+            if (compute(this::isDelivered) || System.nanoTime() - lingerDeadline >= 0) {
                 tearDown();
             }
         }

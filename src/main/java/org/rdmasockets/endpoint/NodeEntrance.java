@@ -73,7 +73,7 @@ final class NodeEntrance implements AutoCloseable {
             }
         }
         if (first != null) {
-            first.close();
+            first.link().abort(); // a stranger gets no time
         }
     }
 
@@ -90,7 +90,7 @@ final class NodeEntrance implements AutoCloseable {
         } finally {
             if (!known) {
                 take(caller);
-                caller.close();
+                caller.link().abort();
             }
         }
     }

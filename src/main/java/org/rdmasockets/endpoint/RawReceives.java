@@ -73,8 +73,8 @@ final class RawReceives implements Receives {
     }
 
     @Override
-    public boolean isBye(int index, Completion completion) {
-        return false; // these are the application's bytes
+    public Header late(int index, Completion completion) {
+        return null; // these are the application's bytes
     }
 
     private Posted take(int index) {

@@ -546,8 +546,10 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Closes the connection: whoever waits is told so at once, what was sent gets a moment to arrive, and all regions
      * end, unless another endpoint shares them. Idempotent, does not block.
      *
-     * <p>Over iWARP that moment lasts until the peer has taken in that this end goes. A raw endpoint has no message
-     * that says so: there, let the peer's program tell that it has everything before this is called.
+     * <p>Over iWARP a completed send need not have arrived. There that moment lasts until the peer has gone, as it does
+     * when it hears that this end goes, or says that it goes itself; at most as long as
+     * {@link RdmaEndpointBuilder#linger} says. A raw endpoint has no message for that and ends when all has completed:
+     * the last messages are safe only if the peer's program has answered them.
      */
     @Override
     public void close() {

@@ -272,7 +272,8 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * How long what was sent may take to arrive once the endpoint is closed. 10 seconds without this, as for sockets.
+     * How long what was sent may take to arrive once the endpoint is closed: until then the connection and its memory
+     * stay where a peer does not take in what was sent. 10 seconds without this.
      *
      * @param time longer than nothing
      * @return this

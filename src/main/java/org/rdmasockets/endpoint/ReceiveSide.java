@@ -219,9 +219,9 @@ final class ReceiveSide implements Receives {
     }
 
     @Override
-    public boolean isBye(int index, Completion completion) throws Violation {
-        return completion.opcode() != CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE
-                && Header.read(message(index, completion)).kind() == Header.Kind.BYE;
+    public Header late(int index, Completion completion) throws Violation {
+        return completion.opcode() == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE ? null
+                : Header.read(message(index, completion));
     }
 
     @Override

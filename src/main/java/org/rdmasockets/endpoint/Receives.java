@@ -21,13 +21,14 @@ sealed interface Receives permits ReceiveSide, RawReceives {
     void flushed(int index);
 
     /**
-     * Whether a receive that has completed well, after the end, says that the peer leaves.
+     * What a receive says of the connection that has completed well after the end.
      *
      * @param index which one
      * @param completion what arrived
+     * @return the header, or null if it has none
      * @throws Violation if no honest peer sends that
      */
-    boolean isBye(int index, Completion completion) throws Violation;
+    Header late(int index, Completion completion) throws Violation;
 
     /** Nothing more will arrive, for that reason. */
     void end(EndpointException reason);

@@ -174,8 +174,7 @@ final class SendSide {
         if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
             Operation operation = last;
             last = null;
-            saidLast = true;
-            post(controls, operation); // no credit needs to be kept any more
+            saidLast = post(controls, operation); // no credit needs to be kept any more
         }
     }
 
@@ -207,7 +206,8 @@ final class SendSide {
         return !counting || !next.takesReceive() || data.room() > 0;
     }
 
-    private void post(ArrayDeque<Operation> row, Operation operation) {
+    /** False if the device refuses, which ends the connection. */
+    private boolean post(ArrayDeque<Operation> row, Operation operation) {
         int index = free[freeCount - 1];
         Window window = operation.isControl() ? control : data;
         boolean counts = counting && operation.takesReceive();
@@ -219,7 +219,7 @@ final class SendSide {
         if (result != QueuePair.POSTED) {
             traffic.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
                     + Errno.of(result) + " (" + result + ")"));
-            return;
+            return false;
         }
         freeCount--;
         users[index] = operation;
@@ -228,6 +228,7 @@ final class SendSide {
         if (counts) {
             window.send();
         }
+        return true;
     }
 
     /** Whether the device takes the bytes of the request at once. */

@@ -151,7 +151,15 @@ final class Traffic implements CompletionClient {
             receives.completed(index, completion);
         } else {
             receives.flushed(index);
-            peerLeaves |= well && receives.isBye(index, completion);
+            onLate(well ? receives.late(index, completion) : null);
+        }
+    }
+
+    /** After the end, what the peer says matters for the last word that it is told, and for how long this end stays. */
+    private void onLate(Header header) throws Violation {
+        if (header != null) {
+            sends.acknowledge(header);
+            peerLeaves |= header.kind() == Header.Kind.BYE;
         }
     }
 

@@ -34,8 +34,9 @@
  * <p>Memory is the device's from the beginning of an operation until its completion, or until the queue pair is gone,
  * whatever its caller does meanwhile; {@code RangeLocks} remembers. A region that a peer may reach is a registration of
  * its own, because a key opens all of its registration; it is deregistered when its lease ends. The memory of a
- * connection that this end has closed may be another's soon: nobody looks at what has arrived from then on. Only what
- * the application does I/O with stays registered until that is over.
+ * connection that this end has closed may be another's soon: no application looks at what has arrived from then on, and
+ * the connection itself at headers alone, while its queue pair is there. Only what the application does I/O with stays
+ * registered until that is over.
  *
  * <p>Threads: the caller's own, virtual or platform, and the set-up pool for what may block in the kernel. State is
  * protected by the protocol lock of the connection's inbox, which nobody holds while he waits.

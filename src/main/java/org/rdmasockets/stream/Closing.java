@@ -11,9 +11,9 @@ package org.rdmasockets.stream;
  * the peer's DISCONNECT                   end of input, and it reads no more; never answered
  * </pre>
  *
- * <p>One of them is not C's, where a completed message need not have arrived (iWARP): we close after both are done, and
- * tell DISCONNECT all the same, since a peer that takes that in goes, which proves that it has taken in everything. C
- * ignores it, and goes when its program closes.
+ * <p>We say DISCONNECT once where C says nothing: over iWARP, where a completed message need not have arrived, when we
+ * close after both have sent SHUTDOWN. A peer of this library that takes that in goes, which proves that it has taken
+ * in everything; one in C ignores it, and goes when its program closes.
  */
 final class Closing {
     /** What {@link #due} returns when nothing is to be sent. */
@@ -26,10 +26,11 @@ final class Closing {
     private static final int DISCONNECT_SENT = 16;
     private static final int PEER_DISCONNECTED = 32;
     private static final int CLOSED = 64;
+    private static final int PEER_GONE = 128;
     /** From the beginning: a completed message need not have arrived. */
-    private static final int UNPROVEN = 128;
+    private static final int UNPROVEN = 256;
 
-    /** What has happened: a set of these. In one field, for each is one in every idle connection. */
+    /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
     private int happened;
 
     /**
@@ -73,6 +74,11 @@ final class Closing {
         }
     }
 
+    /** The peer's queue pair is gone, whatever it has said before: it can be told nothing more. */
+    void peerIsGone() {
+        happened |= PEER_GONE;
+    }
+
     /**
      * What is to be told to the peer.
      *
@@ -89,7 +95,7 @@ final class Closing {
     }
 
     private boolean lacksProof() {
-        return has(UNPROVEN) && has(CLOSED) && !has(DISCONNECT_SENT) && !has(PEER_DISCONNECTED);
+        return has(UNPROVEN) && has(CLOSED) && !has(DISCONNECT_SENT) && !has(PEER_DISCONNECTED) && !has(PEER_GONE);
     }
 
     /**
@@ -106,7 +112,7 @@ final class Closing {
     }
 
     /**
-     * Tells whether both ends have said all they ever will.
+     * Tells whether both ends have said all that the peer needs; over iWARP, a DISCONNECT at the close may follow.
      *
      * @return true after a DISCONNECT in either direction, or a SHUTDOWN in both
      */
@@ -155,6 +161,7 @@ final class Closing {
         return (has(INPUT_SHUT) ? "inputShut " : "") + (has(OUTPUT_SHUT) ? "outputShut " : "")
                 + (has(INPUT_ENDED) ? "inputEnded " : "") + (has(SHUTDOWN_SENT) ? "shutdownSent " : "")
                 + (has(DISCONNECT_SENT) ? "disconnectSent " : "")
-                + (has(PEER_DISCONNECTED) ? "peerDisconnected " : "") + (has(CLOSED) ? "closed" : "");
+                + (has(PEER_DISCONNECTED) ? "peerDisconnected " : "") + (has(PEER_GONE) ? "peerGone " : "")
+                + (has(CLOSED) ? "closed" : "");
     }
 }

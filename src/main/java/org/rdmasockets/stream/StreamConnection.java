@@ -249,6 +249,7 @@ public final class StreamConnection {
         if (!isOver()) {
             fail(StreamFailure.reset("the connection manager reported a disconnect that the peer had not announced"));
         }
+        closing.peerIsGone();
     }
 
     /**
@@ -267,7 +268,7 @@ public final class StreamConnection {
         }
     }
 
-    /** True when errors are to be expected: the peer has left, or everything was said and confirmed. */
+    /** True when errors are to be expected: the peer has left, or all that it needs was said and confirmed. */
     private boolean isOver() {
         return aborted || closing.isPeerDisconnected() || closing.isFinished() && sendQueue.outstanding() == 0;
     }

@@ -429,6 +429,9 @@ public final class StreamTransport extends VerbsConnection implements Connection
         } finally {
             inbox.exit();
         }
+        if (!device.supports(Capability.COMPLETION_IS_DELIVERY)) {
+            inbox.onOrphan(this::onOrphan); // the peer may wait for this end to go, when nobody calls any more
+        }
     }
 
     @Override

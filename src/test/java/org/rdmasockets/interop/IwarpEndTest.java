@@ -72,7 +72,7 @@ class IwarpEndTest {
                 Call<Void> writing = Call.run(ThreadKind.PLATFORM, "write and close", () -> writeAndClose(listener));
                 try (Socket reader = TestBed.connect(listener.getLocalPort())) {
                     assertEquals(MESSAGES * MESSAGE_BYTES,
-                            readUntilTheEnd(reader.getInputStream()::readAllBytes).length);
+                            readUntilTheEnd(listener.getLocalPort(), reader.getInputStream()::readAllBytes).length);
                 }
                 writing.result();
             }
@@ -99,7 +99,7 @@ class IwarpEndTest {
                     Socket reader = TestBed.connect(listener.getLocalPort())) {
                 closeAfterShutdowns(listener, reader);
                 assertEquals(MESSAGES_AT_ONCE * MESSAGE_BYTES,
-                        readUntilTheEnd(reader.getInputStream()::readAllBytes).length);
+                        readUntilTheEnd(listener.getLocalPort(), reader.getInputStream()::readAllBytes).length);
             }
         }
     }
@@ -121,7 +121,7 @@ class IwarpEndTest {
             try (RdmaEndpointServer server = endpoint().listen(new InetSocketAddress(TestBed.address(), 0));
                     RdmaEndpoint reader = endpoint().connect(server.localAddress())) {
                 Call<Void> sending = Call.run(ThreadKind.PLATFORM, "send and close", () -> sendAndClose(server));
-                assertEquals(MESSAGES, readUntilTheEnd(() -> receiveAll(reader)));
+                assertEquals(MESSAGES, readUntilTheEnd(server.localAddress().getPort(), () -> receiveAll(reader)));
                 sending.result();
             }
         }
@@ -154,11 +154,11 @@ class IwarpEndTest {
     }
 
     /** Reads, and looks meanwhile at what ends. */
-    private static <T> T readUntilTheEnd(Callable<T> read) throws Exception {
+    private static <T> T readUntilTheEnd(int port, Callable<T> read) throws Exception {
         Call<T> reading = Call.start(ThreadKind.PLATFORM, "read", read);
         long left = 0;
         while (!reading.isDone()) {
-            left = Math.max(left, leftAtTheEnd());
+            left = Math.max(left, leftAtTheEnd(port));
             Thread.sleep(2);
         }
         T result = reading.result();
@@ -166,12 +166,13 @@ class IwarpEndTest {
         return result;
     }
 
-    /** Of all TCP connections that one end has closed ({@code FIN-WAIT-1}), the most that is not acknowledged. */
-    private static long leftAtTheEnd() throws IOException {
+    /** Of the TCP connections of a port that one end has closed ({@code FIN-WAIT-1}), the most not acknowledged. */
+    private static long leftAtTheEnd(int port) throws IOException {
         long most = 0;
+        String suffix = String.format(":%04X ", port);
         for (String line : Files.readAllLines(Path.of("/proc/net/tcp"))) {
             String[] fields = line.strip().split(" +");
-            if (fields[3].equals("04")) {
+            if (fields[3].equals("04") && (fields[1] + ' ' + fields[2] + ' ').contains(suffix)) {
                 most = Math.max(most, Long.parseLong(fields[4].substring(0, fields[4].indexOf(':')), 16));
             }
         }
