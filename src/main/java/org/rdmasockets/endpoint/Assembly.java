@@ -10,10 +10,14 @@ import org.rdmasockets.transport.Patience;
 /**
  * Puts messages together. One thread at a time does, for the pieces of a message follow each other; who has to give up
  * in the middle leaves what there is to the next one. Each piece is copied out of its buffer, which goes back to the
- * peer as a credit: so a message may be longer than all buffers.
+ * peer as a credit: so a message may be longer than all buffers. Its memory grows with what has come, whatever length
+ * the peer has announced.
  */
 final class Assembly {
     private static final String WHAT = "message";
+    /** So much memory a message gets when its first piece has come, and then this times what has come. */
+    private static final int FIRST_BYTES = 64 << 10;
+    private static final int GROWTH = 4;
 
     private final Link link;
     private final ReentrantLock turn = new ReentrantLock();
@@ -21,6 +25,8 @@ final class Assembly {
     private ReceiveSide.Fragment piece;
     /** Where the message goes, null while there is none or it has no bytes. */
     private LocalRegion region;
+    /** What the region takes of the process's budget; null for a message that has come as one piece. */
+    private Budget.Part part;
     private long done;
     /** Nobody will want the rest; written before the last look at turn. */
     private volatile boolean closed;
@@ -42,7 +48,9 @@ final class Assembly {
             }
             return whole;
         } catch (EndpointException e) {
-            drop(); // the rest will not come
+            if (e.reason() != EndpointException.Reason.LIMIT) {
+                drop(); // the rest will not come
+            }
             throw e;
         } finally {
             turn.unlock();
@@ -69,11 +77,61 @@ final class Assembly {
             piece = link.take(link.traffic().messageSide().messages(), deadlineNanos, WHAT);
         }
         Header header = piece.header();
-        if (region == null && header.lengthBytes() > 0) {
-            region = link.domain().allocateForMessage(header.lengthBytes());
-        }
+        makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());
         link.compute(this::copy);
         return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    /**
+     * Makes room for so many bytes of a message that shall have so many as a whole. What cannot be had leaves all as it
+     * is: the next call tries again.
+     */
+    private void makeRoom(long whole, long have) throws IOException {
+        if (have <= (region == null ? 0 : region.length())) {
+            return;
+        }
+        if (have == whole && region == null) {
+            region = link.domain().allocateForMessage(whole);
+            return;
+        }
+        long size = Math.min(whole, Math.max(FIRST_BYTES, GROWTH * have));
+        Budget.Part taken = Budget.MESSAGES.take(size);
+        if (taken == null) {
+            link.compute(traffic -> {
+                traffic.ensureAlive(); // else the rest will not come
+                return null;
+            });
+            throw new EndpointException(EndpointException.Reason.LIMIT, "no memory for " + have + " bytes of a message "
+                    + "of " + whole + ": of what messages that are not whole may have, " + Budget.MESSAGES
+                    + ", or receive later");
+        }
+        LocalRegion larger = null;
+        try {
+            larger = link.domain().allocateForMessage(size, region, done);
+        } finally {
+            if (larger == null) {
+                taken.giveBack();
+            }
+        }
+        free();
+        region = larger;
+        part = taken;
+    }
+
+    private void free() {
+        if (region != null) {
+            region.close();
+        }
+        settle();
+    }
+
+    /** The memory does not count any more: it is the application's, or nobody's. */
+    private void settle() {
+        if (part != null) {
+            part.giveBack();
+        }
+        region = null;
+        part = null;
     }
 
     /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
@@ -91,17 +149,14 @@ final class Assembly {
 
     private void drop() {
         piece = null;
-        if (region != null) {
-            region.close();
-        }
-        region = null;
+        free();
         done = 0;
     }
 
     private Message finish(Header header) {
         boolean immediate = (header.flags() & Header.IMMEDIATE) != 0;
         Message whole = new Message(region, done, immediate ? OptionalInt.of(header.word()) : OptionalInt.empty());
-        region = null;
+        settle();
         done = 0;
         return whole;
     }

@@ -178,38 +178,62 @@ final class Domain {
 
     /** Allocates memory for a message, whatever is in it. */
     LocalRegion allocateForMessage(long size) throws IOException {
-        enter();
+        return allocateForMessage(size, null, 0);
+    }
+
+    /** Likewise, with so many bytes of another region at its beginning; null for none. */
+    LocalRegion allocateForMessage(long size, LocalRegion from, long used) throws IOException {
+        enter(); // so that the other region stays
         Block block = null;
         try {
             block = isPooled(size, 1) ? pooled(size, 1) : direct(size, 1, LOCAL);
+            if (used > 0) {
+                MemorySegment.copy(from.memory(), 0, block.memory(), 0, used);
+            }
             return LocalRegion.of(block);
         } finally {
             exit(block);
         }
     }
 
-    /** Set-up pool: memory that a peer has asked for. */
-    LocalRegion allocateNow(long size, Set<AccessFlag> access) throws IOException {
-        enter();
-        Block block = null;
-        try {
-            block = direct(register(size, access), size, 1);
-            return LocalRegion.of(block);
-        } finally {
-            exit(block);
-        }
+    /** Set-up pool: memory that a peer has asked for. The part goes back when the memory is freed, or not to be had. */
+    LocalRegion allocateNow(long size, Set<AccessFlag> access, Budget.Part part) throws IOException {
+        return allocateNow(size, access, part, null);
     }
 
-    /** Set-up pool: the same bytes in memory of their own, which no peer reaches. */
-    LocalRegion copyOf(LocalRegion region) throws IOException {
-        enter(); // so that the region stays
+    /** Set-up pool: likewise, the same bytes in memory of their own, which no peer reaches. */
+    LocalRegion copyOf(LocalRegion region, Budget.Part part) throws IOException {
+        return allocateNow(region.length(), LOCAL, part, region);
+    }
+
+    private LocalRegion allocateNow(long size, Set<AccessFlag> access, Budget.Part part, LocalRegion from)
+            throws IOException {
+        MemoryRegion memory = null;
         Block block = null;
+        boolean entered = false;
         try {
-            block = direct(register(region.length(), LOCAL), region.length(), 1);
-            MemorySegment.copy(region.memory(), 0, block.memory(), 0, region.length());
+            enter(); // so that the other region stays
+            entered = true;
+            memory = register(size, access);
+            if (from != null) {
+                MemorySegment.copy(from.memory(), 0, memory.segment(), 0, size);
+            }
+            MemoryRegion made = memory;
+            block = new Block(this, made, 0, size, () -> engine.setupPool().execute(() -> {
+                deregister(made);
+                part.giveBack();
+            }));
             return LocalRegion.of(block);
         } finally {
-            exit(block);
+            if (block == null) {
+                if (memory != null) {
+                    deregister(memory);
+                }
+                part.giveBack();
+            }
+            if (entered) {
+                exit(block);
+            }
         }
     }
 
@@ -237,11 +261,8 @@ final class Domain {
 
     private Block direct(long size, long alignment, Set<AccessFlag> access) throws IOException {
         long extra = alignment > PAGE_BYTES ? alignment : 0;
-        return direct(Registration.await(engine.setupPool(), () -> register(size + extra, access), this::deregister),
-                size, alignment);
-    }
-
-    private Block direct(MemoryRegion region, long size, long alignment) {
+        MemoryRegion region = Registration.await(engine.setupPool(), () -> register(size + extra, access),
+                this::deregister);
         long offset = -region.address() & alignment - 1;
         return new Block(this, region, offset, size, () -> engine.setupPool().execute(() -> deregister(region)));
     }

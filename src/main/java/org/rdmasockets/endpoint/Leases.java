@@ -11,10 +11,11 @@ final class Leases {
      *
      * @param link the connection
      * @param settings what a peer may have
+     * @param open whether the peer gets what it asks for at once, or once the lender is opened
      */
-    Leases(Link link, Settings settings) {
+    Leases(Link link, Settings settings, boolean open) {
         this.link = link;
-        lender = new Lender(link, settings);
+        lender = new Lender(link, settings, open);
         borrower = new Borrower(link);
     }
 

@@ -1,6 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +43,8 @@ final class Lender {
     /** How many leases that are. */
     private int requested;
     private int served;
+    /** What the peer has asked for before this end was accepted, which gives nothing until then; null from then on. */
+    private List<Header> early;
     /** What has ended while this end works on it, so that it keeps its key; and until when that may last. */
     private final Map<Block, Long> stuck = new HashMap<>(0);
     /** Whether there is anything for expire; read by any thread. */
@@ -53,9 +56,12 @@ final class Lender {
      *
      * @param region all of a block
      * @param endNanos when the lease ends, by {@code System.nanoTime}
-     * @param requested whether the peer has asked for it
+     * @param part of the process's budget, if the peer has asked for it; else null
      */
-    record Lent(LocalRegion region, long endNanos, boolean requested) {
+    record Lent(LocalRegion region, long endNanos, Budget.Part part) {
+        private boolean requested() {
+            return part != null;
+        }
     }
 
     /**
@@ -63,10 +69,12 @@ final class Lender {
      *
      * @param link the connection
      * @param settings what a peer may have
+     * @param open whether the peer gets what it asks for at once, or once this is opened
      */
-    Lender(Link link, Settings settings) {
+    Lender(Link link, Settings settings, boolean open) {
         this.link = link;
         this.settings = settings;
+        early = open ? null : new ArrayList<>(0);
     }
 
     private Traffic traffic() {
@@ -92,6 +100,24 @@ final class Lender {
         if (length < 1 || header.nanos() < 0) {
             throw new Violation("it asks for " + length + " bytes, for " + header.nanos() + " ns");
         }
+        if (early == null) {
+            lend(header);
+        } else {
+            early.add(header);
+        }
+    }
+
+    /** Somebody uses this end from now on, so that its peer gets what it has asked for. */
+    void open() {
+        List<Header> asked = early;
+        early = null;
+        if (asked != null && !over) {
+            asked.forEach(this::lend);
+        }
+    }
+
+    private void lend(Header header) {
+        long length = header.lengthBytes();
         Set<AccessFlag> given = settings.remoteRights(link.device());
         Set<AccessFlag> wanted = Rights.decode(header.flags());
         Set<AccessFlag> rights = wanted.isEmpty() ? given : wanted;
@@ -102,8 +128,14 @@ final class Lender {
         } else if (requested == MOST_REQUESTED) {
             refuse(header, NO_MEMORY, 0);
         } else {
+            Budget.Part part = Budget.LEASED.take(length);
+            if (part == null) {
+                LOG.debug("{} no memory for the peer: of what all may have on lease, {}", link, Budget.LEASED);
+                refuse(header, TOO_MUCH, Math.min(Budget.LEASED.left(), length - 1));
+                return;
+            }
             count(1, length);
-            link.setUp(() -> allocate(header, rights));
+            link.setUp(() -> allocate(header, rights, part));
         }
     }
 
@@ -118,11 +150,11 @@ final class Lender {
     }
 
     /** Set-up pool. */
-    private void allocate(Header request, Set<AccessFlag> rights) {
+    private void allocate(Header request, Set<AccessFlag> rights, Budget.Part part) {
         LocalRegion region;
         try {
-            region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights));
-        } catch (IOException | IllegalArgumentException e) {
+            region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights), part);
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
             link.locked(() -> {
                 count(-1, request.lengthBytes());
@@ -131,20 +163,26 @@ final class Lender {
             return;
         }
         long endNanos = System.nanoTime() + Math.min(request.nanos(), settings.longestLeaseNanos);
-        link.locked(() -> {
-            if (!over) {
-                answer(grant(Header.Kind.LEASE_GRANT, region, request.answers(), endNanos), endNanos);
-            } else {
-                link.setUp(() -> Domain.end(region.block()));
+        boolean granted = false;
+        try {
+            granted = link.compute(unused -> {
+                if (!over) {
+                    answer(grant(Header.Kind.LEASE_GRANT, region, request.answers(), endNanos, part), endNanos);
+                }
+                return !over;
+            });
+        } finally {
+            if (!granted) {
+                Domain.end(region.block());
             }
-        });
+        }
     }
 
     /** Takes a lease into the table and says what the peer must know of it. */
-    private Header grant(Header.Kind kind, LocalRegion region, long answers, long endNanos) {
+    private Header grant(Header.Kind kind, LocalRegion region, long answers, long endNanos, Budget.Part part) {
         RemoteRegion remote = region.remote();
         long number = nextNumber++;
-        lent.put(number, new Lent(region, endNanos + GRACE_NANOS, kind == Header.Kind.LEASE_GRANT));
+        lent.put(number, new Lent(region, endNanos + GRACE_NANOS, part));
         lending = true;
         return new Header(kind, Rights.encode(region.access()), 0, 0, remote.remoteKey(), number,
                 answers, remote.address(), remote.length(), 0);
@@ -152,7 +190,7 @@ final class Lender {
 
     /** Lends memory of the application to the peer. */
     Notice share(LocalRegion region, long endNanos, Pending<Void> pending) {
-        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos), endNanos, pending);
+        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos, null), endNanos, pending);
     }
 
     /** The peer does not need a lease any more; it may have ended meanwhile. */
@@ -170,7 +208,7 @@ final class Lender {
     }
 
     private void notCounted(Lent one) {
-        if (one.requested) {
+        if (one.requested()) {
             count(-1, one.region.length());
         }
     }
@@ -194,7 +232,7 @@ final class Lender {
         serve();
         Lent back = lent.remove(header.number());
         boolean alive = back != null && back.endNanos - System.nanoTime() > 0;
-        if (alive && back.requested) {
+        if (alive && back.requested()) {
             link.setUp(() -> moveOut(header, back));
         } else if (alive && back.region.block().takeBack()) {
             give(header, back);
@@ -206,24 +244,36 @@ final class Lender {
 
     /** Set-up pool. */
     private void moveOut(Header header, Lent back) {
-        LocalRegion copy = null;
+        Lent moved = null;
         try {
-            copy = link.domain().copyOf(back.region);
-        } catch (IOException e) {
+            moved = copy(back);
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             LOG.debug("{} no memory for what the peer hands over: {}", link, e.getMessage());
         }
-        Lent moved = copy == null ? null : new Lent(copy, 0, true);
-        link.locked(() -> {
-            if (moved == null) {
-                notCounted(back);
-                keep(header, NO_MEMORY);
-            } else if (over) {
-                discard(moved);
-            } else {
-                give(header, moved);
-            }
-        });
-        end(back.region);
+        Lent copied = moved;
+        try {
+            link.locked(() -> {
+                if (copied == null) {
+                    notCounted(back);
+                    keep(header, NO_MEMORY);
+                } else if (over) {
+                    discard(copied);
+                } else {
+                    give(header, copied);
+                }
+            });
+        } finally {
+            end(back.region);
+        }
+    }
+
+    /** The copy has a part of the budget of its own, until the application has it, or it is freed. */
+    private Lent copy(Lent back) throws IOException {
+        Budget.Part part = Budget.LEASED.take(back.region.length());
+        if (part == null) {
+            throw new IOException("of what all may have on lease, " + Budget.LEASED);
+        }
+        return new Lent(link.domain().copyOf(back.region, part), 0, part);
     }
 
     private void give(Header header, Lent back) {
@@ -244,6 +294,9 @@ final class Lender {
     void taken(Lent back) {
         traffic().messageSide().taken();
         notCounted(back);
+        if (back.requested()) {
+            back.part.giveBack();
+        }
     }
 
     /** The application will not take what was handed over to it. */

@@ -78,7 +78,7 @@ final class Link extends VerbsConnection {
         device = place.identifier.device();
         local = place.identifier.localAddress();
         remote = place.identifier.remoteAddress();
-        leases = new Leases(this, settings);
+        leases = new Leases(this, settings, place.side == Side.ACTIVE);
         maxMessageBytes = (int) Math.min(Integer.MAX_VALUE,
                 device.port(place.identifier.portNumber()).maxMessageBytes());
         accessPieceBytes = Math.min(maxMessageBytes, pieceBytes(device));
@@ -228,6 +228,11 @@ final class Link extends VerbsConnection {
     /** What goes on in it. */
     Traffic traffic() {
         return traffic;
+    }
+
+    /** The application has this end: its peer may ask for memory. */
+    void accepted() {
+        locked(leases.lender()::open);
     }
 
     /** What the ends lend each other. */

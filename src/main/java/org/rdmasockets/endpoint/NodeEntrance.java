@@ -54,7 +54,7 @@ final class NodeEntrance implements AutoCloseable {
     private void acceptAll() {
         while (true) {
             try {
-                RdmaEndpoint caller = server.accept();
+                RdmaEndpoint caller = new RdmaEndpoint(server.next(Long.MAX_VALUE));
                 add(caller);
                 Thread.ofVirtual().name("rdma-node hear " + caller).start(() -> hear(caller));
             } catch (IOException e) {
@@ -84,6 +84,7 @@ final class NodeEntrance implements AutoCloseable {
             CompletableFuture<RdmaEndpoint> node = awaited.get(
                     caller.calls().takeSignal(Deadlines.after(silent)).number());
             // Not among the strangers any more when somebody gets it: he may close this entrance at once.
+            caller.link().accepted();
             known = take(caller) && node != null && node.complete(caller);
         } catch (IOException e) {
             LOG.debug("{}: {}", caller, e.toString());

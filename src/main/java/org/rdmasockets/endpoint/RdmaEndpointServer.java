@@ -40,7 +40,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
      *         thread was interrupted (status left set)
      */
     public RdmaEndpoint accept() throws IOException {
-        return new RdmaEndpoint(accepted.accept(Long.MAX_VALUE));
+        return accept(Long.MAX_VALUE);
     }
 
     /**
@@ -52,7 +52,18 @@ public final class RdmaEndpointServer implements AutoCloseable {
      *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set)
      */
     public RdmaEndpoint accept(Duration limit) throws IOException {
-        return new RdmaEndpoint(accepted.accept(Deadlines.after(limit)));
+        return accept(Deadlines.after(limit));
+    }
+
+    private RdmaEndpoint accept(long deadlineNanos) throws IOException {
+        RdmaEndpoint endpoint = new RdmaEndpoint(next(deadlineNanos));
+        endpoint.link().accepted();
+        return endpoint;
+    }
+
+    /** Waits for the next connection, whose peer gets no memory before the caller says that it is accepted. */
+    Link next(long deadlineNanos) throws IOException {
+        return accepted.accept(deadlineNanos);
     }
 
     /** Stops listening: who waits in accept is told so, and connections that nobody took end. Idempotent. */

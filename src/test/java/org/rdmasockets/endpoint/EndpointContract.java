@@ -92,4 +92,14 @@ abstract class EndpointContract {
             return EndpointContract.this.fixture();
         }
     }
+
+    /** {@link BudgetTrials}. */
+    @Nested
+    @Tag("further-jvms")
+    class Budgets extends BudgetTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
 }

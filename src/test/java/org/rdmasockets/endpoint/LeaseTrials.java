@@ -120,6 +120,38 @@ abstract class LeaseTrials extends EndpointTrial {
         awaitBroken("a write that is not allowed", () -> pair.client().write(here, unchecked));
     }
 
+    /** A server that never accepts gives nothing away; one that does so later has lost no question. */
+    @Test
+    void whatIsAskedForBeforeTheAcceptIsGivenAfterIt() throws Exception {
+        RdmaEndpointServer server = closing(builder().listen(anyPort()));
+        RdmaEndpoint client = closing(builder().connect(server.localAddress()));
+        Link link = client.link();
+        List<Pending<RemoteLease>> asked = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            asked.add(link.compute(all -> all.leases().borrower().ask(1 << 20, Duration.ofHours(1).toNanos(),
+                    Set.of())));
+        }
+        for (Pending<RemoteLease> one : asked) {
+            assertThrows(SocketTimeoutException.class, () -> one.await(Duration.ofMillis(20)));
+        }
+        RdmaEndpoint accepted = closing(server.accept(PATIENCE));
+        for (Pending<RemoteLease> one : asked) {
+            one.await(PATIENCE).close();
+        }
+        Await.until("all are back", () -> !accepted.link().leases().lender().isLending());
+    }
+
+    @Test
+    void aQuestionThatNobodyAcceptsEndsWithItsCallersPatience() throws Exception {
+        RdmaEndpointServer server = closing(builder().listen(anyPort()));
+        RdmaEndpoint client = closing(builder().answerTimeout(Duration.ofMillis(200)).connect(server.localAddress()));
+        assertThrows(SocketTimeoutException.class, () -> client.requestRemote(64));
+        RdmaEndpoint accepted = closing(server.accept(PATIENCE));
+        client.send(client.allocate(5)); // and the connection lives
+        assertEquals(5, accepted.receive(PATIENCE).length());
+        Await.until("what nobody waits for goes back", () -> !accepted.link().leases().lender().isLending());
+    }
+
     @Test
     void thePeerCapsTheNumberOfLeasesToo() throws Exception {
         Pair pair = connect();
