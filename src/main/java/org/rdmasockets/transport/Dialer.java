@@ -144,7 +144,8 @@ final class Dialer<C extends VerbsConnection> {
         if (unansweredInTime && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1)) {
             return NetErrors.connectTimedOut();
         }
-        return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote, ""));
+        return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,
+                Errno.of(errorNumber).remedy()));
     }
 
     /** Runs a call that may block and waits for its outcome. */

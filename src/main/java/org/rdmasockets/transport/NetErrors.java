@@ -59,6 +59,8 @@ final class NetErrors {
             case ENODEV, EADDRNOTAVAIL, ENXIO ->
                 with(new BindException("Cannot assign requested address: no RDMA device has " + local), e);
             case EACCES, EPERM -> with(new BindException("Permission denied: " + local), e);
+            case EMFILE, ENFILE -> tooManyFiles(e.errno(), local, e);
+            case EAFNOSUPPORT -> with(Routes.noFamily(), e);
             default -> other(e);
         };
     }
@@ -72,7 +74,16 @@ final class NetErrors {
      */
     static IOException connectFailed(InetSocketAddress remote, VerbsException e) {
         IOException refused = connectFailed(remote, e.errno());
+        if (e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
+            return tooManyFiles(e.errno(), remote, e);
+        }
         return refused == null ? other(e) : with(refused, e);
+    }
+
+    /** In the words of the JDK, and then what to do. */
+    private static SocketException tooManyFiles(Errno errno, InetSocketAddress address, VerbsException e) {
+        return with(new SocketException("Too many open files" + (errno == Errno.ENFILE ? " in system" : "") + ": "
+                + address + ": " + errno.remedy()), e);
     }
 
     /**
@@ -89,6 +100,7 @@ final class NetErrors {
             case ENETUNREACH, ENETDOWN -> new ConnectException("Network is unreachable: " + remote);
             case EHOSTUNREACH, EHOSTDOWN -> new NoRouteToHostException("No route to host: " + remote);
             case ENODEV, EADDRNOTAVAIL, ENXIO -> noDevice(remote);
+            case EAFNOSUPPORT -> Routes.noFamily();
             default -> null;
         };
     }

@@ -47,6 +47,16 @@ class NetErrorsTest {
     }
 
     @Test
+    void tooManyFilesReadAsInTheJdkAndNameTheLimit() {
+        for (IOException e : new IOException[] {connecting(Errno.EMFILE), binding(Errno.EMFILE)}) {
+            assertEquals(SocketException.class, e.getClass());
+            assertTrue(e.getMessage().startsWith("Too many open files: ") && e.getMessage().contains("ulimit -n"),
+                    e::getMessage);
+        }
+        assertTrue(connecting(Errno.ENFILE).getMessage().startsWith("Too many open files in system: "));
+    }
+
+    @Test
     void textsNameTheAddressAndKeepTheCause() {
         IOException refused = connecting(Errno.ECONNREFUSED);
         assertTrue(refused.getMessage().contains("192.0.2.1") && refused.getMessage().startsWith("Connection refused"),

@@ -33,24 +33,21 @@ final class Remedies {
         if (call.equals("sched_setaffinity")) {
             return "this process, or its container, may use none of these processors";
         }
-        return switch (Errno.of(errorNumber)) {
+        Errno errno = Errno.of(errorNumber);
+        return switch (errno) {
             case ENOMEM -> call.startsWith("ibv_reg_mr") ? memlock() : outOfMemory(call);
             case ENODEV -> noDevice(call);
             case EADDRINUSE -> "the port is taken by another RDMA listener, or on iWARP by a TCP socket, because iWARP "
                     + "shares TCP's ports; take another port";
-            case EADDRNOTAVAIL -> "the address is none of this host's";
-            case ENETUNREACH, EHOSTUNREACH -> "no route leads to the address; a link-local one needs its scope";
             case EACCES, EPERM -> "this user may not use RDMA; allow reading and writing /dev/infiniband/* "
                     + "(chmod 666, or the group that owns the files)";
-            case EMFILE -> "this process has too many open files: raise ulimit -n";
-            case ENFILE -> "this system has too many open files: raise the sysctl fs.file-max";
             case EFAULT -> "the memory is not mapped, or not writable by this process";
             case EINVAL -> invalid(call);
             case EOPNOTSUPP, EPROTONOSUPPORT -> call.equals("ibv_reg_dmabuf_mr")
                     ? "this device, its driver or the kernel cannot reach the memory of another device (DMA-BUF)"
                     : "this device does not know that";
             case EBADF -> "the file descriptor is closed, or of something else";
-            default -> "";
+            default -> errno.remedy();
         };
     }
 
