@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.BindException;
+import java.net.ConnectException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -69,6 +70,7 @@ public final class Binding implements AutoCloseable {
         if (local.isUnresolved()) {
             throw new UnknownHostException(local.getHostString());
         }
+        Routes.ensureFamily(local.getAddress());
         ConnectionEvents events = new ConnectionEvents();
         ConnectionIdentifier identifier = bind(engine, events, local);
         Binding binding = new Binding(engine, iwarp,
@@ -109,9 +111,10 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    /** The IPv6 wildcard takes IPv4 as well, as it does for {@code java.net.ServerSocket}. */
+    /** The IPv6 wildcard takes IPv4 as well, as for {@code java.net.ServerSocket}, where the JVM has both. */
     private static InetSocketAddress bothFamilies(InetSocketAddress local) throws UnknownHostException {
-        if (local.getAddress().isAnyLocalAddress() && !(local.getAddress() instanceof Inet6Address)) {
+        InetAddress host = local.getAddress();
+        if (host.isAnyLocalAddress() && !(host instanceof Inet6Address) && Routes.hasVersionSix()) {
             return new InetSocketAddress(InetAddress.getByAddress(new byte[16]), local.getPort());
         }
         return local;
@@ -164,6 +167,7 @@ public final class Binding implements AutoCloseable {
             throw new UnknownHostException(remote.getHostString());
         }
         try {
+            Routes.ensureFamily(remote.getAddress());
             return dialer(remote, maker).dial(deadlineNanos);
         } finally {
             close();
@@ -173,6 +177,7 @@ public final class Binding implements AutoCloseable {
     private <C extends VerbsConnection> Dialer<C> dialer(InetSocketAddress remote, VerbsConnection.Maker<C> maker)
             throws IOException {
         InetAddress wanted = local.getAddress();
+        ensureSameFamily(wanted, remote.getAddress());
         InetSocketAddress source = wanted.isAnyLocalAddress()
                 ? new InetSocketAddress(Routes.sourceOf(remote), local.getPort()) : local;
         synchronized (this) {
@@ -192,6 +197,14 @@ public final class Binding implements AutoCloseable {
             dialer = dialing;
             identifier = null;
             return dialing;
+        }
+    }
+
+    /** An address of one version reaches none of the other, as with TCP, in whose words this says so. */
+    private static void ensureSameFamily(InetAddress from, InetAddress to) throws SocketException {
+        if (!from.isAnyLocalAddress() && from instanceof Inet6Address != to instanceof Inet6Address) {
+            throw to instanceof Inet6Address ? new SocketException("Address family not supported by protocol")
+                    : new ConnectException("Network is unreachable");
         }
     }
 

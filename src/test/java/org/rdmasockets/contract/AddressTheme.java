@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -119,6 +120,22 @@ abstract class AddressTheme extends SocketTheme {
         Socket six = acceptFrom(listener);
         assertInstanceOf(Inet6Address.class, six.getInetAddress());
         assertEquals(fixture().address6().orElseThrow(), six.getLocalAddress());
+    }
+
+    @Test
+    void anAddressOfOneVersionReachesNoneOfTheOther() throws IOException {
+        needs(Ability.IPV6);
+        InetAddress six = fixture().address6().orElseThrow();
+        ServerSocket listener = serverSocket();
+        listener.bind(new InetSocketAddress(InetAddress.ofLiteral("::"), 0));
+        Socket fromFour = socket();
+        fromFour.bind(new InetSocketAddress(fixture().address(), 0));
+        assertRefused(SocketException.class, "Address family not supported by protocol",
+                () -> fromFour.connect(new InetSocketAddress(six, listener.getLocalPort())));
+        Socket fromSix = socket();
+        fromSix.bind(new InetSocketAddress(six, 0));
+        assertRefused(SocketException.class, "Network is unreachable", () -> fromSix.connect(addressOf(listener)));
+        assertTrue(fromFour.isClosed() && fromSix.isClosed());
     }
 
     @Test

@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.ThreadLocalRandom;
@@ -171,7 +173,7 @@ final class PortTable {
     }
 
     /**
-     * Finds who listens at an address: at exactly that one, else at the wildcard.
+     * Finds who listens at an address: at exactly that one, else at the wildcard. That of IPv4 takes IPv4 only.
      *
      * @param destination an address and port
      * @return the listener, or null
@@ -182,7 +184,9 @@ final class PortTable {
             if (claim.listener != null && claim.address.getAddress().equals(destination.getAddress())) {
                 return claim.listener;
             }
-            if (claim.listener != null && claim.address.getAddress().isAnyLocalAddress()) {
+            InetAddress own = claim.address.getAddress();
+            if (claim.listener != null && own.isAnyLocalAddress()
+                    && (own instanceof Inet6Address || destination.getAddress() instanceof Inet4Address)) {
                 found = claim.listener;
             }
         }
