@@ -142,7 +142,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
         try {
             adoptClientEnd(ClientEnd.open(wish, new InetSocketAddress(host, port), wishes));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             throw SocketErrors.asSocketException(e);
         }
     }
@@ -186,7 +186,7 @@ final class RdmaSocketImpl extends SocketImpl {
         long deadlineNanos = deadline(millis);
         try {
             implConnect(target, deadlineNanos);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             close();
             if (SocketErrors.isInterruptOfVirtualThread(e)) {
                 throw new SocketException("Closed by interrupt");
@@ -267,7 +267,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
         try {
             adoptServerEnd(ServerEnd.open(wish, local, backlog, wishes));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             unbind();
             throw SocketErrors.asSocketException(e);
         }

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The exceptions of {@link RdmaSocketImpl}, apart from it also because compilers would put their making into the frames
@@ -25,18 +25,17 @@ final class SocketErrors {
     }
 
     /** Whether an exception says that this virtual thread was interrupted. */
-    static boolean isInterruptOfVirtualThread(IOException e) {
+    static boolean isInterruptOfVirtualThread(Exception e) {
         return e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException)
                 && Thread.currentThread().isVirtual();
     }
 
-    /** Users of {@code java.net} expect its exceptions; anything else becomes one, with its text. */
-    static IOException asSocketException(IOException e) {
+    /** Users of {@code java.net} expect its exceptions; what only this library throws becomes one, with its text. */
+    static IOException asSocketException(Exception e) {
         return switch (e) {
-            case SocketException s -> s;
-            case InterruptedIOException i -> i;
-            case UnknownHostException u -> u;
-            default -> new SocketException(e.getMessage(), e);
+            case VerbsException v -> new SocketException(v.getMessage(), v);
+            case IOException own -> own;
+            default -> new SocketException(e.toString(), e);
         };
     }
 }

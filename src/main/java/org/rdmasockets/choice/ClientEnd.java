@@ -210,7 +210,7 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     private static String text(IOException e) {
-        return e instanceof SocketTimeoutException ? "no answer in time" : e.getMessage();
+        return e instanceof SocketTimeoutException ? "no answer in time" : String.valueOf(e.getMessage());
     }
 
     private static boolean isRefusal(IOException e) {
