@@ -63,8 +63,8 @@ public final class Routes {
      *
      * @param remote whom to reach, resolved
      * @return an address of this host
-     * @throws IOException {@code ConnectException} if there is no route, {@code SocketException} if there are too many open
-     *         files, or this JVM has no such addresses
+     * @throws IOException {@code ConnectException} if there is no route, {@code SocketException} if there are too many
+     *         open files, or this JVM has no such addresses
      */
     public static InetAddress sourceOf(InetSocketAddress remote) throws IOException {
         InetAddress host = remote.getAddress();
