@@ -5,12 +5,13 @@ import java.util.Objects;
 
 /**
  * A verbs or connection manager call failed: which call, which errno, with which arguments, and what to do about it.
+ * Where no C function is behind an operation, the call is the name of the operation.
  * The text reads {@code ibv_reg_mr failed: ENOMEM (12): lengthBytes=1048576; raise the memlock limit (ulimit -l)}.
  */
 public final class VerbsException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** The C function that failed. */
+    /** The C function or the operation that failed. */
     private final String call;
     /** The name of the error number. */
     private final Errno errno;
@@ -20,7 +21,7 @@ public final class VerbsException extends IOException {
     /**
      * A failed call.
      *
-     * @param call the C function, such as {@code ibv_reg_mr}
+     * @param call the C function, such as {@code ibv_reg_mr}, or the name of an operation of this library
      * @param errorNumber the errno, of either sign; 0 when the failure has none
      * @param arguments the arguments that matter, as {@code name=value} pairs; may be empty
      * @param remedy what a person can do about it; may be empty
@@ -35,7 +36,7 @@ public final class VerbsException extends IOException {
     /**
      * A failed call with nothing to add.
      *
-     * @param call the C function
+     * @param call the C function, or the name of an operation of this library
      * @param errno the error
      * @param arguments the arguments that matter, as {@code name=value} pairs; may be empty
      */
@@ -58,7 +59,7 @@ public final class VerbsException extends IOException {
     }
 
     /**
-     * The C function that failed.
+     * The C function or the operation that failed.
      *
      * @return its name
      */

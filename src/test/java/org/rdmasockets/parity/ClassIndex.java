@@ -50,6 +50,16 @@ final class ClassIndex {
     }
 
     /**
+     * Tells whether one class or several have a name.
+     *
+     * @param name the end of a class's name
+     * @return true if there is one
+     */
+    boolean knows(String name) {
+        return classes.stream().anyMatch(type -> ("." + type.getName().replace('$', '.')).endsWith("." + name));
+    }
+
+    /**
      * Tells whether a class or a member is there.
      *
      * @param name such as {@code RdmaEndpoint} or {@code RdmaEndpoint.builder}, inherited members included

@@ -25,7 +25,14 @@ final class Availability {
      * @return empty if nothing is
      */
     static Optional<String> problem() {
-        return NativeLibraries.problem().or(Availability::systemProblem).or(Availability::libraryProblem);
+        return processorProblem(System.getProperty("os.arch")).or(NativeLibraries::problem)
+                .or(Availability::systemProblem).or(Availability::libraryProblem);
+    }
+
+    /** The generated layouts hold for x86-64: on ARM a mutex of the C library is larger, and structs with it. */
+    static Optional<String> processorProblem(String architecture) {
+        return architecture.equals("amd64") ? Optional.empty() : Optional.of("RDMA devices can be used on x86-64 only, "
+                + "not on " + architecture + "; shared memory and TCP work there");
     }
 
     /**

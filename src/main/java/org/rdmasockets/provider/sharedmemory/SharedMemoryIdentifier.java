@@ -50,10 +50,10 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private PortTable.Claim claim;
     private boolean chosenPort;
     private SharedMemoryQueuePair queuePair;
-    /** The other end, from the request on. */
-    private Partner partner;
-    /** Of a request: what the partner asked for. */
-    private ConnectionParameters asked;
+    /** The other end, from the request on; written under this once, read without it by whoever saw the state after. */
+    private volatile Partner partner;
+    /** Of a request: what the partner asked for; read without this by the one thread that accepts. */
+    private volatile ConnectionParameters asked;
     /** Whether the partner went while its request was being accepted. */
     private boolean partnerGone;
 

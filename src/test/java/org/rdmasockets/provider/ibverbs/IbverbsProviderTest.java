@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -27,6 +28,12 @@ class IbverbsProviderTest {
     void isFoundByItsName() {
         assertSame(provider, Providers.named("ibverbs"));
         assertThrows(IllegalArgumentException.class, () -> Providers.named("none"));
+    }
+
+    @Test
+    void aProcessorWithOtherLayoutsIsRefused() {
+        assertTrue(Availability.processorProblem("aarch64").orElseThrow().contains("not on aarch64"));
+        assertEquals(Optional.empty(), Availability.processorProblem("amd64"));
     }
 
     @Test

@@ -1,6 +1,6 @@
 /**
- * Links between processes of one user and host: memory that both see, and nothing that either could break for the
- * other.
+ * Links between processes of one user and host: memory that both see. A process can end its own links at any time; it
+ * cannot harm the links of others.
  *
  * <ul>
  * <li>{@link org.rdmasockets.provider.sharedmemory.link.LinkHub} is the way in: it takes names, dials names, and gives
