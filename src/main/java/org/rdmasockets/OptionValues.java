@@ -52,6 +52,8 @@ final class OptionValues {
     int trafficClass;
     /** Microseconds that a caller looks for data itself before it parks. */
     int spinMicros = StreamOptions.DEFAULT.spinMicros();
+    /** Urgent data is read in the stream, which only TCP can. */
+    boolean urgentInline;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
 
@@ -79,7 +81,7 @@ final class OptionValues {
      * @return a snapshot
      */
     SocketWishes wishes() {
-        return new SocketWishes(forTransport(), set == null ? Map.of() : set);
+        return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline);
     }
 
     /**
@@ -123,6 +125,7 @@ final class OptionValues {
         copy.keepAlive = keepAlive;
         copy.lingerSeconds = lingerSeconds;
         copy.noDelay = noDelay;
+        copy.urgentInline = urgentInline;
         copy.set = set == null ? null : new LinkedHashMap<>(set);
         return copy;
     }
@@ -140,7 +143,7 @@ final class OptionValues {
         return Arrays.asList(transport, receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
                 inlineBytes, maps, streamKind, messageBytes, keepAlive, keepAliveIdleSeconds,
                 keepAliveIntervalSeconds, keepAliveCount, lingerSeconds, noDelay, reuseAddress, trafficClass,
-                spinMicros, set);
+                spinMicros, urgentInline, set);
     }
 
     @Override

@@ -24,9 +24,9 @@ import java.util.Objects;
  * host, RDMA (to an {@link RdmaServerSocket} or any program that speaks rsockets), or TCP, to any server.
  * {@link RdmaSocketOptions#TRANSPORT} tells which it is and why, and can force one.
  *
- * <p>It does everything that {@link Socket} can do, but urgent data: {@link #sendUrgentData} and {@link #setOOBInline}
- * with true throw a {@code SocketException}, whatever the transport. Over TCP it is such a socket, SOCKS settings
- * included. Over RDMA, buffer sizes and the traffic class are those of the time when it connects; TCP_NODELAY and
+ * <p>It does everything that {@link Socket} can do, but over RDMA urgent data: {@link #sendUrgentData} asks the peer's
+ * device for a sign of life instead, and {@link #setOOBInline} with true throws a {@code SocketException}; set before
+ * connecting, it makes {@code auto} choose TCP. Over TCP it is such a socket, SOCKS settings included. Over RDMA, buffer sizes and the traffic class are those of the time when it connects; TCP_NODELAY and
  * SO_REUSEADDR are kept but change nothing, because nothing is held back and closed ports are free at once. Further
  * options are in {@link RdmaSocketOptions}.
  *

@@ -35,8 +35,6 @@ final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
     private enum State { NEW, UNCONNECTED, CONNECTING, CONNECTED, LISTENING, CLOSED }
 
-    /** As {@code java.net.Socket} says it. */
-    private static final String NOT_URGENT = "Urgent data not supported";
     private static final Turn READ = Turn.of(MethodHandles.lookup(), "readTurn");
     private static final Turn WRITE = Turn.of(MethodHandles.lookup(), "writeTurn");
 
@@ -463,8 +461,18 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     @Override
+    protected boolean supportsUrgentData() {
+        return true;
+    }
+
+    @Override
     protected void sendUrgentData(int data) throws IOException {
-        throw new SocketException(NOT_URGENT);
+        beginWrite();
+        try {
+            connection().sendUrgentData(data);
+        } finally {
+            endWrite();
+        }
     }
 
     @Override
@@ -561,7 +569,7 @@ final class RdmaSocketImpl extends SocketImpl {
         ensureOpen();
         switch (id) {
             case SO_TIMEOUT -> timeoutMillis = (int) checked(id, value instanceof Integer millis && millis >= 0, value);
-            case SO_OOBINLINE -> checked(id, Boolean.FALSE.equals(value), value);
+            case SO_OOBINLINE -> urgentInline((boolean) checked(id, value instanceof Boolean, value));
             case SO_LINGER -> set(SupportedOption.byNumber(id, server), Boolean.FALSE.equals(value) ? -1 : value);
             default -> set(SupportedOption.byNumber(id, server), value);
         }
@@ -569,9 +577,22 @@ final class RdmaSocketImpl extends SocketImpl {
 
     private static Object checked(int id, boolean valid, Object value) throws SocketException {
         if (!valid) {
-            throw new SocketException(id == SO_OOBINLINE ? NOT_URGENT : "Bad value for option " + id + ": " + value);
+            throw new SocketException("Bad value for option " + id + ": " + value);
         }
         return value;
+    }
+
+    /** Until it is connected, a socket keeps the wish, which makes the choice of TCP. */
+    private synchronized void urgentInline(boolean on) throws SocketException {
+        if (connection != null) {
+            connection.urgentInline(on);
+        }
+        OptionValues changed = options.copy();
+        changed.urgentInline = on;
+        if (connection == null && isRdma(changed.transport)) {
+            changed.wishes().ensureNotUrgent();
+        }
+        options = changed.shared();
     }
 
     @Override
@@ -579,13 +600,21 @@ final class RdmaSocketImpl extends SocketImpl {
         ensureOpen();
         return switch (id) {
             case SO_TIMEOUT -> timeoutMillis;
-            case SO_OOBINLINE -> false;
+            case SO_OOBINLINE -> urgentInline();
             case SO_BINDADDR -> boundAddress();
             default -> {
                 Object value = get(SupportedOption.byNumber(id, server));
                 yield id == SO_LINGER && value.equals(-1) ? Boolean.FALSE : value;
             }
         };
+    }
+
+    private static boolean isRdma(Transport wish) {
+        return wish != null && !wish.is(Transport.AUTO) && !wish.is(Transport.TCP);
+    }
+
+    private synchronized boolean urgentInline() {
+        return options.urgentInline;
     }
 
     private InetAddress boundAddress() {

@@ -113,12 +113,28 @@ class RdmaSocketTest {
     }
 
     @Test
-    void urgentDataIsRefused() throws IOException {
-        try (RdmaSocket socket = new RdmaSocket()) {
-            assertFalse(socket.getOOBInline());
-            socket.setOOBInline(false);
-            assertThrows(SocketException.class, () -> socket.setOOBInline(true));
-            assertThrows(SocketException.class, () -> socket.sendUrgentData(1));
+    void whoReadsUrgentDataGetsTcp() throws IOException {
+        try (RdmaServerSocket server = new RdmaServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                RdmaSocket reader = new RdmaSocket()) {
+            reader.setOOBInline(true);
+            reader.connect(server.getLocalSocketAddress());
+            assertTrue(reader.getOOBInline() && reader.getOption(RdmaSocketOptions.TRANSPORT).is(Transport.TCP));
+            try (RdmaSocket writer = server.accept()) {
+                writer.sendUrgentData(9);
+                assertEquals(9, reader.getInputStream().read());
+            }
+        }
+        try (RdmaSocket forced = new RdmaSocket()) {
+            forced.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            assertThrows(SocketException.class, () -> forced.setOOBInline(true));
+            assertFalse(forced.getOOBInline() || forced.isClosed());
+        }
+        try (RdmaSocket later = new RdmaSocket()) {
+            later.setOOBInline(true);
+            later.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+            SocketException e = assertThrows(SocketException.class, () -> later.connect(ANYWHERE));
+            assertTrue(e.getMessage().startsWith("Urgent data not supported"), e::getMessage);
+            assertTrue(later.isClosed());
         }
     }
 

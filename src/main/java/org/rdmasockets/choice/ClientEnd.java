@@ -116,6 +116,11 @@ public final class ClientEnd implements AutoCloseable {
     public Chosen connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
         try {
             Policy.Decision decision = policy.decide(wish, remote);
+            if (decision.isAuto() && wishes.urgentInline()) {
+                decision = new Policy.Decision(Policy.TCP, "the socket reads urgent data, which only TCP carries");
+            } else if (!decision.transport().equals(Policy.TCP)) {
+                wishes.ensureNotUrgent();
+            }
             Chosen chosen = decision.isAuto() ? connectAuto(remote, deadlineNanos, wishes)
                     : new Chosen(connectOver(decision.transport(), remote, deadlineNanos, wishes), decision.reason());
             Connection connection = chosen.connection();

@@ -530,6 +530,16 @@ public final class StreamConnection {
     }
 
     /**
+     * Asks the peer's device for a sign of life, like {@link #keepalive}.
+     *
+     * @throws SocketException if nothing can be written any more
+     */
+    public void probe() throws SocketException {
+        ensureOutput();
+        keepalive();
+    }
+
+    /**
      * Lets the device show that what was written has completed, if nothing would show it otherwise; to be called when
      * it matters, such as when nothing was written for a while. Until then a part of the send ring may seem in use.
      *

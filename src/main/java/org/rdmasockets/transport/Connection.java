@@ -121,6 +121,23 @@ public interface Connection extends AutoCloseable {
     void spin(int micros);
 
     /**
+     * Sends one byte of urgent data. What carries none gets a sign of life from the peer's device instead: the peer
+     * would throw the byte away, unless it has asked for it.
+     *
+     * @param data the byte, in the lower eight bits
+     * @throws IOException if the connection is closed or broken, or its output is shut down
+     */
+    void sendUrgentData(int data) throws IOException;
+
+    /**
+     * Reads urgent data in the stream from now on, or throws it away.
+     *
+     * @param on whether to read it
+     * @throws SocketException if nothing carries urgent data here, and it is asked for
+     */
+    void urgentInline(boolean on) throws SocketException;
+
+    /**
      * Sets an option of {@code java.net} where the carrier has such; elsewhere the socket only keeps the value.
      *
      * @param <T> type of the value

@@ -21,6 +21,11 @@ final class NetErrors {
         return new SocketException("Socket closed");
     }
 
+    /** In the words of {@code java.net.Socket}. */
+    static SocketException notUrgent() {
+        return new SocketException("Urgent data not supported: only TCP carries it");
+    }
+
     /** An option that the system would not set or tell. */
     static SocketException ofOption(IOException e, boolean closed) {
         if (closed) {

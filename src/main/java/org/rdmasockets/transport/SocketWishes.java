@@ -11,13 +11,25 @@ import java.util.Set;
  *
  * @param sizes what a connection over RDMA is made with
  * @param set the options that were set, with their values; the rest is left to the carrier
+ * @param urgentInline whether urgent data is to be read in the stream, which only TCP can
  */
-public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set) {
+public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set, boolean urgentInline) {
     /**
      * Takes a snapshot.
      */
     public SocketWishes {
         set = Map.copyOf(set);
+    }
+
+    /**
+     * Refuses what the transport cannot do.
+     *
+     * @throws SocketException if urgent data is to be read in the stream
+     */
+    public void ensureNotUrgent() throws SocketException {
+        if (urgentInline) {
+            throw NetErrors.notUrgent();
+        }
     }
 
     /**

@@ -457,6 +457,25 @@ public final class StreamTransport extends VerbsConnection implements Connection
     }
 
     @Override
+    public void sendUrgentData(int data) throws SocketException {
+        inbox.enter();
+        try {
+            ensureOpen();
+            stream.probe();
+            noteWrite();
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    @Override
+    public void urgentInline(boolean on) throws SocketException {
+        if (on) {
+            throw NetErrors.notUrgent();
+        }
+    }
+
+    @Override
     public boolean tick(long now) {
         if (liveness.hasListened(now)) {
             engine.setupPool().execute(() -> post(stream::speak));

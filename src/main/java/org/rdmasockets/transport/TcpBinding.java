@@ -68,6 +68,7 @@ public final class TcpBinding implements AutoCloseable {
         }
         try {
             wishes.applyTo(socket.supportedOptions(), socket::setOption);
+            socket.setOOBInline(wishes.urgentInline());
             socket.connect(remote, TcpConnection.millisUntil(deadlineNanos));
             Connection connection = new TcpConnection(socket);
             handedOver = true;

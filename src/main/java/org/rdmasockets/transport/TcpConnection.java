@@ -155,6 +155,20 @@ final class TcpConnection implements Connection {
         }
     }
 
+    @Override
+    public void sendUrgentData(int data) throws IOException {
+        try {
+            socket.sendUrgentData(data);
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void urgentInline(boolean on) throws SocketException {
+        socket.setOOBInline(on);
+    }
+
     /** The kernel waits. */
     @Override
     public void spin(int micros) {

@@ -37,6 +37,9 @@ public final class RdmaFixture extends TcpFixture {
 
     @Override
     public Optional<String> whyNot(Ability ability) {
+        if (ability == Ability.URGENT_DATA && forced == Transport.TCP) {
+            return Optional.empty();
+        }
         return ability == Ability.SILENT_DESTINATION && forced == Transport.SHARED_MEMORY
                 ? Optional.of("within a host every destination answers") : super.whyNot(ability);
     }

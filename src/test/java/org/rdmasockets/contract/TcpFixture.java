@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /** Plain sockets of the JDK on the loopback interface. */
 public class TcpFixture implements SocketFixture {
-    /** Why RDMA sockets have no urgent data, over TCP neither. */
+    /** Why RDMA sockets have no urgent data, but over TCP. */
     static final String NOT_URGENT = "a stream over RDMA has no second channel for it";
 
     private static final int MOST_SILENCERS = 100;
