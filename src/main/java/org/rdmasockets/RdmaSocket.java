@@ -26,9 +26,10 @@ import java.util.Objects;
  *
  * <p>It does everything that {@link Socket} can do, but over RDMA urgent data: {@link #sendUrgentData} asks the peer's
  * device for a sign of life instead, and {@link #setOOBInline} with true throws a {@code SocketException}; set before
- * connecting, it makes {@code auto} choose TCP. Over TCP it is such a socket, SOCKS settings included. Over RDMA, buffer sizes and the traffic class are those of the time when it connects; TCP_NODELAY and
- * SO_REUSEADDR are kept but change nothing, because nothing is held back and closed ports are free at once. Further
- * options are in {@link RdmaSocketOptions}.
+ * connecting, it makes {@code auto} choose TCP. Over TCP it is such a socket, SOCKS settings included. Over RDMA,
+ * buffer sizes and the traffic class are those of the time when it connects; TCP_NODELAY and SO_REUSEADDR are kept but
+ * change nothing, because nothing is held back and closed ports are free at once. Further options are in {@link
+ * RdmaSocketOptions}.
  *
  * <p>It reads and writes buffers and memory segments as a channel does that blocks; see {@link #read(ByteBuffer)} and
  * {@link #write(ByteBuffer)}. These methods take turns with the streams: one reader and one writer at a time, in the
