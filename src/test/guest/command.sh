@@ -12,7 +12,7 @@ address_of() {
     esac
 }
 
-build() { mvn -q -B -ntp -DskipTests test-compile; }
+build() { build_alone; }
 
 # in_guest SECONDS DEVICE CLASS [ARG...]: boots a guest for the class; more options for its JVM are in jvm_options.
 in_guest() {
