@@ -29,6 +29,7 @@ class PackageDependencyTest {
     private static final String ROOT = "org.rdmasockets";
     private static final String SLF4J = "org.slf4j";
     private static final String IBVERBS = ROOT + ".provider.ibverbs";
+    private static final String LOG = ROOT + ".log";
     private static final String LOCK = ROOT + ".lock";
     private static final String OS = ROOT + ".provider.os";
     private static final String SHARED_MEMORY = ROOT + ".provider.sharedmemory";
@@ -38,20 +39,21 @@ class PackageDependencyTest {
             entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
             entry(ROOT + ".agent", Set.of(ROOT, "java.lang.instrument")),
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
-                    ROOT + ".verbs", ROOT + ".provider", SLF4J)),
-            entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", SLF4J)),
-            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", SLF4J)),
+                    ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
+            entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
+            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOG, SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
-            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", LOCK, "org.jctools.queues",
+            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", LOCK, LOG, "org.jctools.queues",
                     "org.jctools.queues.varhandle", "org.jctools.queues.varhandle.unpadded", SLF4J,
                     "java.lang.management", "jdk.management")),
             entry(ROOT + ".verbs", Set.of()),
+            entry(LOG, Set.of(SLF4J)),
             entry(LOCK, Set.of()),
             entry(ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS, SHARED_MEMORY)),
-            entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, SLF4J)),
+            entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, LOG, SLF4J)),
             entry(IBVERBS + ".generated", Set.of()),
-            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", LOCK, SHARED_MEMORY + ".link", SLF4J)),
-            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", OS, SLF4J)),
+            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", LOCK, SHARED_MEMORY + ".link", LOG, SLF4J)),
+            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", OS, LOG, SLF4J)),
             entry(OS, Set.of(ROOT + ".verbs")));
 
     /** Calls into native code, as prefixes, and the packages that alone may make them: no lint watches them. */

@@ -8,6 +8,7 @@ import java.net.SocketOption;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Binding;
@@ -28,6 +29,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class ServerEnd implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ServerEnd.class);
+    /** Anybody can connect over TCP as often as it likes. */
+    private static final LimitedLog ACCEPTED = new LimitedLog(LOG, 50);
     /** How often a free port of the first transport may be taken on another one. */
     private static final int MOST_TRIES = 16;
 
@@ -190,7 +193,7 @@ public final class ServerEnd implements AutoCloseable {
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         Tally.of(connection.transport()).countAccepted();
-        LOG.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
+        ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
                 connection.transport(), connection.carrier());
         return new Chosen(connection, "the peer connected over it");
     }

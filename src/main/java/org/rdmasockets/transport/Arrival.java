@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.rdmasockets.completion.Side;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -17,6 +18,7 @@ import org.slf4j.LoggerFactory;
 /** A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. */
 final class Arrival<C extends VerbsConnection> {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     /** At most one warning in so long: peers must not be able to flood the log. */
     private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -91,7 +93,7 @@ final class Arrival<C extends VerbsConnection> {
         long now = System.nanoTime();
         long last = LAST_WARNING.get();
         if (ownFault && now - last > WARNING_NANOS && LAST_WARNING.compareAndSet(last, now)) {
-            LOG.warn("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+            LIMITED.warn("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
                     cause.toString());
         } else {
             LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),

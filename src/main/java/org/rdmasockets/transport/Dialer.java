@@ -123,8 +123,8 @@ final class Dialer<C extends VerbsConnection> {
         throw switch (event) {
             case null -> timedOut();
             case ConnectionEvent.Rejected rejected -> refused(rejected);
-            case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber());
-            case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber());
+            case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
+            case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber(), failed.reason());
             case ConnectionEvent.Disconnected disconnected ->
                 new ConnectException("Connection reset by peer while connecting to " + remote);
             case ConnectionEvent.DeviceRemoved removed ->
@@ -139,13 +139,13 @@ final class Dialer<C extends VerbsConnection> {
         return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
     }
 
-    private IOException failed(String call, int errorNumber) throws IOException {
+    private IOException failed(String call, int errorNumber, String reason) throws IOException {
         boolean unansweredInTime = Errno.of(errorNumber) == Errno.ETIMEDOUT && callersDeadline;
         if (unansweredInTime && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1)) {
             return NetErrors.connectTimedOut();
         }
         return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,
-                Errno.of(errorNumber).remedy()));
+                reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
     /** Runs a call that may block and waits for its outcome. */

@@ -78,10 +78,10 @@ final class NetErrors {
      * @return the exception to throw
      */
     static IOException connectFailed(InetSocketAddress remote, VerbsException e) {
-        IOException refused = connectFailed(remote, e.errno());
         if (e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
             return tooManyFiles(e.errno(), remote, e);
         }
+        IOException refused = connectFailed(e.remedy().isEmpty() ? "" + remote : remote + ": " + e.remedy(), e.errno());
         return refused == null ? other(e) : with(refused, e);
     }
 
@@ -94,11 +94,11 @@ final class NetErrors {
     /**
      * An error of connecting by its number.
      *
-     * @param remote whom to reach
+     * @param remote whom to reach, and why not if that is known
      * @param errno what went wrong
      * @return the exception to throw, or null when the number has no {@code java.net} counterpart
      */
-    static IOException connectFailed(InetSocketAddress remote, Errno errno) {
+    private static IOException connectFailed(String remote, Errno errno) {
         return switch (errno) {
             case ECONNREFUSED, ECONNRESET -> new ConnectException("Connection refused: " + remote);
             case ETIMEDOUT -> new ConnectException("Connection timed out: " + remote);
@@ -111,7 +111,7 @@ final class NetErrors {
     }
 
     /** No RDMA device leads there. */
-    static NoRouteToHostException noDevice(InetSocketAddress remote) {
+    static NoRouteToHostException noDevice(Object remote) {
         return new NoRouteToHostException("No RDMA device leads to " + remote
                 + "; use the address of an RDMA interface ('rdma link' shows which there are)");
     }

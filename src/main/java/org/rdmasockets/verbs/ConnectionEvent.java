@@ -53,8 +53,18 @@ public sealed interface ConnectionEvent {
      * @param call the C call whose outcome this is: {@code rdma_resolve_addr}, {@code rdma_resolve_route} or
      *         {@code rdma_connect}
      * @param errorNumber why, positive errno
+     * @param reason a sentence for a person where the number does not say it all, else empty
      */
-    record Failed(String call, int errorNumber) implements ConnectionEvent {
+    record Failed(String call, int errorNumber, String reason) implements ConnectionEvent {
+        /**
+         * A failure that the number explains.
+         *
+         * @param call as above
+         * @param errorNumber as above
+         */
+        public Failed(String call, int errorNumber) {
+            this(call, errorNumber, "");
+        }
     }
 
     /** The peer closed, or died ({@code RDMA_CM_EVENT_DISCONNECTED}). */

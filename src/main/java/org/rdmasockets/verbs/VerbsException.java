@@ -17,6 +17,8 @@ public final class VerbsException extends IOException {
     private final Errno errno;
     /** The error number itself, positive. */
     private final int errorNumber;
+    /** What a person can do about it, or why it is so; may be empty. */
+    private final String remedy;
 
     /**
      * A failed call.
@@ -31,6 +33,7 @@ public final class VerbsException extends IOException {
         this.call = Objects.requireNonNull(call);
         this.errorNumber = Math.abs(errorNumber);
         this.errno = Errno.of(errorNumber);
+        this.remedy = remedy;
     }
 
     /**
@@ -83,6 +86,15 @@ public final class VerbsException extends IOException {
      */
     public int errorNumber() {
         return errorNumber;
+    }
+
+    /**
+     * What a person can do about it.
+     *
+     * @return a clause without a full stop, may be empty
+     */
+    public String remedy() {
+        return remedy;
     }
 
     /**

@@ -20,7 +20,7 @@ record Leftovers(int port, long descriptors, long mappings, long names) {
     /** How many sockets of this network namespace carry the name of a listener on a port. */
     static long names(int port) throws IOException {
         try (Stream<String> sockets = Files.lines(Path.of("/proc/net/unix"))) {
-            return sockets.filter(line -> line.contains("@org.rdmasockets/") && line.endsWith("/" + port)).count();
+            return sockets.filter(line -> line.contains("/org.rdmasockets-") && line.endsWith("-" + port)).count();
         }
     }
 

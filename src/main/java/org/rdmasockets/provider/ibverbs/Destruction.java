@@ -1,12 +1,14 @@
 package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmasockets.log.LimitedLog;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Calls of functions that destroy. Their failure has nobody to go to: {@code close()} does not throw. */
 final class Destruction {
     private static final Logger LOG = LoggerFactory.getLogger(Destruction.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     private Destruction() {
     }
@@ -21,7 +23,7 @@ final class Destruction {
     static boolean check(ControlCall call, MemorySegment object) {
         int error = call.error(object);
         if (error != 0) {
-            LOG.warn("{}; the native object stays until this process ends", call.failure(error, "").getMessage());
+            LIMITED.warn("{}; the native object stays until this process ends", call.failure(error, "").getMessage());
         }
         return error == 0;
     }

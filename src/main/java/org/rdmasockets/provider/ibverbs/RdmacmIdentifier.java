@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.ibverbs.generated.rdma_addr;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
@@ -30,6 +31,7 @@ import org.slf4j.LoggerFactory;
 /** An identifier over {@code rdma_cm_id}. */
 final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifier {
     private static final Logger LOG = LoggerFactory.getLogger(RdmacmIdentifier.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
 
     private final RdmacmConnectionManager manager;
@@ -109,7 +111,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         try {
             current.onEvent(this, event);
         } catch (RuntimeException | Error e) {
-            LOG.error("the handler of a connection must not throw: event {}", event, e);
+            LIMITED.error("the handler of a connection must not throw: event {}", event, e);
         } finally {
             synchronized (this) {
                 dispatcher = null;

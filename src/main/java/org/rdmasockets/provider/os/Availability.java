@@ -33,7 +33,7 @@ public final class Availability {
         }
         Optional<String> problem = platformProblem(System.getProperty("os.name"), System.getProperty("os.arch"))
                 .or(Availability::nativeAccessProblem).or(() -> commitProblem(OVERCOMMIT))
-                .or(Availability::systemProblem);
+                .or(UserNamespace::problem).or(Availability::systemProblem);
         available = problem.isEmpty();
         return problem;
     }

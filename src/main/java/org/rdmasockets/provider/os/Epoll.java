@@ -85,6 +85,7 @@ public final class Epoll extends Guard {
             throw new VerbsException("epoll_ctl", Errno.EBADF, "the socket is closed");
         }
         try {
+            socket.watchedBy(this);
             watch(socket.descriptor(), interest, data);
         } finally {
             socket.leave();

@@ -12,11 +12,11 @@ import java.lang.foreign.MemorySegment;
  * at a time. It belongs to the garbage collector; the callers keep it reachable during calls by using it after them.
  *
  * <pre>
- *   0  struct msghdr (56)     16  iov   24  iovlen   32  control   40  controllen   48  flags
- *  56  struct iovec  (16)
- *  72  control       (32)     struct cmsghdr (16: length, level, type), then descriptors of 4 bytes
- * 104  errno of the call
- * 112  the packet
+ *    0  struct msghdr (56)     16  iov   24  iovlen   32  control   40  controllen   48  flags
+ *   56  struct iovec  (16)
+ *   72  control       (1032)   struct cmsghdr (16: length, level, type), then descriptors of 4 bytes
+ * 1104  errno of the call
+ * 1112  the packet
  * </pre>
  */
 public final class PacketBuffer {
@@ -30,14 +30,17 @@ public final class PacketBuffer {
     private static final long FLAGS_OFFSET = 48;
     private static final long IOV_OFFSET = 56;
     private static final long CONTROL_OFFSET = 72;
-    /** Room for up to four descriptors; the kernel closes those that do not fit. */
-    private static final long CONTROL_BYTES = 32;
+    /**
+     * Room for all 253 descriptors that a packet can have: the kernel closes those that do not fit before it returns,
+     * and that may take as long as a peer likes.
+     */
+    private static final long CONTROL_BYTES = 1032;
     private static final long CONTROL_LEVEL = CONTROL_OFFSET + 8;
     private static final long CONTROL_TYPE = CONTROL_OFFSET + 12;
     private static final long CONTROL_DATA = CONTROL_OFFSET + 16;
     private static final long CONTROL_HEADER_BYTES = 16;
-    private static final long CAPTURED_OFFSET = 104;
-    private static final long PACKET_OFFSET = 112;
+    private static final long CAPTURED_OFFSET = CONTROL_OFFSET + CONTROL_BYTES;
+    private static final long PACKET_OFFSET = CAPTURED_OFFSET + Long.BYTES;
 
     private final MemorySegment memory = Arena.ofAuto().allocate(PACKET_OFFSET + MAX_PACKET_BYTES, Long.BYTES);
     private final MemorySegment packet = memory.asSlice(PACKET_OFFSET);
@@ -103,10 +106,10 @@ public final class PacketBuffer {
         return descriptor;
     }
 
-    /** Closes the descriptor that came with the packet, if there is one. */
+    /** Lets the closer close the descriptor that came with the packet, if there is one. */
     public void closeDescriptor() {
         if (descriptor >= 0) {
-            Posix.CLOSE.call(descriptor);
+            Closer.close(descriptor);
             descriptor = -1;
         }
     }
@@ -161,7 +164,7 @@ public final class PacketBuffer {
         descriptor = memory.get(JAVA_INT, CONTROL_DATA);
         for (long i = 1; i < count; i++) {
             malformed = true;
-            Posix.CLOSE.call(memory.get(JAVA_INT, CONTROL_DATA + i * Integer.BYTES));
+            Closer.close(memory.get(JAVA_INT, CONTROL_DATA + i * Integer.BYTES));
         }
     }
 }

@@ -4,22 +4,30 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Objects;
+import java.util.StringTokenizer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A Unix domain socket of type {@code SOCK_SEQPACKET}: packets in order, descriptors with them, and the end of the
- * stream when the peer's process ends, however it ends. Never waits; closed on exec. Names are in the abstract name
- * space of the network namespace: no file, and free again as soon as the process is gone.
+ * stream when the peer's process ends, however it ends. Never waits; closed on exec. A name is the path of a file,
+ * which only its owner may connect to and which outlives the socket; {@link SocketDirectory} takes care of that.
  */
 public final class PacketSocket extends Guard {
     private static final int TYPE = Posix.SOCK_SEQPACKET | Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC;
-    /** Longest name: {@code sun_path} without the zero byte that makes it abstract. */
+    /** Longest name: {@code sun_path} without the zero byte at its end. */
     private static final int MAX_NAME_BYTES = 107;
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+    private static final String OPEN_FILES = "Max open files";
+    private static final int DEFAULT_DESCRIPTORS = 1024;
+    private static final int OWNER_ONLY = 0600;
     /** Where {@code sun_path} begins in {@code struct sockaddr_un}. */
     private static final int PATH_OFFSET = 2;
     private static final int EINTR = Errno.EINTR.number();
@@ -29,9 +37,17 @@ public final class PacketSocket extends Guard {
     }
 
     private final int descriptor;
+    /**
+     * Whether others may have put packets into it: descriptors in these are closed with it, and that can last as long
+     * as a peer likes.
+     */
+    private volatile boolean shared;
+    /** The set that watches this, or null. */
+    private volatile Epoll watchedBy;
 
-    private PacketSocket(long descriptor) {
+    private PacketSocket(long descriptor, boolean shared) {
         this.descriptor = (int) descriptor;
+        this.shared = shared;
     }
 
     /**
@@ -41,11 +57,12 @@ public final class PacketSocket extends Guard {
      * @throws VerbsException if there are too many descriptors
      */
     public static PacketSocket unnamed() throws VerbsException {
-        return new PacketSocket(Posix.SOCKET.check("", Posix.AF_UNIX, TYPE, 0));
+        return new PacketSocket(Posix.SOCKET.check("", Posix.AF_UNIX, TYPE, 0), false);
     }
 
     /**
-     * Listens under a name.
+     * Listens under a name. Where the kernel can say so (Linux 6.16), nobody can send descriptors to what is accepted
+     * before {@link #admitDescriptors}.
      *
      * @param name at most 107 bytes
      * @param backlog most connections waiting
@@ -53,10 +70,18 @@ public final class PacketSocket extends Guard {
      * @throws VerbsException {@code EADDRINUSE} if the name is taken
      */
     public static PacketSocket listen(String name, int backlog) throws VerbsException {
-        return named(name, (socket, address, bytes) -> {
-            Posix.BIND.check("name=" + name, socket.descriptor, address, bytes);
+        PacketSocket socket = unnamed();
+        try {
+            Posix.FCHMOD.check("name=" + name, socket.descriptor, OWNER_ONLY);
+            socket.passDescriptors(0);
+            withAddress(name, (address, bytes) -> Posix.BIND.check("name=" + name, socket.descriptor, address, bytes));
+            socket.shared = true;
             Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
-        });
+            return socket;
+        } catch (VerbsException e) {
+            socket.close();
+            throw e;
+        }
     }
 
     /**
@@ -64,33 +89,49 @@ public final class PacketSocket extends Guard {
      *
      * @param name at most 107 bytes
      * @return a connected socket
-     * @throws VerbsException {@code ECONNREFUSED} if nobody listens there, {@code EAGAIN} if the backlog is full
+     * @throws VerbsException {@code ECONNREFUSED} if nobody listens there, {@code ENOENT} if the name is not taken,
+     *         {@code EACCES} if another user's is, {@code EAGAIN} if the backlog is full
      */
     public static PacketSocket connect(String name) throws VerbsException {
-        return named(name, (socket, address, bytes) ->
-                Posix.CONNECT.check("name=" + name, socket.descriptor, address, bytes));
-    }
-
-    /** What to do with the address of a name. */
-    private interface AddressUse {
-        void apply(PacketSocket socket, long address, int bytes) throws VerbsException;
-    }
-
-    private static PacketSocket named(String name, AddressUse use) throws VerbsException {
-        byte[] path = name.getBytes(StandardCharsets.UTF_8);
-        Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
         PacketSocket socket = unnamed();
-        try (Arena arena = Arena.ofConfined()) {
-            int bytes = PATH_OFFSET + 1 + path.length;
-            MemorySegment address = arena.allocate(bytes, Short.BYTES);
-            address.set(JAVA_SHORT, 0, (short) Posix.AF_UNIX);
-            MemorySegment.copy(path, 0, address, JAVA_BYTE, PATH_OFFSET + 1,
-                    path.length);
-            use.apply(socket, address.address(), bytes);
+        try {
+            withAddress(name,
+                    (address, bytes) -> Posix.CONNECT.check("name=" + name, socket.descriptor, address, bytes));
+            socket.shared = true;
             return socket;
         } catch (VerbsException e) {
             socket.close();
             throw e;
+        }
+    }
+
+    /** What to do with the address of a name. */
+    private interface AddressUse {
+        void apply(long address, int bytes) throws VerbsException;
+    }
+
+    private static void withAddress(String name, AddressUse use) throws VerbsException {
+        byte[] path = name.getBytes(StandardCharsets.UTF_8);
+        Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
+        try (Arena arena = Arena.ofConfined()) {
+            int bytes = PATH_OFFSET + path.length + 1;
+            MemorySegment address = arena.allocate(bytes, Short.BYTES);
+            address.set(JAVA_SHORT, 0, (short) Posix.AF_UNIX);
+            MemorySegment.copy(path, 0, address, JAVA_BYTE, PATH_OFFSET, path.length);
+            use.apply(address.address(), bytes);
+        }
+    }
+
+    /** Lets the peer send descriptors, now that it is known. Kernels that cannot refuse them let it anyway. */
+    public void admitDescriptors() {
+        passDescriptors(1);
+    }
+
+    private void passDescriptors(int whether) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocate(JAVA_INT);
+            value.set(JAVA_INT, 0, whether);
+            Posix.SETSOCKOPT.call(descriptor, Posix.SOL_SOCKET, Posix.SO_PASSRIGHTS, value.address(), Integer.BYTES);
         }
     }
 
@@ -103,7 +144,7 @@ public final class PacketSocket extends Guard {
     public PacketSocket accept() throws VerbsException {
         long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
         if (accepted >= 0) {
-            return new PacketSocket(accepted);
+            return new PacketSocket(accepted, true);
         }
         return switch (Errno.of((int) accepted)) {
             case EAGAIN, ECONNABORTED, EINTR -> null;
@@ -135,6 +176,25 @@ public final class PacketSocket extends Guard {
      */
     public static int ownUser() {
         return (int) Posix.GETEUID.call();
+    }
+
+    /**
+     * How many descriptors this process may have.
+     *
+     * @return the limit, as {@code ulimit -n} says it
+     */
+    public static int mostDescriptors() {
+        try {
+            for (String line : Files.readAllLines(LIMITS)) {
+                if (line.startsWith(OPEN_FILES)) {
+                    String limit = new StringTokenizer(line.substring(OPEN_FILES.length())).nextToken();
+                    return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(limit));
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            return DEFAULT_DESCRIPTORS; // hidden, or unlimited
+        }
+        return DEFAULT_DESCRIPTORS;
     }
 
     /**
@@ -197,6 +257,11 @@ public final class PacketSocket extends Guard {
         }
     }
 
+    /** Remembers the set that watches this: the socket leaves it when it is closed, not when that has been done. */
+    void watchedBy(Epoll set) {
+        watchedBy = set;
+    }
+
     /** The number of the descriptor, while this is open. */
     int descriptor() {
         return descriptor;
@@ -204,6 +269,15 @@ public final class PacketSocket extends Guard {
 
     @Override
     protected void free() {
-        Posix.CLOSE.call(descriptor);
+        if (!shared) {
+            Posix.CLOSE.call(descriptor);
+            return;
+        }
+        Epoll set = watchedBy;
+        if (set != null) {
+            set.remove(descriptor);
+        }
+        Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR); // the peer need not wait for the closer
+        Closer.close(descriptor);
     }
 }

@@ -27,6 +27,11 @@ final class Posix {
     static final int SOL_SOCKET = 1;
     static final int SCM_RIGHTS = 1;
     static final int SO_PEERCRED = 17;
+    /** Linux 6.16 and newer. */
+    static final int SO_PASSRIGHTS = 83;
+    static final int O_DIRECTORY = System.getProperty("os.arch").equals("aarch64") ? 0x4000 : 0x10000;
+    static final int O_CLOEXEC = 0x80000;
+    static final int LOCK_EX_NB = 2 | 4;
     static final int SHUT_RDWR = 2;
     static final int MSG_CTRUNC = 0x8;
     static final int MSG_TRUNC = 0x20;
@@ -74,6 +79,9 @@ final class Posix {
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
     static final NativeFunction SOCKET = NativeFunction.returningInt("socket", JAVA_INT, JAVA_INT, JAVA_INT);
     static final NativeFunction BIND = NativeFunction.returningInt("bind", JAVA_INT, JAVA_LONG, JAVA_INT);
+    static final NativeFunction FCHMOD = NativeFunction.returningInt("fchmod", JAVA_INT, JAVA_INT);
+    static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);
+    static final NativeFunction FLOCK = NativeFunction.returningInt("flock", JAVA_INT, JAVA_INT);
     static final NativeFunction LISTEN = NativeFunction.returningInt("listen", JAVA_INT, JAVA_INT);
     static final NativeFunction CONNECT = NativeFunction.returningInt("connect", JAVA_INT, JAVA_LONG, JAVA_INT);
     static final NativeFunction ACCEPT4 = NativeFunction.returningInt("accept4", JAVA_INT, JAVA_LONG, JAVA_LONG,
@@ -81,6 +89,8 @@ final class Posix {
     static final NativeFunction SHUTDOWN = NativeFunction.returningInt("shutdown", JAVA_INT, JAVA_INT);
     static final NativeFunction GETSOCKOPT = NativeFunction.returningInt("getsockopt", JAVA_INT, JAVA_INT, JAVA_INT,
             JAVA_LONG, JAVA_LONG);
+    static final NativeFunction SETSOCKOPT = NativeFunction.returningInt("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT,
+            JAVA_LONG, JAVA_INT);
     static final NativeFunction SENDMSG = NativeFunction.returningLong("sendmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
     static final NativeFunction EVENTFD = NativeFunction.returningInt("eventfd", JAVA_INT, JAVA_INT);
     static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1", JAVA_INT);

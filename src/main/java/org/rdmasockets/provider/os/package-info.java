@@ -11,9 +11,13 @@
  * <li>{@code AddressRanges} never unmaps: what is freed becomes private memory, so that an access that comes too late
  *     does no harm. {@code SealedMemory} is the only kind that is mapped: nothing another process does to it makes an
  *     access fault.
+ * <li>{@code SocketDirectory} keeps the names of packet sockets where no other user can take one, {@code UserNamespace}
+ *     says what user numbers mean, and {@code Closer} closes descriptors that a peer has had a hand in, on threads of
+ *     its own.
  * </ul>
  *
- * <p>Threads: any thread may enter anywhere. Only {@code EpollWait.await} waits; no thread is started. The package
+ * <p>Threads: any thread may enter anywhere. Only {@code EpollWait.await} waits; only {@code Closer} starts
+ * threads. The package
  * knows nothing of links, and nothing of verbs but their exception. Source: the manual pages memfd_create(2), fcntl(2),
  * mmap(2), unix(7), cmsg(3), epoll(7), eventfd(2).
  */

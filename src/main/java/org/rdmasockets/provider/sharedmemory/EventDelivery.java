@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.Objects;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -13,6 +14,7 @@ import org.slf4j.LoggerFactory;
  */
 abstract class EventDelivery implements ConnectionIdentifier {
     private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     /** Guarded by this, as are the others. */
     private ConnectionHandler handler;
@@ -47,7 +49,7 @@ abstract class EventDelivery implements ConnectionIdentifier {
         try {
             current.onEvent(this, event);
         } catch (RuntimeException | Error e) {
-            LOG.error("the handler of a connection must not throw: event {}", event, e);
+            LIMITED.error("the handler of a connection must not throw: event {}", event, e);
         } finally {
             synchronized (this) {
                 dispatcher = null;

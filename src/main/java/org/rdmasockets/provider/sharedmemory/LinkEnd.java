@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
@@ -61,6 +62,7 @@ final class LinkEnd implements LinkHandler {
     static final int FAULT = 1;
 
     private static final Logger LOG = LoggerFactory.getLogger(LinkEnd.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final int UNKNOWN_SLOT = -1;
     /** Entries taken at once, and most of them in one call of the waiting thread. */
     private static final int BATCH = 64;
@@ -356,7 +358,7 @@ final class LinkEnd implements LinkHandler {
 
     /** Ends the link, and nothing else: this is called by the threads of other connections. */
     private void broken(RuntimeException e) {
-        LOG.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(), e);
+        LIMITED.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(), e);
         link.fail("a fault in this library: " + e);
     }
 
@@ -474,7 +476,7 @@ final class LinkEnd implements LinkHandler {
         try {
             peer = register(entry.value());
         } catch (VerbsException e) {
-            LOG.warn("a connection of another process is refused: {}", e.getMessage());
+            LIMITED.warn("a connection of another process is refused: {}", e.getMessage());
             sendRejection(entry.value());
             return;
         }

@@ -10,12 +10,17 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The search of an identifier for the process that listens on its destination. The identifier hears of one outcome. */
 final class RouteSearch implements DialHandler, Expiring {
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
     private final SharedMemoryFabric fabric;
     private final SharedMemoryIdentifier identifier;
     /** Guarded by this, as are all fields below. */
     private Dial dial;
     private long deadline;
     private boolean searching;
+    /** Whom to dial again, because the listener had too much to do, or null. */
+    private InetSocketAddress busy;
+    private long nextAttempt;
     /** The link to that process; null until it is found. */
     private LinkEnd route;
 
@@ -37,11 +42,20 @@ final class RouteSearch implements DialHandler, Expiring {
             deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         }
         fabric.deadlines().add(this);
+        attempt(destination);
+    }
+
+    /** Dials, and says when to try again if the listener has too much to do. */
+    private void attempt(InetSocketAddress destination) {
         Dial attempt;
         try {
             attempt = fabric.links().hub().dial(destination, this);
         } catch (VerbsException e) {
-            onFailed(e);
+            if (e.errno() == Errno.EAGAIN) {
+                tryAgain(destination);
+            } else {
+                onFailed(e);
+            }
             return;
         }
         synchronized (this) {
@@ -51,6 +65,14 @@ final class RouteSearch implements DialHandler, Expiring {
             }
         }
         attempt.close();
+    }
+
+    private void tryAgain(InetSocketAddress destination) {
+        synchronized (this) {
+            nextAttempt = System.nanoTime() + RETRY_NANOS;
+            busy = destination;
+        }
+        identifier.watchClock();
     }
 
     /** The link to the process that was found; null if none was. */
@@ -72,27 +94,38 @@ final class RouteSearch implements DialHandler, Expiring {
 
     @Override
     public void onFailed(VerbsException failure) {
-        end(failure.errorNumber());
+        end(failure.errorNumber(), failure.remedy());
     }
 
-    private void end(int errorNumber) {
+    private void end(int errorNumber, String reason) {
         synchronized (this) {
             if (!searching) {
                 return;
             }
             searching = false;
         }
-        identifier.unrouted(errorNumber);
+        identifier.unrouted(errorNumber, reason);
     }
 
     @Override
     public void lookAtDeadline() {
+        long now = System.nanoTime();
+        InetSocketAddress again = null;
+        boolean over;
+        boolean wasBusy;
         synchronized (this) {
-            if (System.nanoTime() - deadline < 0) {
-                return;
+            over = now - deadline >= 0;
+            wasBusy = busy != null;
+            if (searching && !over && wasBusy && now - nextAttempt >= 0) {
+                again = busy;
+                busy = null;
             }
         }
-        end(Errno.ETIMEDOUT.number());
+        if (over) {
+            end(Errno.ETIMEDOUT.number(), wasBusy ? "the listener's process had too much to do all the time" : "");
+        } else if (again != null) {
+            attempt(again);
+        }
     }
 
     @Override

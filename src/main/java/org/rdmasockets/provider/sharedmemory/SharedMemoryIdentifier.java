@@ -205,6 +205,11 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
+    /** Lets the threads that wait for events look at the clock from now on. */
+    void watchClock() {
+        manager.signal();
+    }
+
     /** The process that listens on the destination was found. */
     synchronized void routed() {
         if (state == State.RESOLVING_ROUTE) {
@@ -214,10 +219,10 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** No process listens on the destination, or none that this one may reach. */
-    synchronized void unrouted(int errorNumber) {
+    synchronized void unrouted(int errorNumber, String reason) {
         if (state == State.RESOLVING_ROUTE) {
             state = State.ENDED;
-            add(new ConnectionEvent.Failed("rdma_resolve_route", errorNumber));
+            add(new ConnectionEvent.Failed("rdma_resolve_route", errorNumber, reason));
         }
     }
 

@@ -34,6 +34,7 @@ final class AvailabilityMain {
     /** Loads what is needed later: the JVM cannot read class files without descriptors. */
     private static void loadClasses() {
         Availability.platformProblem("none", "none");
+        UserNamespace.problem();
         try {
             SealedMemory.create(4096).close();
             PacketSocket.connect("nobody listens here").close();

@@ -2,9 +2,11 @@ package org.rdmasockets.provider.os;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,6 +21,11 @@ public final class Descriptors {
     public static final int SEAL = Posix.F_SEAL_SEAL;
     public static final int WRITE = Posix.F_SEAL_WRITE;
     public static final int FUTURE_WRITE = Posix.F_SEAL_FUTURE_WRITE;
+    private static final int AF_INET = 2;
+    private static final int SOCK_STREAM = 1;
+    private static final int SO_LINGER = 13;
+    private static final NativeFunction SENDTO = NativeFunction.returningLong("sendto", JAVA_INT, JAVA_LONG, JAVA_LONG,
+            JAVA_INT, JAVA_LONG, JAVA_INT);
     private static final int O_RDWR = 2;
     private static final int FALLOC_FL_PUNCH_HOLE_KEEP_SIZE = 3;
     private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);
@@ -59,6 +66,38 @@ public final class Descriptors {
     /** Takes the pages of a file away: 0, or a positive errno. */
     public static int punchHole(int descriptor, long bytes) {
         return (int) -FALLOCATE.call(descriptor, FALLOC_FL_PUNCH_HOLE_KEEP_SIZE, 0L, bytes);
+    }
+
+    /**
+     * A connection over TCP whose close lasts for ten minutes, or until its other end is closed: it lingers, and its
+     * buffers are full.
+     */
+    public static int lingering(int port) throws VerbsException {
+        int socket = (int) Posix.SOCKET.check("", AF_INET, SOCK_STREAM | Posix.SOCK_CLOEXEC, 0);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = arena.allocate(1 << 16, Long.BYTES);
+            memory.set(JAVA_SHORT, 0, (short) AF_INET);
+            memory.set(JAVA_SHORT, 2, Short.reverseBytes((short) port));
+            memory.set(JAVA_INT, 4, Integer.reverseBytes(0x7F000001));
+            Posix.CONNECT.check("port=" + port, socket, memory.address(), 16);
+            memory.set(JAVA_INT, 0, 1);
+            memory.set(JAVA_INT, 4, 600);
+            Posix.SETSOCKOPT.check("option=SO_LINGER", socket, Posix.SOL_SOCKET, SO_LINGER, memory.address(), 8);
+            while (SENDTO.call(socket, memory.address(), memory.byteSize(), Posix.MSG_DONTWAIT, 0L, 0) > 0) {
+                Thread.onSpinWait();
+            }
+            return socket;
+        }
+    }
+
+    /** Closes a descriptor, however long that lasts, without waiting. */
+    public static void closeSometime(int descriptor) {
+        Closer.close(descriptor);
+    }
+
+    /** Where a name of this user is. */
+    public static Path named(String name) {
+        return SocketDirectory.own().file(name);
     }
 
     /** Takes all descriptors that this process may still have. */

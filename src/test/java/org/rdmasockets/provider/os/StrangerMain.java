@@ -4,7 +4,10 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** A process of another user: {@code listen} or {@code connect}, and a name. Needs only classes of this package. */
+/**
+ * A process of another user: {@code listen} and a name, or {@code connect} and a path. Needs only classes of this
+ * package.
+ */
 public final class StrangerMain {
     private static final int AGAIN = Errno.EAGAIN.number();
 
@@ -13,11 +16,18 @@ public final class StrangerMain {
 
     /** Runs until the other side hangs up, or this is killed. */
     public static void main(String[] arguments) throws VerbsException {
-        PacketSocket socket = arguments[0].equals("listen") ? PacketSocket.listen(arguments[1], 8)
-                : PacketSocket.connect(arguments[1]);
+        boolean listens = arguments[0].equals("listen");
+        PacketSocket socket;
+        try {
+            socket = listens ? SocketDirectory.own().listen(arguments[1], 8).socket()
+                    : PacketSocket.connect(arguments[1]);
+        } catch (VerbsException e) {
+            System.out.println(e.errno());
+            return;
+        }
         System.out.println("ready as user " + PacketSocket.ownUser());
         PacketBuffer buffer = new PacketBuffer();
-        while (arguments[0].equals("listen") || socket.receive(buffer) == -AGAIN) {
+        while (listens || socket.receive(buffer) == -AGAIN) {
             LockSupport.parkNanos(1_000_000);
         }
         System.out.println("received " + buffer.length());

@@ -47,7 +47,7 @@ final class AnnouncedRegions {
     void announce(SharedRegion region, int remoteKey, long accessBits, long tag) throws VerbsException {
         lock.lock();
         try {
-            if (regions == null) {
+            if (regions == null || !link.isOpen()) {
                 throw new VerbsException("announce", Errno.ECONNRESET, "the link is dead: " + link.failure());
             }
             SharedRegion known = regions.get(remoteKey);

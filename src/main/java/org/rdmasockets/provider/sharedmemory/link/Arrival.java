@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
@@ -12,10 +14,14 @@ import org.slf4j.LoggerFactory;
 /** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
 final class Arrival implements Source {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final LinkHub hub;
     private final PacketSocket socket;
     private final int process;
+    private final long start = System.nanoTime();
     /** Set before the first call. */
     private long sourceId;
     /** Who it is, once it said hello. */
@@ -31,6 +37,16 @@ final class Arrival implements Source {
     /** Sets the hub's number of the socket. */
     void begin(long newSourceId) {
         sourceId = newSourceId;
+    }
+
+    /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
+    boolean isSilent() {
+        return System.nanoTime() - start > PATIENCE_NANOS;
+    }
+
+    /** The process that connected. */
+    int process() {
+        return process;
     }
 
     @Override
@@ -84,7 +100,7 @@ final class Arrival implements Source {
 
     /** Drops it for a reason on this side. */
     private void warn(String reason) {
-        LOG.warn("Process {} wanted to share memory and cannot be served: {}", process, reason);
+        LIMITED.warn("Process {} wanted to share memory and cannot be served: {}", process, reason);
         finish();
     }
 

@@ -1,11 +1,11 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -19,7 +19,7 @@ final class ControlChannel {
     private static final int MOST_WAITING = 1 << 14;
     private static final int AGAIN = Errno.EAGAIN.number();
 
-    private static final Logger LOG = LoggerFactory.getLogger(ControlChannel.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LoggerFactory.getLogger(ControlChannel.class));
 
     private final Link link;
     private final PacketSocket socket;
@@ -151,7 +151,7 @@ final class ControlChannel {
 
     /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
     private static PeerRegion lost(PacketBuffer announced, String reason) {
-        LOG.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
+        LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);
         return PeerRegion.unmapped(announced);
     }

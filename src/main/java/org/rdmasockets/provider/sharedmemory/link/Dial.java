@@ -5,6 +5,7 @@ import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.provider.os.SealedMemory;
+import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -31,7 +32,7 @@ public final class Dial implements AutoCloseable {
     /** Connects to a name, says hello and lets the hub wait for the answer. */
     static Dial start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
         Dial dial = new Dial(hub, name, handler);
-        dial.socket = PacketSocket.connect(name);
+        dial.socket = SocketDirectory.own().connect(name);
         try {
             dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
@@ -84,7 +85,8 @@ public final class Dial implements AutoCloseable {
         if (!welcome) {
             fail(refusal("the listener hung up"));
         } else if (version != Frame.VERSION) {
-            fail(refusal("the listener speaks version " + version + " of shared memory, this is " + Frame.VERSION));
+            fail(refusal("the listener speaks version " + version + " of shared memory, this process version "
+                    + Frame.VERSION + "; use one version of this library in both"));
         } else if (peer.hub() == hub.number() && !hub.linksToItself()) {
             fail(refusal("the listener was this process's own"));
         } else {
@@ -93,7 +95,7 @@ public final class Dial implements AutoCloseable {
     }
 
     private VerbsException refusal(String reason) {
-        return new VerbsException("connect", Errno.ECONNREFUSED, "name=" + name + ", " + reason);
+        return new VerbsException("connect", Errno.ECONNREFUSED.number(), "name=" + name, reason);
     }
 
     /** Takes the link that is there, or makes one. */

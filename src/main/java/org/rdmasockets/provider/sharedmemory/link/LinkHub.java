@@ -7,12 +7,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.os.Availability;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.EpollWait;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -29,13 +32,22 @@ public final class LinkHub implements AutoCloseable {
     static final int AGAIN = Errno.EAGAIN.number();
 
     private static final Logger LOG = LoggerFactory.getLogger(LinkHub.class);
+    private static final LimitedLog STRANGERS = new LimitedLog(LOG);
+    private static final LimitedLog REFUSALS = new LimitedLog(LOG);
     private static final SecureRandom RANDOM = new SecureRandom();
     /** The ports that Linux gives out by itself, as a rule ({@code net.ipv4.ip_local_port_range}). */
     private static final int FIRST_FREE_PORT = 32_768;
     private static final int LAST_FREE_PORT = 60_999;
     private static final int PORT_ATTEMPTS = 1000;
-    /** More than that many who connected and say nothing are taken for hostile, and the oldest goes. */
+    /** With that many who connected and are no link yet, others wait, and who says nothing goes. */
     private static final int MOST_ARRIVALS = 256;
+    /** The same of one process. */
+    private static final int MOST_ARRIVALS_OF_PROCESS = 64;
+    /** An honest process has one link, or two if both dialled at once. */
+    static final int MOST_LINKS_OF_PROCESS = 64;
+    /** All links together may take this part of the descriptors of this process. */
+    private static final int LINKS_PART = 4;
+    private static final int FEWEST_LINKS = 16;
 
     private final LinkOwner owner;
     private final boolean linksToItself;
@@ -44,6 +56,10 @@ public final class LinkHub implements AutoCloseable {
     private final SourceTable sources = new SourceTable();
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
+    /** How many links each process has, by its number. */
+    private final Map<Integer, Integer> linksOf = new ConcurrentHashMap<>();
+    private final AtomicInteger linkCount = new AtomicInteger();
+    private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
     /** Held while draining. */
     private final ReentrantLock drainLock = new ReentrantLock();
     /** Guarded by drainLock. */
@@ -154,7 +170,7 @@ public final class LinkHub implements AutoCloseable {
      * @param address a specific address and port
      * @param handler gets the outcome
      * @return the attempt, to give it up; it has no time limit of its own
-     * @throws VerbsException {@code ECONNREFUSED} if nobody listens, {@code EACCES} if another user does,
+     * @throws VerbsException {@code ECONNREFUSED} with the reason if nobody listens, or another user,
      *         {@code EAGAIN} if the listener has too much to do
      */
     public Dial dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
@@ -164,8 +180,24 @@ public final class LinkHub implements AutoCloseable {
             if (e.errno() != Errno.ECONNREFUSED) {
                 throw e;
             }
-            return Dial.start(this, ListenerName.wildcard(address), handler);
         }
+        try {
+            return Dial.start(this, ListenerName.wildcard(address), handler);
+        } catch (VerbsException e) {
+            throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
+        }
+    }
+
+    /** Why nobody listens for us: perhaps for another user. */
+    private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
+        long user = SocketDirectory.own().otherUser(ListenerName.of(address));
+        if (user < 0) {
+            user = SocketDirectory.own().otherUser(ListenerName.wildcard(address));
+        }
+        return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
+                "name=" + ListenerName.of(address) + ", user=" + user, "the listener is user " + user
+                + "'s, and only processes of one user share memory; this is user "
+                + Integer.toUnsignedString(PacketSocket.ownUser()));
     }
 
     /**
@@ -245,6 +277,8 @@ public final class LinkHub implements AutoCloseable {
     /** Forgets a link. */
     void forget(Link link, long sourceId) {
         links.remove(link.peer(), link);
+        linkCount.decrementAndGet();
+        linksOf.computeIfPresent(link.peerProcess(), (process, count) -> count == 1 ? null : count - 1);
         sources.remove(sourceId);
     }
 
@@ -259,11 +293,18 @@ public final class LinkHub implements AutoCloseable {
         try {
             PacketSocket.Peer peer = accepted.peer();
             if (peer.user() != PacketSocket.ownUser()) {
-                LOG.warn("Process {} of user {} wanted to share memory and was refused: only processes of user {} may",
+                STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user {} may",
                         peer.process(), peer.user(), PacketSocket.ownUser());
                 accepted.close();
                 return;
             }
+            String excess = excess(peer.process());
+            if (excess != null) {
+                REFUSALS.warn("Process {} wanted to share memory and was refused: {}", peer.process(), excess);
+                accepted.close();
+                return;
+            }
+            accepted.admitDescriptors();
             Arrival arrival = new Arrival(this, accepted, peer.process());
             long sourceId = sources.add(arrival);
             arrival.begin(sourceId);
@@ -273,23 +314,55 @@ public final class LinkHub implements AutoCloseable {
             LOG.debug("A process that connected was dropped: {}", e.getMessage());
             accepted.close();
         }
-        if (arrivals.size() > MOST_ARRIVALS) {
-            arrivals.peek().finish();
+    }
+
+    /** Whether another connection can be taken; else whoever says nothing for long goes, and others wait. */
+    boolean hasRoom() {
+        if (arrivals.size() < MOST_ARRIVALS) {
+            return true;
         }
+        Arrival oldest = arrivals.peek();
+        if (oldest.isSilent()) {
+            oldest.finish();
+        }
+        return arrivals.size() < MOST_ARRIVALS;
+    }
+
+    /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
+    private String excess(int process) {
+        if (linkCount.get() >= mostLinks) {
+            return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
+        }
+        // Processes of other containers have no number here, and are told apart by their hubs only.
+        if (process > 0 && linksOf.getOrDefault(process, 0) >= MOST_LINKS_OF_PROCESS) {
+            return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
+        }
+        Arrival oldest = null;
+        int count = 0;
+        for (Arrival arrival : arrivals) {
+            if (arrival.process() == process) {
+                oldest = oldest == null ? arrival : oldest;
+                count++;
+            }
+        }
+        if (process > 0 && count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
+            oldest.finish();
+        }
+        return null;
     }
 
     /** Refuses a connection for which there is no descriptor: else the listener would be ready for ever. */
     void refuseOne(PacketSocket listener, VerbsException reason) {
-        LOG.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
+        REFUSALS.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
         spare.close();
         try {
             PacketSocket refused = listener.accept();
             if (refused != null) {
-                refused.close();
+                refused.close(); // its number is free a little later
             }
             spare = PacketSocket.unnamed();
         } catch (VerbsException e) {
-            LOG.debug("Another thread took the spare descriptor: {}", e.getMessage());
+            LOG.debug("There is no spare descriptor until another is free: {}", e.getMessage());
         }
     }
 
@@ -310,6 +383,8 @@ public final class LinkHub implements AutoCloseable {
         // First, so that an owner may close it at once.
         link.watchedAs(sourceId);
         links.put(link.peer(), link);
+        linkCount.incrementAndGet();
+        linksOf.merge(link.peerProcess(), 1, Integer::sum);
         sources.replace(sourceId, link.source());
         link.begin(owner);
         link.watch();

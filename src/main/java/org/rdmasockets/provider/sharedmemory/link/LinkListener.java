@@ -1,8 +1,10 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */
@@ -14,20 +16,24 @@ public final class LinkListener implements AutoCloseable {
 
     private final LinkHub hub;
     private final InetSocketAddress address;
+    private final SocketDirectory.Named named;
     private final PacketSocket socket;
+    /** Whether the name was given up: it may be another's since. */
+    private final AtomicBoolean closed = new AtomicBoolean();
     /** The hub's number of the socket; set before the hub watches it. */
     private volatile long sourceId;
 
-    private LinkListener(LinkHub hub, InetSocketAddress address, PacketSocket socket) {
+    private LinkListener(LinkHub hub, InetSocketAddress address, SocketDirectory.Named named) {
         this.hub = hub;
         this.address = address;
-        this.socket = socket;
+        this.named = named;
+        socket = named.socket();
     }
 
     /** Takes a name and lets the hub watch it. */
     static LinkListener open(LinkHub hub, InetSocketAddress address) throws VerbsException {
-        PacketSocket socket = PacketSocket.listen(ListenerName.of(address), BACKLOG);
-        LinkListener listener = new LinkListener(hub, address, socket);
+        LinkListener listener = new LinkListener(hub, address,
+                SocketDirectory.own().listen(ListenerName.of(address), BACKLOG));
         listener.sourceId = hub.number(new Source() {
             @Override
             public void ready(PacketBuffer buffer) {
@@ -40,7 +46,7 @@ public final class LinkListener implements AutoCloseable {
             }
         });
         try {
-            hub.watch(socket, listener.sourceId);
+            hub.watch(listener.socket, listener.sourceId);
             return listener;
         } catch (VerbsException e) {
             listener.close();
@@ -58,7 +64,7 @@ public final class LinkListener implements AutoCloseable {
     }
 
     private void acceptAll() {
-        for (int i = 0; i < BATCH; i++) {
+        for (int i = 0; i < BATCH && hub.hasRoom(); i++) {
             PacketSocket accepted = acceptOne();
             if (accepted == null) {
                 return;
@@ -85,6 +91,8 @@ public final class LinkListener implements AutoCloseable {
     @Override
     public void close() {
         hub.forget(sourceId);
-        socket.close();
+        if (closed.compareAndSet(false, true)) {
+            named.close();
+        }
     }
 }

@@ -2,14 +2,12 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import org.rdmasockets.provider.os.PacketSocket;
 
 /**
- * Names of listeners in the abstract name space: {@code org.rdmasockets/1/<user>/<address or *>/<port>}. Users do not
- * meet there, and neither do network namespaces, just as with addresses.
+ * Names of listeners in {@code SocketDirectory}: {@code <address or *>-<port>}. Neither users nor network namespaces
+ * meet there, just as with addresses.
  */
 final class ListenerName {
-    private static final String PREFIX = "org.rdmasockets/1/";
     private static final String WILDCARD = "*";
 
     private ListenerName() {
@@ -27,7 +25,7 @@ final class ListenerName {
     }
 
     private static String name(String host, int port) {
-        return PREFIX + PacketSocket.ownUser() + "/" + host + "/" + port;
+        return host + "-" + port;
     }
 
     private static String withoutScope(String host) {

@@ -9,7 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -51,6 +54,9 @@ class HostilePeerTest {
         honest = friend.dial(address);
         honestAtVictim = victim.nextLink();
         assertHonestLinkWorks();
+        try (ServerSocket first = new ServerSocket(0); Socket client = new Socket("localhost", first.getLocalPort())) {
+            first.accept().close(); // the JDK keeps a descriptor from its first socket on
+        }
         descriptorsBefore = Descriptors.openCount();
         mappingsBefore = Descriptors.sharedMappings();
     }
@@ -111,7 +117,6 @@ class HostilePeerTest {
             try (Intruder intruder = new Intruder(address)) {
                 intruder.greet(Frame.VERSION);
                 intruder.sendAndClose(Frame.SEGMENT, descriptor);
-                intruder.awaitDropped();
             }
         }
         assertEquals(0, victim.unclaimedLinks());
@@ -121,7 +126,6 @@ class HostilePeerTest {
     void aDescriptorWhereNoneBelongsOrNoneWhereOneBelongsIsRefused() throws Exception {
         try (Intruder intruder = new Intruder(address)) {
             intruder.sendAndClose(Frame.HELLO, Descriptors.open("/dev/null"));
-            intruder.awaitDropped();
         }
         try (Intruder intruder = new Intruder(address)) {
             intruder.greet(Frame.VERSION);
@@ -160,6 +164,82 @@ class HostilePeerTest {
             silent.getFirst().awaitDropped();
         } finally {
             silent.forEach(Intruder::close);
+        }
+    }
+
+    /** The close of such a descriptor lasts ten minutes, and nobody waits for that. */
+    @Test
+    void descriptorsWhoseCloseLastsHoldUpNobody() throws Exception {
+        try (ServerSocket sink = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            try (Intruder intruder = new Intruder(address)) {
+                intruder.sendAndClose(Frame.HELLO, Descriptors.lingering(sink.getLocalPort()));
+                assertHonestLinkWorks();
+            }
+            try (Intruder intruder = new Intruder(address)) {
+                intruder.greet(Frame.VERSION);
+                intruder.sendAndClose(Frame.SEGMENT, Descriptors.lingering(sink.getLocalPort()));
+                assertHonestLinkWorks();
+            }
+            try (Intruder intruder = Intruder.linked(address)) {
+                Recorder end = victim.nextLink();
+                int descriptor = Descriptors.lingering(sink.getLocalPort());
+                intruder.announce(1, 4096, descriptor);
+                Descriptors.closeSometime(descriptor);
+                assertDead(end, "sealed");
+                assertHonestLinkWorks();
+            }
+            // Not even read: the packets go with the socket.
+            try (Intruder intruder = Intruder.linked(address)) {
+                Recorder end = victim.nextLink();
+                end.link.fail("for the test");
+                intruder.sendUnread(Descriptors.lingering(sink.getLocalPort()));
+                end.awaitClosed();
+                end.link.close();
+                assertHonestLinkWorks();
+            }
+            assertHonestLinkWorks();
+            Node late = new Node();
+            late.dial(address).link.close();
+            victim.nextLink().link.close();
+            late.close();
+            List<Socket> ends = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                ends.add(sink.accept());
+            }
+            for (Socket end : ends) {
+                end.setSoLinger(true, 0);
+                end.close();
+            }
+        }
+    }
+
+    @Test
+    void aProcessWithManyLinksGetsNoMore() throws Exception {
+        List<Intruder> intruders = new ArrayList<>();
+        List<Recorder> ends = new ArrayList<>();
+        try {
+            // The friend's link counts as well: all are of this process.
+            for (int i = 1; i < LinkHub.MOST_LINKS_OF_PROCESS; i++) {
+                intruders.add(Intruder.linked(address));
+                ends.add(victim.nextLink());
+            }
+            try (Intruder last = new Intruder(address)) {
+                last.awaitDropped();
+            }
+            assertHonestLinkWorks();
+            ends.removeLast().link.close();
+            intruders.removeLast().close();
+            Await.until("a place to be free again", () -> {
+                try (Intruder next = Intruder.linked(address)) {
+                    victim.nextLink().link.close();
+                    return true;
+                } catch (AssertionError e) {
+                    return false;
+                }
+            });
+        } finally {
+            intruders.forEach(Intruder::close);
+            ends.forEach(end -> end.link.close());
         }
     }
 

@@ -9,11 +9,13 @@ import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.provider.os.SealedMemory;
+import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A process of the same user that says what it likes on a socket of its own, and writes what it likes into memory. */
 final class Intruder implements AutoCloseable {
+    private static final int PERMISSION = Errno.EPERM.number();
     private static final int AGAIN = Errno.EAGAIN.number();
 
     final PacketBuffer buffer = new PacketBuffer();
@@ -25,7 +27,7 @@ final class Intruder implements AutoCloseable {
 
     /** Connects and says nothing. */
     Intruder(InetSocketAddress address) throws VerbsException {
-        socket = PacketSocket.connect(ListenerName.of(address));
+        socket = SocketDirectory.own().connect(ListenerName.of(address));
     }
 
     /** Connects and goes by the rules until the link is up. */
@@ -78,11 +80,22 @@ final class Intruder implements AutoCloseable {
         socket.send(buffer, bytes, -1);
     }
 
-    /** Sends a packet with a descriptor, which is closed after that. */
-    void sendAndClose(int type, int descriptor) {
+    /** Sends a packet with a descriptor, which is closed after that, and waits until the victim hung up. */
+    void sendAndClose(int type, int descriptor) throws Exception {
         Frame.write(buffer, type, 0, 0);
-        send(Frame.BYTES, descriptor);
-        Descriptors.close(descriptor);
+        int error = socket.send(buffer, Frame.BYTES, descriptor);
+        Descriptors.closeSometime(descriptor);
+        if (error != PERMISSION) { // the kernel takes none for a victim that has not looked who this is
+            assertEquals(0, error, "errno of the intruder's send");
+            awaitDropped();
+        }
+    }
+
+    /** Sends a packet with a descriptor to a victim that may have hung up, and closes the descriptor. */
+    void sendUnread(int descriptor) {
+        Frame.write(buffer, Frame.SEGMENT, 0, 0);
+        trySend(Frame.BYTES, descriptor);
+        Descriptors.closeSometime(descriptor);
     }
 
     void announce(int key, long lengthBytes, int descriptor) {

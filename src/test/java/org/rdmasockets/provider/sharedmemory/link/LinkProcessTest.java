@@ -11,6 +11,9 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -40,6 +43,7 @@ import org.rdmasockets.verbs.VerbsException;
 class LinkProcessTest {
     private static final int KILLS = Integer.getInteger("org.rdmasockets.test.kills", 5);
     private static final int EXCHANGES = Integer.getInteger("org.rdmasockets.test.exchanges", 5000);
+    private static final List<String> NOBODY = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED");
 
     private Node node;
@@ -279,29 +283,28 @@ class LinkProcessTest {
             System.out.println("Not tried: only root can become another user");
             return;
         }
-        List<String> nobody = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
         InetSocketAddress free = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
-        Process squatter = ChildJvm.start(nobody, GRANTED, StrangerMain.class, "listen", ListenerName.of(free));
-        Process stranger = null;
+        Process squatter = ChildJvm.start(NOBODY, GRANTED, StrangerMain.class, "listen", ListenerName.of(free));
         try (BufferedReader output = squatter.inputReader()) {
             assertEquals("ready as user 65534", output.readLine());
             VerbsException refusal = assertThrows(VerbsException.class, () -> node.outcome(free));
-            assertEquals(Errno.EACCES, refusal.errno());
-            assertTrue(refusal.getMessage().contains("user=65534; the listener is another user's"),
-                    refusal.getMessage());
-            stranger = ChildJvm.start(nobody, GRANTED, StrangerMain.class, "connect",
-                    ListenerName.of(listener.address()));
-            try (BufferedReader said = stranger.inputReader()) {
-                assertEquals("ready as user 65534", said.readLine());
-                assertEquals("received 0", said.readLine());
-            }
+            assertEquals(Errno.ECONNREFUSED, refusal.errno());
+            assertTrue(refusal.remedy().contains("the listener is user 65534's"), refusal.getMessage());
+            Path name = Descriptors.named(ListenerName.of(listener.address()));
+            assertEquals("EACCES", connectAsNobody(name));
+            // Even if somebody opened the file to others, the hub refuses them.
+            Files.setPosixFilePermissions(name, PosixFilePermissions.fromString("rwxrwxrwx"));
+            assertEquals("received 0", connectAsNobody(name));
             assertEquals(0, node.unclaimedLinks());
         } finally {
             kill(squatter);
-            if (stranger != null) {
-                kill(stranger);
-            }
         }
+    }
+
+    /** The last line of a stranger who connects. */
+    private static String connectAsNobody(Path name) throws Exception {
+        return ChildJvm.run(NOBODY, GRANTED, StrangerMain.class, "connect", name.toString()).strip()
+                .replaceFirst("(?s).*\n", "");
     }
 
     private static void exchange(Recorder honest, Recorder atVictim, int i) throws InterruptedException {

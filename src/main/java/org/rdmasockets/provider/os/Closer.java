@@ -1,0 +1,98 @@
+package org.rdmasockets.provider.os;
+
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Closes descriptors that a peer has had a hand in, on threads of its own. Such a {@code close} may last as long as the
+ * peer likes: a socket with {@code SO_LINGER} and a full buffer, a file of a file system that its owner serves, or any
+ * socket with packets that carry such. Nobody waits for it. One thread does it, further ones come only while all are
+ * busy, and each ends when there has been nothing to do for a while.
+ */
+final class Closer {
+    private static final int MOST_THREADS = 8;
+    private static final long IDLE_SECONDS = 1;
+
+    private static final LinkedBlockingQueue<Integer> WAITING = new LinkedBlockingQueue<>();
+    /** Guarded by {@link #WAITING}. */
+    private static int threads;
+    /** Threads that may be stuck; guarded by {@link #WAITING}. */
+    private static int closing;
+
+    private Closer() {
+    }
+
+    /** Closes a descriptor soon. Never waits. */
+    static void close(int descriptor) {
+        WAITING.add(descriptor);
+        synchronized (WAITING) {
+            startIfAllAreBusy();
+        }
+    }
+
+    /** Starts a thread if none is free; the lock is held. If there is none to be had, whoever comes next tries again. */
+    private static void startIfAllAreBusy() {
+        if (closing < threads || threads == MOST_THREADS) {
+            return;
+        }
+        threads++;
+        boolean started = false;
+        try {
+            Thread thread = new Thread(null, Closer::run, "rdma-sockets-closer", 0, false);
+            thread.setDaemon(true);
+            thread.setContextClassLoader(null);
+            thread.start();
+            started = true;
+        } catch (OutOfMemoryError e) {
+            return;
+        } finally {
+            if (!started) {
+                threads--;
+            }
+        }
+    }
+
+    private static void run() {
+        boolean more = true;
+        while (more) {
+            try {
+                Integer descriptor = WAITING.poll(IDLE_SECONDS, TimeUnit.SECONDS);
+                if (descriptor != null) {
+                    closeHere(descriptor);
+                } else {
+                    more = goesOn();
+                }
+            } catch (InterruptedException | RuntimeException | Error e) {
+                more = true; // whatever it was, the next one is closed all the same
+            }
+        }
+    }
+
+    /** Closes, with another thread for what comes meanwhile. */
+    private static void closeHere(int descriptor) {
+        synchronized (WAITING) {
+            closing++;
+            if (!WAITING.isEmpty()) {
+                startIfAllAreBusy();
+            }
+        }
+        try {
+            Posix.CLOSE.call(descriptor);
+        } finally {
+            synchronized (WAITING) {
+                closing--;
+            }
+        }
+    }
+
+    /** Whether something has come since; else this thread has left. */
+    private static boolean goesOn() {
+        synchronized (WAITING) {
+            if (WAITING.isEmpty()) {
+                threads--;
+                return false;
+            }
+            return true;
+        }
+    }
+}
