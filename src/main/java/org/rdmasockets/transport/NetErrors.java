@@ -81,7 +81,9 @@ final class NetErrors {
         if (e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
             return tooManyFiles(e.errno(), remote, e);
         }
-        IOException refused = connectFailed(e.remedy().isEmpty() ? "" + remote : remote + ": " + e.remedy(), e.errno());
+        // Why somebody refuses is known here alone; of what else can go wrong the cause tells more.
+        boolean told = e.errno() == Errno.ECONNREFUSED && !e.remedy().isEmpty();
+        IOException refused = connectFailed(told ? remote + ": " + e.remedy() : remote.toString(), e.errno());
         return refused == null ? other(e) : with(refused, e);
     }
 
