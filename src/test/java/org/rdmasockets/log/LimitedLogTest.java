@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
+/** How many lines are written, by a clock of the test. */
 class LimitedLogTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 

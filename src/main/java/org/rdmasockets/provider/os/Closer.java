@@ -30,7 +30,7 @@ final class Closer {
         }
     }
 
-    /** Starts a thread if none is free; the lock is held. If there is none to be had, whoever comes next tries again. */
+    /** Starts a thread if none is free; the lock is held. If none can be had, the next call tries again. */
     private static void startIfAllAreBusy() {
         if (closing < threads || threads == MOST_THREADS) {
             return;

@@ -20,6 +20,7 @@ import org.rdmasockets.provider.sharedmemory.ChildJvm;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
+/** Names and who may take them, and users that cannot be told apart. */
 @Timeout(120)
 class SocketDirectoryTest {
     private static final int NOBODY = 65534;

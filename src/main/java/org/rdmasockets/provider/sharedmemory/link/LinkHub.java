@@ -293,8 +293,8 @@ public final class LinkHub implements AutoCloseable {
         try {
             PacketSocket.Peer peer = accepted.peer();
             if (peer.user() != PacketSocket.ownUser()) {
-                STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user {} may",
-                        peer.process(), peer.user(), PacketSocket.ownUser());
+                STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user "
+                        + "{} may", peer.process(), peer.user(), PacketSocket.ownUser());
                 accepted.close();
                 return;
             }
