@@ -34,14 +34,11 @@ final class Addresses {
      * @param target what the application asked for
      * @param own the address that the socket is bound to, null for none; it is chosen before the host's own, because a
      *        device that has it may lead nowhere else
-     * @return a resolved address that is not the wildcard
-     * @throws UnknownHostException if the target is not resolved
+     * @return an address that is not the wildcard; unresolved, if the target is: a proxy may know the name
+     * @throws UnknownHostException if this host has no name
      */
     static InetSocketAddress destination(InetSocketAddress target, InetAddress own) throws UnknownHostException {
-        if (target.isUnresolved()) {
-            throw new UnknownHostException(target.getHostName());
-        }
-        if (!target.getAddress().isAnyLocalAddress()) {
+        if (target.isUnresolved() || !target.getAddress().isAnyLocalAddress()) {
             return target;
         }
         boolean known = own != null && !own.isAnyLocalAddress();

@@ -54,6 +54,8 @@ final class OptionValues {
     int spinMicros = StreamOptions.DEFAULT.spinMicros();
     /** Urgent data is read in the stream, which only TCP can. */
     boolean urgentInline;
+    /** No proxy is asked for. */
+    boolean direct;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
 
@@ -81,7 +83,7 @@ final class OptionValues {
      * @return a snapshot
      */
     SocketWishes wishes() {
-        return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline);
+        return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
     }
 
     /**
@@ -126,6 +128,7 @@ final class OptionValues {
         copy.lingerSeconds = lingerSeconds;
         copy.noDelay = noDelay;
         copy.urgentInline = urgentInline;
+        copy.direct = direct;
         copy.set = set == null ? null : new LinkedHashMap<>(set);
         return copy;
     }
@@ -143,7 +146,7 @@ final class OptionValues {
         return Arrays.asList(transport, receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
                 inlineBytes, maps, streamKind, messageBytes, keepAlive, keepAliveIdleSeconds,
                 keepAliveIntervalSeconds, keepAliveCount, lingerSeconds, noDelay, reuseAddress, trafficClass,
-                spinMicros, urgentInline, set);
+                spinMicros, urgentInline, direct, set);
     }
 
     @Override

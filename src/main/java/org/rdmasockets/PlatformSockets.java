@@ -54,12 +54,13 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
      * Makes the implementation of one socket.
      *
      * @param server whether it will listen
+     * @param direct whether it passes proxies over
      * @return a new one, not created yet
      */
-    SocketImpl create(boolean server) {
+    SocketImpl create(boolean server, boolean direct) {
         try {
             SocketImpl tcp = (SocketImpl) plain.invokeExact(server);
-            return server ? tcp : (SocketImpl) socks.invokeExact(tcp);
+            return server || direct ? tcp : (SocketImpl) socks.invokeExact(tcp);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable t) {

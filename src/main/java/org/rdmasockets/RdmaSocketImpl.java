@@ -71,8 +71,19 @@ final class RdmaSocketImpl extends SocketImpl {
      * @param server whether it will listen
      */
     RdmaSocketImpl(boolean server) {
+        this(server, false);
+    }
+
+    /**
+     * Makes a socket that holds nothing yet.
+     *
+     * @param server whether it will listen
+     * @param direct whether it asks for no proxy
+     */
+    RdmaSocketImpl(boolean server, boolean direct) {
         this.server = server;
         OptionValues first = new OptionValues();
+        first.direct = direct;
         first.reuseAddress = server; // as the JDK's server sockets on Linux
         options = first.shared();
     }
@@ -238,7 +249,9 @@ final class RdmaSocketImpl extends SocketImpl {
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
         InetAddress remote = connection.remoteAddress().getAddress();
-        address = remote.toString().equals(address.toString()) ? remote : address; // one object, if also named alike
+        if (address != null && remote.toString().equals(address.toString())) {
+            address = remote; // one object, if also named alike; a proxy's destination may be a name alone
+        }
         OptionValues changed = options.copy();
         changed.transport = new Transport(connection.transport(), chosen.reason());
         changed.streamKind = StreamKind.valueOf(connection.streamKind());

@@ -1,8 +1,10 @@
 package org.rdmasockets;
 
+import java.lang.StackWalker.StackFrame;
 import java.net.SocketException;
 import java.net.SocketImpl;
 import java.net.SocketImplFactory;
+import java.util.Iterator;
 import java.util.Set;
 
 /**
@@ -48,13 +50,24 @@ public final class RdmaSocketImplFactory implements SocketImplFactory {
 
     @Override
     public SocketImpl createSocketImpl() {
-        return isForUs() ? platform.create(server) : new RdmaSocketImpl(server);
+        return STACK.walk(frames -> create(frames.iterator()));
     }
 
-    /** Whether a floor below asks, be it through somebody else; takes microseconds, some ten on a deep stack. */
-    private static boolean isForUs() {
-        return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getClassName)
-                .anyMatch(RdmaSocketImplFactory::isBelow));
+    /** A floor below may ask, be it through somebody else. Takes microseconds, some ten on a deep stack. */
+    private SocketImpl create(Iterator<StackFrame> frames) {
+        frames.next(); // the method above
+        boolean direct = frames.hasNext() && isWithoutProxy(frames.next());
+        while (frames.hasNext()) {
+            if (isBelow(frames.next().getClassName())) {
+                return platform.create(server, direct);
+            }
+        }
+        return new RdmaSocketImpl(server, direct);
+    }
+
+    /** {@code new Socket(Proxy.NO_PROXY)} asks by itself, the other constructors by a method. */
+    private static boolean isWithoutProxy(StackFrame caller) {
+        return caller.getMethodName().equals("<init>") && caller.getClassName().equals("java.net.Socket");
     }
 
     private static boolean isBelow(String className) {

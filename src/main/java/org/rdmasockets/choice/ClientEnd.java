@@ -105,7 +105,7 @@ public final class ClientEnd implements AutoCloseable {
     /**
      * Connects, and uses this up whatever the outcome.
      *
-     * @param remote whom to reach, resolved
+     * @param remote whom to reach; a proxy may know a name that is not resolved
      * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
      * @param wishes options that were set
      * @return the connection
@@ -115,12 +115,7 @@ public final class ClientEnd implements AutoCloseable {
      */
     public Chosen connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
         try {
-            Policy.Decision decision = policy.decide(wish, remote);
-            if (decision.isAuto() && wishes.urgentInline()) {
-                decision = new Policy.Decision(Policy.TCP, "the socket reads urgent data, which only TCP carries");
-            } else if (!decision.transport().equals(Policy.TCP)) {
-                wishes.ensureNotUrgent();
-            }
+            Policy.Decision decision = decide(remote, wishes);
             Chosen chosen = decision.isAuto() ? connectAuto(remote, deadlineNanos, wishes)
                     : new Chosen(connectOver(decision.transport(), remote, deadlineNanos, wishes), decision.reason());
             Connection connection = chosen.connection();
@@ -131,6 +126,29 @@ public final class ClientEnd implements AutoCloseable {
         } finally {
             close();
         }
+    }
+
+    /** What shall be used. What only TCP can do makes auto choose it, and a transport that is forced does not do it. */
+    private Policy.Decision decide(InetSocketAddress remote, SocketWishes wishes) throws IOException {
+        Policy.Decision decision = policy.decide(wish,
+                remote.isUnresolved() ? new InetSocketAddress(remote.getPort()) : remote);
+        if (decision.transport().equals(Policy.TCP)) {
+            return decision;
+        }
+        String reason = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
+                : !wishes.direct() && Proxies.leadTo(remote) ? "the ProxySelector names a SOCKS proxy, which TCP reaches"
+                : null;
+        if (reason != null && decision.isAuto()) {
+            if (!policy.fallback()) {
+                throw nothingLeads(remote, Long.MAX_VALUE, List.of(reason));
+            }
+            return new Policy.Decision(Policy.TCP, reason);
+        }
+        wishes.ensureNotUrgent();
+        if (remote.isUnresolved()) {
+            throw new UnknownHostException(remote.getHostName());
+        }
+        return decision;
     }
 
     private Connection connectOver(String transport, InetSocketAddress remote, long deadlineNanos,
@@ -257,7 +275,7 @@ public final class ClientEnd implements AutoCloseable {
         if (reserved instanceof Binding other) {
             other.close(); // an iWARP device shares the port
         }
-        return local == ANY ? new TcpBinding() : TcpBinding.open(local, wishes);
+        return local == ANY ? new TcpBinding(wishes) : TcpBinding.open(local, wishes);
     }
 
     /** From here on, close ends this attempt. */

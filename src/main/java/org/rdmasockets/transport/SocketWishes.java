@@ -12,8 +12,10 @@ import java.util.Set;
  * @param sizes what a connection over RDMA is made with
  * @param set the options that were set, with their values; the rest is left to the carrier
  * @param urgentInline whether urgent data is to be read in the stream, which only TCP can
+ * @param direct whether no proxy is asked for, as with {@code new Socket(Proxy.NO_PROXY)}
  */
-public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set, boolean urgentInline) {
+public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set, boolean urgentInline,
+        boolean direct) {
     /**
      * Takes a snapshot.
      */

@@ -2,18 +2,24 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
-    private final Socket socket = new Socket();
+    private final Socket socket;
     /** The socket is a connection's from now on. */
     private volatile boolean handedOver;
 
-    /** Holds nothing yet: connect will take what it needs. */
-    public TcpBinding() {
+    /**
+     * Holds nothing yet: connect will take what it needs.
+     *
+     * @param wishes whether proxies are passed over, and options for {@link #connect}
+     */
+    public TcpBinding(SocketWishes wishes) {
+        socket = wishes.direct() ? new Socket(Proxy.NO_PROXY) : new Socket();
     }
 
     /**
@@ -25,7 +31,7 @@ public final class TcpBinding implements AutoCloseable {
      * @throws IOException {@code BindException} if the port is taken or the address is not this host's
      */
     public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
-        TcpBinding binding = new TcpBinding();
+        TcpBinding binding = new TcpBinding(wishes);
         boolean bound = false;
         try {
             wishes.applyTo(binding.socket.supportedOptions(), binding.socket::setOption);

@@ -48,7 +48,7 @@ class ServerEndTest {
     }
 
     private static Listener tcp(InetSocketAddress address, AcceptQueue<Connection> accepted) throws IOException {
-        return TcpListener.open(address, 5, new SocketWishes(StreamOptions.DEFAULT, Map.of(), false), accepted);
+        return TcpListener.open(address, 5, new SocketWishes(StreamOptions.DEFAULT, Map.of(), false, false), accepted);
     }
 
     @Test

@@ -1,0 +1,39 @@
+package org.rdmasockets.choice;
+
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.List;
+
+/** What {@code java.net.Socket} asks before it connects: whether a SOCKS proxy leads there. Any thread may ask. */
+final class Proxies {
+    /** Read once, as in the JDK. */
+    private static final boolean SYSTEM = Boolean.getBoolean("java.net.useSystemProxies");
+
+    private Proxies() {
+    }
+
+    /**
+     * Tells whether {@code java.net.Socket} would try a proxy first.
+     *
+     * @param remote whom to reach, resolved or not
+     * @return whether it would; true also if the selector fails, which java.net tells its own way
+     */
+    static boolean leadTo(InetSocketAddress remote) {
+        ProxySelector selector = ProxySelector.getDefault();
+        if (selector == null || selector.getClass().getModule() == Object.class.getModule() && !SYSTEM
+                && System.getProperty("socksProxyHost") == null) {
+            return false; // what the JDK's own would say
+        }
+        try {
+            List<Proxy> proxies = selector.select(
+                    new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
+            return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
+                    && proxies.getFirst().type() == Proxy.Type.SOCKS;
+        } catch (URISyntaxException | RuntimeException e) {
+            return true;
+        }
+    }
+}
