@@ -14,8 +14,8 @@ import org.rdmasockets.provider.sharedmemory.ChildJvm;
 /** SOCKS proxies are asked where java.net asks them, unless a transport is forced. */
 @Timeout(120)
 class ProxyTest {
-    private static final List<String> TRIALS = List.of("no proxy unresolved", "loopback", "proxied", "unresolved", "six",
-            "selected", "failing selector", "no selector");
+    private static final List<String> TRIALS = List.of("no proxy unresolved", "loopback", "proxied", "unresolved",
+            "six", "selected", "failing selector", "no selector");
 
     @Test
     void proxiesAreAskedWhereJavaNetAsksThem() throws Exception {
@@ -34,7 +34,8 @@ class ProxyTest {
         assertEquals(of("java.net without", outcomes, output), of("installed without", outcomes, output));
         assertTrue(of("forced", outcomes, output).startsWith("connected, to what was asked for: true"), output);
         assertTrue(of("forced", outcomes, output).endsWith("proxy asked 0"), output);
-        assertTrue(of("forced unresolved", outcomes, output).startsWith("java.net.UnknownHostException: known."), output);
+        assertTrue(of("forced unresolved", outcomes, output).startsWith("java.net.UnknownHostException: known."),
+                output);
     }
 
     private static String of(String trial, Map<String, String> outcomes, String output) {
