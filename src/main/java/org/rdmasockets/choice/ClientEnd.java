@@ -128,7 +128,7 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
-    /** What shall be used. What only TCP can do makes auto choose it; a transport that is forced does not do it. */
+    /** What shall be used. What only TCP can do makes auto choose it; no transport that is forced does it. */
     private Policy.Decision decide(InetSocketAddress remote, SocketWishes wishes) throws IOException {
         Policy.Decision decision = policy.decide(wish,
                 remote.isUnresolved() ? new InetSocketAddress(remote.getPort()) : remote);
