@@ -136,7 +136,7 @@ public final class ClientEnd implements AutoCloseable {
             return decision;
         }
         String reason = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
-                : !wishes.direct() && Proxies.leadTo(remote) ? "the ProxySelector names a SOCKS proxy, which TCP reaches"
+                : !wishes.direct() && Proxies.leadTo(remote) ? "the ProxySelector names a SOCKS proxy, TCP reaches it"
                 : null;
         if (reason != null && decision.isAuto()) {
             if (!policy.fallback()) {
