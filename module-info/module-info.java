@@ -8,12 +8,10 @@ module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.endpoint;
     exports org.rdmasockets.verbs;
-    // The JVM calls the agent from there.
-    exports org.rdmasockets.agent to java.instrument;
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;
-    // For the agent; the JVM brings the module where it is used.
+    // For the agent, which is a jar of its own.
     requires static java.instrument;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;

@@ -33,7 +33,7 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
                             .asType(MethodType.methodType(SocketImpl.class, SocketImpl.class)));
         } catch (IllegalAccessException e) {
             throw refused("The sockets of this JVM cannot be replaced, because TCP would be lost: start Java with "
-                    + "-javaagent:rdma-sockets.jar, or with --add-opens java.base/java.net=" + us(), e);
+                    + "-javaagent:rdma-sockets-agent.jar, or with --add-opens java.base/java.net=" + us(), e);
         } catch (ReflectiveOperationException e) {
             throw refused("The sockets of this JVM cannot be replaced: Java " + Runtime.version()
                     + " is not known to this version of rdma-sockets", e);

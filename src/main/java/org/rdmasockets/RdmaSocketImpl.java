@@ -525,12 +525,13 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected <T> void setOption(SocketOption<T> name, T value) throws IOException {
-        set(SupportedOption.of(Objects.requireNonNull(name), server), value);
+        SupportedOption<T> option = SupportedOption.of(Objects.requireNonNull(name), server);
+        set(option, SupportedOption.as(option.name().type(), value));
     }
 
     @Override
     protected <T> T getOption(SocketOption<T> name) throws IOException {
-        return get(SupportedOption.of(Objects.requireNonNull(name), server));
+        return SupportedOption.as(name.type(), get(SupportedOption.of(Objects.requireNonNull(name), server)));
     }
 
     private <T> T get(SupportedOption<T> option) throws SocketException {

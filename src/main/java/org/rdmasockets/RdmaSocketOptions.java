@@ -75,8 +75,19 @@ public final class RdmaSocketOptions {
     private RdmaSocketOptions() {
     }
 
-    /** An option of ours. */
+    /** An option of ours. Copies of this class, such as the agent's and the application's, name the same options. */
     private record Name<T>(String name, Class<T> type) implements SocketOption<T> {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof SocketOption<?> option && option.name().equals(name)
+                    && option.getClass().getName().equals(Name.class.getName());
+        }
+
+        @Override
+        public int hashCode() {
+            return name.hashCode();
+        }
+
         @Override
         public String toString() {
             return name;

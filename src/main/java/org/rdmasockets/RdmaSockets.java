@@ -15,13 +15,14 @@ public final class RdmaSockets {
 
     /**
      * Lets {@code new Socket(...)} and {@code new ServerSocket(...)} anywhere in this JVM follow the settings that
-     * {@link RdmaSocket} follows, from now on and for good; a second call does nothing. Their option
+     * {@link RdmaSocket} follows, from now on and for good; a second call does nothing, nor does one
+     * where the agent, or another copy of this library, has done it. Their option
      * {@link RdmaSocketOptions#TRANSPORT} tells what they go over. Not replaced are sockets made with a SOCKS or HTTP
      * {@code Proxy}, NIO channels, and what the JDK builds on these, such as {@code java.net.http}.
      *
      * <p>It needs Java to be started with {@code --add-opens java.base/java.net=org.rdmasockets}, or
-     * {@code ALL-UNNAMED} if the library is on the class path. With {@code -javaagent:rdma-sockets.jar} it has been
-     * done already when {@code main} begins.
+     * {@code ALL-UNNAMED} if the library is on the class path. With {@code -javaagent:rdma-sockets-agent.jar} it has
+     * been done already when {@code main} begins.
      *
      * @throws SocketException if package {@code java.net} is not open to this library, or somebody else has replaced
      *         the sockets of this JVM; the message says what to do
@@ -32,15 +33,26 @@ public final class RdmaSockets {
         if (installed) {
             return;
         }
-        RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
-        RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
-        try {
-            Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
-            ServerSocket.setSocketFactory(serverSockets);
-        } catch (SocketException e) {
-            throw (SocketException) new SocketException("Somebody else has replaced the sockets of this JVM: "
-                    + e.getMessage()).initCause(e);
+        if (!areOurs()) {
+            RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
+            RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
+            try {
+                Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
+                ServerSocket.setSocketFactory(serverSockets);
+            } catch (SocketException e) {
+                throw (SocketException) new SocketException("Somebody else has replaced the sockets of this JVM: "
+                        + e.getMessage()).initCause(e);
+            }
         }
         installed = true;
+    }
+
+    /** Whether another copy of this library, such as the agent's, has replaced the sockets already. */
+    private static boolean areOurs() throws IOException {
+        try (Socket any = new Socket()) {
+            return any.supportedOptions().contains(RdmaSocketOptions.TRANSPORT);
+        } catch (RuntimeException e) {
+            return false; // an implementation of somebody else that has no options
+        }
     }
 }

@@ -154,6 +154,32 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         writer.write(values, name.type().cast(value));
     }
 
+    /**
+     * Turns a value into one of another copy of its class: under the agent the application may bring this library too.
+     *
+     * @param <T> type that is wanted
+     * @param value of this type, or of a class of the same name that another class loader has loaded
+     * @param type what is wanted
+     * @return the value as that type has it; one of any other type unchanged
+     */
+    @SuppressWarnings("unchecked") // a value of the wrong type is refused by whoever checks its range
+    static <T> T as(Class<T> type, Object value) {
+        if (value == null || type == value.getClass() || !type.getName().equals(value.getClass().getName())) {
+            return (T) value;
+        }
+        try {
+            if (value instanceof Enum<?> constant) {
+                return (T) type.getMethod("valueOf", String.class).invoke(null, constant.name());
+            }
+            // A Transport: what both have.
+            Class<?> theirs = value.getClass();
+            return type.getConstructor(String.class, String.class).newInstance(
+                    theirs.getMethod("name").invoke(value), theirs.getMethod("reason").invoke(value));
+        } catch (ReflectiveOperationException e) {
+            throw new UnsupportedOperationException("'" + value + "' is a value of another version of rdma-sockets", e);
+        }
+    }
+
     private static Collection<SupportedOption<?>> all() {
         List<SupportedOption<?>> all = new ArrayList<>();
         all.addAll(standard());

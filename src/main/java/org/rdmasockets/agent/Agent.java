@@ -1,83 +1,62 @@
 package org.rdmasockets.agent;
 
-import java.io.IOException;
 import java.lang.instrument.Instrumentation;
-import java.lang.reflect.Method;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import org.rdmasockets.RdmaSockets;
+import java.lang.reflect.InvocationTargetException;
 
-/** What the JVM calls for {@code -javaagent}. */
+/**
+ * Entry point of {@code -javaagent}. It is compiled for Java 8, so that a JVM that is too old gets a sentence instead
+ * of an {@code UnsupportedClassVersionError}.
+ */
 public final class Agent {
-    private static final String RULES_PROPERTY = "org.rdmasockets.transport.rules";
-    /** One class of each library that sockets need, to see early that it is there. */
-    private static final List<String> NEEDED = List.of("org.slf4j.Logger", "org.jctools.queues.MessagePassingQueue",
-            "org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue");
+    private static final double NEEDED_JAVA = 25;
+    private static final String TRANSPORT_PROPERTY = "org.rdmasockets.transport";
 
     private Agent() {
     }
 
     /**
-     * Replaces the sockets of this JVM, or ends it: who asks for the agent does not want to run without.
+     * Replaces the sockets of this JVM, or ends it: whoever asks for the agent does not want to run without. Only a JVM
+     * that is too old goes on, over TCP, unless the settings forbid that.
      *
      * @param rules file with rules for the choice of a transport; null or empty for none
-     * @param jvm opens packages of the JDK to this library
+     * @param jvm opens packages of the JDK to the library
      */
     public static void premain(String rules, Instrumentation jvm) {
-        try {
-            install(rules, jvm);
-        } catch (IOException e) {
-            System.err.println("-javaagent, rdma-sockets: " + e.getMessage());
-            System.exit(1); // an exception would make the JVM print a page and dump core
-        }
-    }
-
-    private static void install(String rules, Instrumentation jvm) throws IOException {
-        ensureLibraries();
-        if (rules != null && !rules.isEmpty()) {
-            if (!Files.isReadable(Path.of(rules))) {
-                throw new IOException("the file of rules " + rules + " is not there or cannot be read");
-            }
-            System.setProperty(RULES_PROPERTY, rules);
-        }
-        Module us = Agent.class.getModule();
-        jvm.redefineModule(Object.class.getModule(), Set.of(), Map.of(),
-                Map.of("java.net", Set.of(us), "java.lang", Set.of(us)), Set.of(), Map.of());
-        grantNativeAccess(us);
-        RdmaSockets.install();
-    }
-
-    /** Without them the first socket would end in a NoClassDefFoundError that nobody can explain. */
-    private static void ensureLibraries() throws IOException {
-        for (String name : NEEDED) {
-            try {
-                Class.forName(name, false, Agent.class.getClassLoader());
-            } catch (ClassNotFoundException e) {
-                throw new IOException(name + " is missing: JCTools (jctools-core and jctools-core-jdk11) and slf4j-api "
-                        + "must be on the class path, or in a directory lib beside the agent's jar", e);
-            }
-        }
-    }
-
-    /**
-     * The JVM does not read {@code Enable-Native-Access} in an agent's manifest, and agents have no public way to what
-     * the flag does.
-     */
-    private static void grantNativeAccess(Module us) {
-        if (us.isNativeAccessEnabled()) {
+        // "1.8" before Java 9, then "9", "10" and so on
+        if (Double.parseDouble(System.getProperty("java.specification.version")) < NEEDED_JAVA) {
+            refuseOldJava();
             return;
         }
         try {
-            Method grant = Module.class.getDeclaredMethod(
-                    us.isNamed() ? "implAddEnableNativeAccess" : "implAddEnableNativeAccessToAllUnnamed");
-            grant.setAccessible(true);
-            grant.invoke(us);
-        } catch (ReflectiveOperationException | RuntimeException e) {
-            System.err.println("rdma-sockets: start Java with --enable-native-access="
-                    + (us.isNamed() ? us.getName() : "ALL-UNNAMED") + ", or it warns, or refuses RDMA (" + e + ")");
+            Class.forName("org.rdmasockets.agent.IsolatedLibrary", true, Agent.class.getClassLoader())
+                    .getMethod("install", String.class, Instrumentation.class).invoke(null, rules, jvm);
+        } catch (InvocationTargetException e) {
+            end(e.getCause());
+        } catch (Exception | LinkageError e) {
+            end(e);
         }
+    }
+
+    private static void refuseOldJava() {
+        String transport = System.getProperty(TRANSPORT_PROPERTY, "auto");
+        boolean allowed = !"never".equals(System.getProperty(TRANSPORT_PROPERTY + ".fallback"))
+                && (transport.equals("auto") || transport.equals("tcp"));
+        say("Java " + (int) NEEDED_JAVA + " or later is needed, this is Java " + System.getProperty("java.version")
+                + " in " + System.getProperty("java.home") + (allowed ? "; its sockets stay on TCP" : ""));
+        if (!allowed) {
+            System.exit(1);
+        }
+    }
+
+    /** An exception would make the JVM print a page and dump core. */
+    private static void end(Throwable cause) {
+        // The messages of refusals are for people, those of anything unexpected are not enough.
+        boolean refusal = cause instanceof java.io.IOException && cause.getMessage() != null;
+        say(refusal ? cause.getMessage() : cause.toString());
+        System.exit(1);
+    }
+
+    private static void say(String text) {
+        System.err.println("-javaagent, rdma-sockets: " + text);
     }
 }

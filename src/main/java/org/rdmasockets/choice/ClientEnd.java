@@ -62,7 +62,7 @@ public final class ClientEnd implements AutoCloseable {
      * @return the new end
      */
     public static ClientEnd unbound(String wish) {
-        return new ClientEnd(Policy.CURRENT, wish, ANY, null);
+        return new ClientEnd(Policy.current(), wish, ANY, null);
     }
 
     /**
@@ -79,7 +79,7 @@ public final class ClientEnd implements AutoCloseable {
         if (local.isUnresolved()) {
             throw new UnknownHostException(local.getHostString());
         }
-        Policy policy = Policy.CURRENT;
+        Policy policy = Policy.current();
         String transport = wish != null ? wish : policy.transport();
         if (transport.equals(Policy.AUTO) || transport.equals(Policy.TCP)) {
             TcpBinding binding = TcpBinding.open(local, wishes);

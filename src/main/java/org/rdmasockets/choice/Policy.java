@@ -3,7 +3,9 @@ package org.rdmasockets.choice;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,8 +43,10 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     private static final int DEFAULT_ATTEMPT_MILLIS = 2_000;
     private static final int MAX_ATTEMPT_MILLIS = 60_000;
 
-    /** What this process was started with. */
-    public static final Policy CURRENT = of(System.getProperties());
+    /** What the settings said when the first socket looked. */
+    private static final class Current {
+        static final Policy POLICY = of(System.getProperties());
+    }
 
     /**
      * What shall be used, and why.
@@ -62,6 +66,27 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     }
 
     /**
+     * The settings of this process, read when they are first needed.
+     *
+     * @return what they say, mistakes included
+     */
+    public static Policy current() {
+        return Current.POLICY;
+    }
+
+    /**
+     * Looks for mistakes in the settings as they are now, and keeps nothing.
+     *
+     * @param properties system properties
+     * @throws IllegalArgumentException with file and line, or the property, and what is wrong
+     */
+    public static void check(Properties properties) {
+        checkedProperty(properties);
+        rules(properties);
+        fallback(properties);
+    }
+
+    /**
      * Reads the settings.
      *
      * @param properties system properties
@@ -72,9 +97,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
                 Property.number("transport.attemptTimeout", DEFAULT_ATTEMPT_MILLIS, 1, MAX_ATTEMPT_MILLIS));
         try {
             String transport = checkedProperty(properties);
-            String rules = properties.getProperty(RULES_PROPERTY);
-            return new Policy(transport, rules == null ? List.of() : read(Path.of(rules)), fallback(properties),
-                    attemptNanos, null);
+            return new Policy(transport, rules(properties), fallback(properties), attemptNanos, null);
         } catch (IllegalArgumentException e) {
             return new Policy(AUTO, List.of(), true, attemptNanos, e.getMessage());
         }
@@ -117,14 +140,24 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         return reason.startsWith(transport) ? reason : transport + ": " + reason;
     }
 
-    /** Reads a file of rules, one a line; {@code #} begins a comment. */
+    private static List<Rule> rules(Properties properties) {
+        String file = properties.getProperty(RULES_PROPERTY);
+        try {
+            return file == null ? List.of() : read(Path.of(file));
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("-D" + RULES_PROPERTY + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Reads a file of rules, one a line; {@code #} begins a comment, whose bytes need not be UTF-8. */
     static List<Rule> read(Path file) {
         List<Rule> rules = new ArrayList<>();
         try {
             int number = 0;
-            for (String line : Files.readAllLines(file)) {
+            String text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+            for (String line : (Iterable<String>) text.lines()::iterator) {
                 number++;
-                String rule = line.replaceFirst("#.*", "");
+                String rule = line.replaceFirst("^\uFEFF", "").replaceFirst("#.*", "");
                 if (!rule.isBlank()) {
                     rules.add(Rule.parse(rule, file + ":" + number));
                 }

@@ -71,6 +71,9 @@ record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int l
 
     private static List<InetAddress> addresses(String host) {
         try {
+            if (host.isEmpty()) {
+                throw new UnknownHostException("none is named"); // Java would take it for this host
+            }
             return List.of(InetAddress.getAllByName(host));
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("'" + host + "' is no host: an address, a prefix such as 10.0.0.0/8, a "

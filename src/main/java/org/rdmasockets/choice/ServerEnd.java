@@ -62,7 +62,7 @@ public final class ServerEnd implements AutoCloseable {
         if (local.isUnresolved()) {
             throw new UnknownHostException(local.getHostString());
         }
-        Policy policy = Policy.CURRENT;
+        Policy policy = Policy.current();
         Policy.Decision decision = policy.decide(wish, local);
         return open(decision, decision.isAuto() ? all(policy) : List.of(decision.transport()), local,
                 (transport, address, accepted) -> open(transport, decision, address, backlog, wishes, accepted));

@@ -133,7 +133,7 @@ record Way(Settings settings, Sharing shared) {
 
     /** Whether somebody has said which provider it shall be, so that iWARP counts. */
     private boolean isForced() throws SocketException {
-        return settings.device != null || !Policy.CURRENT.decide(null, new InetSocketAddress(0)).isAuto();
+        return settings.device != null || !Policy.current().decide(null, new InetSocketAddress(0)).isAuto();
     }
 
     private List<VerbsProvider> providers(InetSocketAddress address) throws IOException {
@@ -143,7 +143,7 @@ record Way(Settings settings, Sharing shared) {
         if (shared != null && shared.device() != null) {
             return List.of(providerOf(shared.device().name()));
         }
-        Policy.Decision decision = Policy.CURRENT.decide(null, address);
+        Policy.Decision decision = Policy.current().decide(null, address);
         if (decision.isAuto()) {
             return Providers.all();
         }

@@ -2,10 +2,10 @@ package org.rdmasockets.programs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,6 +29,8 @@ class AgentTest {
     private static final String QUERY = "create table t as select x, md5 from (select x, rawtohex(hash('SHA-256', x)) "
             + "as md5 from system_range(1, 3000)); select count(*), min(md5), max(md5) from t; select * from t";
 
+    private static final String TEST_CLASSES = "target/test-classes";
+
     @TempDir
     private Path directory;
 
@@ -38,16 +40,13 @@ class AgentTest {
     }
 
     private static Path jar() throws IOException {
-        try (Stream<Path> built = Files.list(Path.of("target"))) {
-            return built.filter(file -> file.getFileName().toString().matches("rdma-sockets-.*\\.jar")).findFirst()
-                    .orElseThrow(() -> new AssertionError("target has no jar of rdma-sockets: mvn package makes it"));
-        }
+        return Place.agent();
     }
 
     /** The program's own libraries: this project is not among them. */
     private static String classPath() throws IOException {
         try (Stream<Path> libraries = Files.list(Path.of("target", "lib"))) {
-            return libraries.filter(file -> file.getFileName().toString().matches("(h2|slf4j-simple)-.*"))
+            return libraries.filter(file -> file.getFileName().toString().matches("(h2|slf4j)-.*"))
                     .map(Path::toString).collect(Collectors.joining(":"));
         }
     }
@@ -153,16 +152,183 @@ class AgentTest {
     }
 
     @Test
-    void whatIsMissingIsNamed() throws Exception {
-        Path alone = Files.copy(jar(), directory.resolve("rdma-sockets.jar"));
-        assertRefuses("-javaagent:" + alone, "org.slf4j.Logger is missing");
-        assertRefuses("-javaagent:" + jar() + "=no.rules", "the file of rules no.rules is not there");
+    void nothingIsOpenedToTheProgramAndNothingIsBroughtToIt() throws Exception {
+        try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES, "trespass")) {
+            assertEquals(List.of("java.lang: closed", "java.net: closed", "native access: false",
+                    "defineClass: InaccessibleObjectException", "org.slf4j.Logger: absent",
+                    "org.jctools.queues.MessagePassingQueue: absent", "org.rdmasockets.RdmaSockets: absent",
+                    "org.rdmasockets.agent.Installation: absent"), program.awaitSuccess().lines().toList());
+        }
     }
 
-    private static void assertRefuses(String option, String reason) throws Exception {
-        try (Program program = h2(List.of(option), SERVER, "-?")) {
-            assertNotEquals(0, program.awaitEnd());
+    @Test
+    void theAgentsJarNeedsNothingBesideIt() throws Exception {
+        Path alone = Files.copy(jar(), directory.resolve("alone.jar"));
+        try (Program program = guest(List.of("-javaagent:" + alone), TEST_CLASSES, "meet")) {
+            assertTrue(program.awaitSuccess().contains("met over " + Place.here().orSkip().transport().name()),
+                    program::output);
+        }
+    }
+
+    /** Its first line is that of SLF4J, which complains when it is used without a provider. */
+    @Test
+    void slf4jNeverComplainsOfWhatTheAgentLogs() throws Exception {
+        String api = Place.library("slf4j-api");
+        String simple = Place.library("slf4j-simple");
+        Path copy = Files.copy(Path.of(simple), directory.resolve("second-provider.jar"));
+        for (String more : List.of("", ":" + api, ":" + api + ":" + simple + ":" + copy,
+                ":" + api + ":" + simple, ":" + simple)) {
+            try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES + more, "meet")) {
+                String output = program.awaitSuccess();
+                assertFalse(output.contains("SLF4J"), output);
+                boolean own = more.equals(":" + api + ":" + simple);
+                assertTrue(output.contains(own ? "[main] INFO " : "INFO: [")
+                        && output.contains("connected over"), more + "\n" + output);
+            }
+        }
+    }
+
+    /** The application names the provider for its own SLF4J, not for the agent's. */
+    @Test
+    void aProviderThatAPropertyNamesIsTheApplications() throws Exception {
+        List<String> options = List.of("-javaagent:" + jar(),
+                "-Dslf4j.provider=org.slf4j.simple.SimpleServiceProvider");
+        for (String more : List.of("", ":" + Place.library("slf4j-api") + ":" + Place.library("slf4j-simple"))) {
+            try (Program program = guest(options, TEST_CLASSES + more, "meet")) {
+                String output = program.awaitSuccess();
+                assertFalse(output.matches("(?s).*SLF4J\\([WE].*"), output);
+                assertTrue(output.contains("connected over"), output);
+            }
+        }
+    }
+
+    /** SLF4J counts what is logged by it meanwhile, and says so. */
+    @Test
+    void anSlf4jThatOpensASocketWhileItStartsIsLeftAlone() throws Exception {
+        String classPath = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
+        try (Program program = guest(List.of("-javaagent:" + jar()), classPath, "log", "meet")) {
+            String output = program.awaitSuccess();
+            assertTrue(output.contains("provider met over"), output);
+            assertFalse(output.contains("SLF4J"), output);
+            assertTrue(output.lines().anyMatch(line -> line.startsWith("logged by the provider: ")
+                    && line.contains("connected over")), output);
+        }
+    }
+
+    private Path startingProvider() throws IOException {
+        Path services = Files.createDirectories(directory.resolve("provider/META-INF/services"));
+        Files.writeString(services.resolve("org.slf4j.spi.SLF4JServiceProvider"),
+                "org.rdmasockets.programs.AgentGuest$StartingProvider");
+        return services.getParent().getParent();
+    }
+
+    /** The copy's classes are others than the agent's. */
+    @Test
+    void anApplicationThatBringsTheLibraryNamesItsOptions() throws Exception {
+        String name = Place.here().orSkip().transport().name();
+        try (Program program = guest(List.of("-javaagent:" + jar()), withLibrary(), "options")) {
+            assertEquals(List.of("auto", "set to tcp", "STREAM_KIND READ_RING", "RDMA_SQSIZE 32",
+                    "null: IllegalArgumentException", name + " " + name, "accepted " + name, "installed"),
+                    program.awaitSuccess().lines().filter(line -> line.startsWith("> "))
+                            .map(line -> line.substring(2)).toList(), program::output);
+        }
+    }
+
+    /** Two copies in one process, each with engines of its own. */
+    @Test
+    void theSocketsOfSuchAnApplicationMeetTheAgents() throws Exception {
+        try (Program program = guest(List.of("-javaagent:" + jar(), "--enable-native-access=ALL-UNNAMED"),
+                withLibrary(), "copies")) {
+            assertEquals(List.of("copy to agent: 7 8", "agent to copy: 7 8", "copy to copy: 7 8"),
+                    program.awaitSuccess().lines().filter(line -> line.startsWith("> "))
+                            .map(line -> line.substring(2)).toList(), program::output);
+        }
+    }
+
+    private static String withLibrary() throws IOException {
+        try (Stream<Path> libraries = Files.list(Path.of("target", "lib"))) {
+            return libraries.filter(file -> file.getFileName().toString().matches("(jctools|slf4j).*"))
+                    .map(Path::toString).collect(Collectors.joining(":", TEST_CLASSES + ":target/classes:", ""));
+        }
+    }
+
+    private static Program guest(List<String> options, String classPath, String... arguments) throws IOException {
+        List<String> all = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets=info"));
+        all.addAll(options);
+        all.addAll(List.of("-cp", classPath, "org.rdmasockets.programs.AgentGuest"));
+        return Program.start(Place.java(all, arguments));
+    }
+
+    @Test
+    void aMistakeInTheSettingsEndsTheAgentAtStart() throws Exception {
+        String option = "-javaagent:" + jar() + "=";
+        assertRefuses("no.rules", "-Dorg.rdmasockets.transport.rules=no.rules: the file cannot be read",
+                option + "no.rules");
+        assertRefuses("a directory", "-Dorg.rdmasockets.transport.rules=" + directory, option + directory);
+        for (String mistake : List.of("rdma * *", "tcp *", "tcp * * *", "tcp * 0", "tcp * 65536", "tcp * 9-8",
+                "tcp * 80,81", "tcp 10.0.0.0/33 *", "tcp /8 *", "tcp 10.0.0.0/ *", "tcp no-such-host.invalid *",
+                "tcp 10.0.0.0.0 *", "TCP * *", "tcp \u00a0 \ufffd *")) {
+            Path rules = Files.writeString(directory.resolve("my.rules"),
+                    "# first\ntcp 10.0.0.0/8 *\n" + mistake + "\n");
+            assertRefuses(mistake, rules + ":3: '", option + rules);
+        }
+        assertRefuses("transport", "-Dorg.rdmasockets.transport: 'rdma' is no transport", "-javaagent:" + jar(),
+                "-Dorg.rdmasockets.transport=rdma");
+        assertRefuses("fallback", "-Dorg.rdmasockets.transport.fallback=no: allowed or never is wanted",
+                "-javaagent:" + jar(), "-Dorg.rdmasockets.transport.fallback=no");
+    }
+
+    private static void assertRefuses(String mistake, String reason, String... options) throws Exception {
+        try (Program program = guest(List.of(options), TEST_CLASSES, "meet")) {
+            assertEquals(1, program.awaitEnd(), () -> mistake + ": " + program);
             assertTrue(program.output().startsWith("-javaagent, rdma-sockets: " + reason), program::output);
+            assertEquals(1, program.output().lines().count(), program::output);
+        }
+    }
+
+    /** A file of an editor that writes a byte order mark, and a comment in Latin-1. */
+    @Test
+    void whatIsNoMistakeIsTaken() throws Exception {
+        Path rules = directory.resolve("my.rules");
+        Files.write(rules, "\u00ef\u00bb\u00bftcp * * # \u00e4\r\n".getBytes(StandardCharsets.ISO_8859_1));
+        try (Program program = guest(List.of("-javaagent:" + jar() + "=" + rules), TEST_CLASSES, "meet")) {
+            assertTrue(program.awaitSuccess().contains("met over tcp"), program::output);
+        }
+    }
+
+    /** Java 17 comes with Debian's Maven. */
+    @Test
+    void anOldJvmSaysSoInOneSentenceAndStaysOnTcp() throws Exception {
+        Path old = Place.oldJava();
+        List<String> plain = List.of();
+        List<String> agent = List.of("-javaagent:" + jar());
+        try (Program server = server(Place.here(), plain)) {
+            String where = "jdbc:h2:tcp://127.0.0.1:" + server.awaitLine("TCP server running at ")
+                    .replaceFirst("^.*:(\\d+).*$", "$1") + "/mem:test";
+            List<String> expected = oldShell(old, plain, where);
+            List<String> lines = new ArrayList<>(oldShell(old, agent, where));
+            assertTrue(lines.removeFirst().matches("-javaagent, rdma-sockets: Java 25 or later is needed, this is Java "
+                    + "[\\w.]+ in \\S+; its sockets stay on TCP"), lines::toString);
+            assertEquals(expected, lines);
+        }
+        for (String forbidden : List.of("transport.fallback=never", "transport=sharedmemory")) {
+            try (Program program = Program.start(old.toString(), agent.getFirst(), "-Dorg.rdmasockets." + forbidden,
+                    "-version")) {
+                assertEquals(1, program.awaitEnd(), program::toString);
+                assertTrue(program.output().matches("-javaagent, rdma-sockets: Java 25 or later is needed, .*"),
+                        program::output);
+            }
+        }
+    }
+
+    private static List<String> oldShell(Path java, List<String> options, String where) throws Exception {
+        List<String> command = new ArrayList<>(List.of(java.toString()));
+        command.addAll(options);
+        command.addAll(List.of("-cp", classPath(), SHELL, "-url", where, "-user", "sa", "-password", "x", "-sql",
+                "select 1; select x from system_range(1, 1000)"));
+        try (Program shell = Program.start(command.toArray(String[]::new))) {
+            return shell.awaitSuccess().lines().map(line -> line.replaceFirst(", \\d+ ms\\)", ")")).toList();
         }
     }
 }

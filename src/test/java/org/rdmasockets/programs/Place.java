@@ -2,10 +2,12 @@ package org.rdmasockets.programs;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.rdmasockets.TestDevice;
 import org.rdmasockets.Transport;
@@ -84,6 +86,40 @@ record Place(InetAddress address, Transport transport) {
                 TRANSPORT_PROPERTY + (transport.is(Transport.SHARED_MEMORY) ? "auto" : transport.name())));
         options.addAll(List.of(more));
         return options;
+    }
+
+    /** The agent's jar, as it is built. */
+    static Path agent() throws IOException {
+        return file(Path.of("target"), "rdma-sockets-.*-agent\\.jar");
+    }
+
+    /** A jar of {@code target/lib}. */
+    static String library(String artifact) throws IOException {
+        return file(Path.of("target", "lib"), artifact + "-\\d.*\\.jar").toString();
+    }
+
+    private static Path file(Path directory, String name) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(each -> each.getFileName().toString().matches(name)).findFirst().orElseThrow(
+                    () -> new AssertionError(directory + " has no " + name + ": mvn test-compile makes it"));
+        }
+    }
+
+    /** The {@code java} of a JVM that is too old for the library; skips the test, with the reason, if there is none. */
+    static Path oldJava() throws IOException {
+        Path known = Path.of("/usr/lib/jvm");
+        List<Path> old = List.of();
+        if (Files.isDirectory(known)) {
+            try (Stream<Path> homes = Files.list(known)) {
+                old = homes.filter(home -> home.getFileName().toString().matches("(java-|temurin-)?(11|17|21)\\b.*"))
+                        .map(home -> home.resolve("bin/java")).filter(Files::isExecutable).toList();
+            }
+        }
+        if (old.isEmpty()) {
+            System.out.println("the agent is not tried on an old JVM: " + known + " has none");
+        }
+        Assumptions.assumeFalse(old.isEmpty(), "no Java 11, 17 or 21 in " + known);
+        return old.getFirst();
     }
 
     /**

@@ -1,0 +1,49 @@
+package org.rdmasockets.agent;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import org.rdmasockets.RdmaSockets;
+import org.rdmasockets.choice.Policy;
+
+/** What the agent does inside the isolated library. */
+public final class Installation {
+    private static final String RULES_PROPERTY = "org.rdmasockets.transport.rules";
+
+    private Installation() {
+    }
+
+    /**
+     * Replaces the sockets of this JVM.
+     *
+     * @param rules file with rules for the choice of a transport; null or empty for none
+     * @throws IOException if it cannot be done, or there is a mistake in the settings; the message says what to do
+     */
+    public static void install(String rules) throws IOException {
+        if (rules != null && !rules.isEmpty()) {
+            System.setProperty(RULES_PROPERTY, rules);
+        }
+        try {
+            Policy.check(System.getProperties());
+        } catch (IllegalArgumentException e) {
+            throw new IOException(e.getMessage(), e);
+        }
+        grantNativeAccess();
+        RdmaSockets.install();
+    }
+
+    /**
+     * The JVM does not read {@code Enable-Native-Access} in an agent's manifest, and what the API has,
+     * {@code ModuleLayer.Controller}, needs native access itself.
+     */
+    private static void grantNativeAccess() {
+        try {
+            Method grant = Module.class.getDeclaredMethod("implAddEnableNativeAccess");
+            grant.setAccessible(true);
+            grant.invoke(Installation.class.getModule());
+        } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException | RuntimeException e) {
+            System.err.println("rdma-sockets: Java " + Runtime.version() + " is not known to this version: it warns of "
+                    + "native access, or refuses RDMA and shared memory (" + e + ")");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package org.rdmasockets.agent;
+
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.util.Collections;
+import java.util.ResourceBundle;
+import java.util.function.Function;
+import org.slf4j.ILoggerFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.helpers.NOPLoggerFactory;
+import org.slf4j.helpers.SubstituteLoggerFactory;
+
+/**
+ * Makes loggers of an application's SLF4J, from version 1.7, without ever causing it to print a line: one that would
+ * complain, or is being initialised, is not used. {@link ApplicationLogger} defines this class in a class loader where
+ * SLF4J is the application's; both sides know only {@code System.Logger}.
+ */
+public final class Slf4jForwarder implements Function<String, System.Logger> {
+    private static final String SERVICE = "org.slf4j.spi.SLF4JServiceProvider";
+    private static final String PROVIDER_PROPERTY = "slf4j.provider";
+    private static final String STATE_FIELD = "INITIALIZATION_STATE";
+    private static final int SUCCESSFUL = 3;
+    /** Set once the first logger was made. */
+    private volatile boolean ready;
+
+    /** For {@link ApplicationLogger}. */
+    public Slf4jForwarder() {
+    }
+
+    /**
+     * Finds a logger.
+     *
+     * @param name its name
+     * @return the logger, or null while SLF4J cannot be used
+     */
+    @Override
+    public System.Logger apply(String name) {
+        if (!ready && !isInitialized() && providers() != 1) {
+            return null;
+        }
+        try {
+            ILoggerFactory factory = LoggerFactory.getILoggerFactory();
+            if (factory instanceof SubstituteLoggerFactory || factory instanceof NOPLoggerFactory) {
+                return null;
+            }
+            ready = true;
+            return new Forwarded(factory.getLogger(name));
+        } catch (RuntimeException | LinkageError e) {
+            return null; // it has failed to start, and has said so to the application
+        }
+    }
+
+    /** Whether the application has logged by it already; false also where that is hidden. */
+    private static boolean isInitialized() {
+        try {
+            Field state = LoggerFactory.class.getDeclaredField(STATE_FIELD);
+            state.setAccessible(true);
+            return state.getInt(null) == SUCCESSFUL;
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            return false;
+        }
+    }
+
+    /** How many providers it would find; it complains unless there is one. */
+    private static int providers() {
+        ClassLoader loader = LoggerFactory.class.getClassLoader();
+        boolean version2 = true;
+        try {
+            Class.forName(SERVICE, false, loader);
+        } catch (ClassNotFoundException e) {
+            version2 = false;
+        }
+        if (version2 && System.getProperty(PROVIDER_PROPERTY) != null) {
+            return 1;
+        }
+        try {
+            String name = version2 ? "META-INF/services/" + SERVICE : "org/slf4j/impl/StaticLoggerBinder.class";
+            return Collections.list(loader == null ? ClassLoader.getSystemResources(name) : loader.getResources(name))
+                    .size();
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
+    /**
+     * A logger of the application.
+     *
+     * @param logger where lines go
+     */
+    private record Forwarded(Logger logger) implements System.Logger {
+        @Override
+        public String getName() {
+            return logger.getName();
+        }
+
+        @Override
+        public boolean isLoggable(Level level) {
+            return switch (level) {
+                case ALL, TRACE -> logger.isTraceEnabled();
+                case DEBUG -> logger.isDebugEnabled();
+                case INFO -> logger.isInfoEnabled();
+                case WARNING -> logger.isWarnEnabled();
+                case ERROR -> logger.isErrorEnabled();
+                case OFF -> false;
+            };
+        }
+
+        @Override
+        public void log(Level level, ResourceBundle bundle, String text, Throwable thrown) {
+            switch (level) {
+                case ALL, TRACE -> logger.trace(text, thrown);
+                case DEBUG -> logger.debug(text, thrown);
+                case INFO -> logger.info(text, thrown);
+                case WARNING -> logger.warn(text, thrown);
+                case ERROR -> logger.error(text, thrown);
+                case OFF -> {
+                }
+            }
+        }
+
+        /** The library formats its texts itself. */
+        @Override
+        public void log(Level level, ResourceBundle bundle, String text, Object... arguments) {
+            log(level, bundle, text, (Throwable) null);
+        }
+    }
+}
