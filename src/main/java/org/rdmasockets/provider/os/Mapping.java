@@ -5,17 +5,25 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Shared memory mapped into this process. Whoever touches it has entered, or owns what keeps it open. */
+/**
+ * Shared memory mapped into this process. Whoever touches it has entered, or owns what keeps it open.
+ *
+ * <p>An application may have seen memory of this process: once that is closed, there is harmless private memory in its
+ * place, until nobody can reach the segment any more. Memory of a peer is seen by this library only.
+ */
 public class Mapping extends Guard {
     private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
     /** Every address: a segment of its own would cost each mapping more than the rest of it. */
     private static final MemorySegment EVERYTHING = Posix.memoryAt(0, Long.MAX_VALUE);
 
     private final MemorySegment memory;
+    /** Whether the range lives as long as the segment. */
+    private final boolean own;
 
-    /** Takes over a range of {@link AddressRanges}. */
+    /** Takes over what {@link Mappings} mapped. */
     Mapping(long address, long bytes) {
         memory = Posix.memoryAt(address, bytes);
+        own = false;
     }
 
     /**
@@ -24,10 +32,14 @@ public class Mapping extends Guard {
      * @param descriptor any descriptor; stays the caller's
      * @param mappedBytes the size it must have, which {@link #mappedBytes} has to tell
      * @param bytes how much of it {@link #memory} shows
+     * @param own whether this process made it, and shows it to applications
      * @throws VerbsException as {@link SealedMemory#map}
      */
-    protected Mapping(int descriptor, long mappedBytes, long bytes) throws VerbsException {
-        memory = Posix.memoryAt(SealedMemory.mapAt(descriptor, mappedBytes), bytes);
+    protected Mapping(int descriptor, long mappedBytes, long bytes, boolean own) throws VerbsException {
+        long address = SealedMemory.mapAt(descriptor, mappedBytes);
+        memory = own ? Posix.memoryWhileReachable(address, mappedBytes).asSlice(0, bytes)
+                : Posix.memoryAt(address, bytes);
+        this.own = own;
     }
 
     /**
@@ -37,13 +49,14 @@ public class Mapping extends Guard {
      */
     protected Mapping(long bytes) {
         memory = Posix.memoryAt(0, bytes);
+        own = false;
         shut();
     }
 
     /**
      * The memory.
      *
-     * @return what is shown of it, of the global scope
+     * @return what is shown of it
      */
     public final MemorySegment memory() {
         return memory;
@@ -81,8 +94,10 @@ public class Mapping extends Guard {
 
     @Override
     protected void free() {
-        if (memory.address() != 0) {
-            AddressRanges.unmap(memory.address(), mappedBytes());
+        if (own) {
+            Mappings.empty(memory.address(), mappedBytes());
+        } else if (memory.address() != 0) {
+            Mappings.retire(memory.address(), mappedBytes());
         }
     }
 }

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.util.function.Consumer;
 
 /**
  * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Whoever comes here
@@ -75,6 +76,7 @@ final class Posix {
     static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs", JAVA_INT, JAVA_LONG);
     static final NativeFunction MMAP = NativeFunction.returningLong("mmap", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT,
             JAVA_INT, JAVA_LONG);
+    static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap", JAVA_LONG, JAVA_LONG);
     static final NativeFunction CLOSE = NativeFunction.returningInt("close", JAVA_INT);
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
     static final NativeFunction SOCKET = NativeFunction.returningInt("socket", JAVA_INT, JAVA_INT, JAVA_INT);
@@ -157,6 +159,19 @@ final class Posix {
     /** Memory without an owner at an address that stays mapped for ever. */
     static MemorySegment memoryAt(long address, long bytes) {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
+    }
+
+    /** Memory at an address, unmapped by {@link Mappings} when no segment of it can be reached any more. */
+    static MemorySegment memoryWhileReachable(long address, long bytes) {
+        return MemorySegment.ofAddress(address).reinterpret(bytes, Arena.ofAuto(), new Unmapping());
+    }
+
+    /** What becomes of memory that nobody can reach. */
+    private static final class Unmapping implements Consumer<MemorySegment> {
+        @Override
+        public void accept(MemorySegment unreachable) {
+            Mappings.unmap(unreachable.address(), unreachable.byteSize());
+        }
     }
 
     /** {@code epoll_wait}: how many events were written, or a negated errno. */

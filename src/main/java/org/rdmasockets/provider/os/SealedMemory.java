@@ -120,7 +120,7 @@ public final class SealedMemory extends Guard {
         if (size != bytes) {
             throw violation("the memory has " + size + " bytes instead of " + bytes);
         }
-        return AddressRanges.map(descriptor, bytes);
+        return Mappings.map(descriptor, bytes);
     }
 
     private static VerbsException violation(String reason) {

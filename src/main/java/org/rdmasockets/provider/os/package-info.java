@@ -8,9 +8,9 @@
  *     touched.
  * <li>{@code Guard} makes use after free impossible: who touches something native has entered it, and the last to leave
  *     a closed one frees it. So neither a descriptor number nor an address range is ever used for its next owner.
- * <li>{@code AddressRanges} never unmaps: what is freed becomes private memory, so that an access that comes too late
- *     does no harm. {@code SealedMemory} is the only kind that is mapped: nothing another process does to it makes an
- *     access fault.
+ * <li>{@code Mappings} keeps a budget, so that the JVM never lacks mappings. What is unmapped is private memory for a
+ *     while, so that an access that comes too late does no harm. {@code SealedMemory} is the only kind that is mapped:
+ *     nothing another process does to it makes an access fault.
  * <li>{@code SocketDirectory} keeps the names of packet sockets where no other user can take one, {@code UserNamespace}
  *     says what user numbers mean, and {@code Closer} closes descriptors that a peer has had a hand in, on threads of
  *     its own.

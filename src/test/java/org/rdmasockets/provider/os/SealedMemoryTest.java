@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -85,20 +87,59 @@ class SealedMemoryTest {
     }
 
     @Test
-    void aLateAccessMeetsMemoryOfNobodyAndRangesAreUsedAgain() throws VerbsException {
-        List<Long> addresses = new ArrayList<>();
-        for (int i = 0; i < 100; i++) {
-            try (SealedMemory memory = SealedMemory.create(BYTES)) {
+    void aLateAccessMeetsMemoryOfNobodyAndRangesAreGivenBack() throws VerbsException {
+        int before = Mappings.count();
+        try (SealedMemory memory = SealedMemory.create(BYTES)) {
+            for (int i = 0; i < 10_000; i++) {
                 Mapping mapping = SealedMemory.map(memory.descriptor(), BYTES);
                 MemorySegment late = mapping.memory();
                 mapping.close();
                 late.fill((byte) 7);
                 Mapping again = SealedMemory.map(memory.descriptor(), BYTES);
                 assertEquals(0, again.memory().get(JAVA_BYTE, 0), "the late access met shared memory");
-                addresses.add(late.address());
                 again.close();
             }
         }
-        assertTrue(addresses.stream().distinct().count() < 100, "no range was used again");
+        assertTrue(Mappings.count() - before <= 256, () -> Mappings.count() + " mappings after " + before);
+    }
+
+    @Test
+    void hugeRangesAreGivenBackAtOnce() throws VerbsException {
+        long bytes = 1L << 42;
+        int before = Mappings.count();
+        try (SealedMemory memory = SealedMemory.create(bytes)) {
+            for (int i = 0; i < 100; i++) { // more than there are addresses
+                SealedMemory.map(memory.descriptor(), bytes).close();
+            }
+        }
+        assertTrue(Mappings.count() <= before, () -> Mappings.count() + " mappings after " + before);
+    }
+
+    @Test
+    void noMappingIsMadeThatTheJvmCouldLack() throws Exception {
+        int most = Mappings.most();
+        assertTrue(most > 1000, () -> "vm.max_map_count is " + most);
+        if (most > 1 << 20) {
+            System.out.println("Not tried, this system allows " + most + " mappings");
+            return;
+        }
+        List<Mapping> mappings = new ArrayList<>();
+        try (SealedMemory memory = SealedMemory.create(BYTES)) {
+            VerbsException refusal = assertThrows(VerbsException.class, () -> {
+                for (int i = 0; i < most; i++) {
+                    mappings.add(SealedMemory.map(memory.descriptor(), BYTES));
+                }
+            });
+            assertEquals(Errno.ENOMEM, refusal.errno());
+            assertTrue(refusal.getMessage().contains("raise the sysctl vm.max_map_count"), refusal.getMessage());
+            long all = Files.lines(Path.of("/proc/self/maps")).count();
+            assertTrue(all < most - most / 16, () -> all + " mappings of " + most);
+            assertTrue(all > most / 2, () -> all + " mappings of " + most);
+        } finally {
+            mappings.forEach(Mapping::close);
+        }
+        try (SealedMemory memory = SealedMemory.create(BYTES)) {
+            SealedMemory.map(memory.descriptor(), BYTES).close();
+        }
     }
 }

@@ -137,14 +137,30 @@ final class ControlChannel {
                     + ", regions=" + regions.open() + ", key=" + key);
             return;
         }
+        if (buffer.isDescriptorLost()) {
+            regions.add(lost(buffer, "this process has too many open files"));
+        } else if (!PeerRegions.reserve(length)) {
+            regions.add(lost(buffer, "other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "
+                    + PeerRegions.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
+        } else {
+            mapReserved(buffer);
+        }
+    }
+
+    private void mapReserved(PacketBuffer buffer) {
+        PeerRegion mapped = null;
         try {
-            regions.add(buffer.isDescriptorLost() ? lost(buffer, "this process has too many open files")
-                    : new PeerRegion(buffer));
+            mapped = new PeerRegion(buffer);
+            regions.add(mapped);
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
                 regions.add(lost(buffer, e.getMessage()));
+            }
+        } finally {
+            if (mapped == null) {
+                PeerRegions.release(Frame.second(buffer));
             }
         }
     }

@@ -34,7 +34,7 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
      * @throws VerbsException as {@link RegionMemory}
      */
     PeerRegion(PacketBuffer announced) throws VerbsException {
-        super(announced.descriptor(), Frame.second(announced));
+        super(announced.descriptor(), Frame.second(announced), false);
         remoteKey = Frame.number(announced);
         address = Frame.first(announced);
         access = access(announced);
@@ -159,6 +159,14 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
     /** Whether {@link #close} was called, which is not so yet for a region that was never mapped. */
     boolean isGone() {
         return gone;
+    }
+
+    @Override
+    protected void free() {
+        super.free();
+        if (memory().address() != 0) {
+            PeerRegions.release(lengthBytes());
+        }
     }
 
     /** Refuses further accesses; the holder of the link's receive lock calls it. */

@@ -10,8 +10,15 @@ import java.lang.invoke.VarHandle;
 final class PeerRegions {
     private static final VarHandle ELEMENTS = MethodHandles.arrayElementVarHandle(PeerRegion[].class);
     private static final int FIRST_CAPACITY = 16;
+    /** Most regions, and most bytes, of all peers of this process: a quarter of what the kernel allows of each. */
+    static final int MOST_OF_PROCESS = 1 << 14;
+    static final long MOST_BYTES_OF_PROCESS = 1L << 45;
     /** Spreads keys, of which neighbours are likely, over the table (2 to the 32 divided by the golden ratio). */
     static final int SPREAD = 0x9E3779B9;
+
+    /** Regions of all peers that are mapped, and their sizes in bytes; guarded by the class. */
+    private static int allOpen;
+    private static long allBytes;
 
     /** At most half full; closed regions stay until the table is made anew. */
     private volatile PeerRegion[] table = new PeerRegion[FIRST_CAPACITY];
@@ -32,6 +39,22 @@ final class PeerRegions {
                 return region;
             }
         }
+    }
+
+    /** Takes room for a region to map, of what this process has for all its peers; false if there is none. */
+    static synchronized boolean reserve(long lengthBytes) {
+        if (allOpen >= MOST_OF_PROCESS || lengthBytes > MOST_BYTES_OF_PROCESS - allBytes) {
+            return false;
+        }
+        allOpen++;
+        allBytes += lengthBytes;
+        return true;
+    }
+
+    /** Gives the room of a region back, which is mapped no more. */
+    static synchronized void release(long lengthBytes) {
+        allOpen--;
+        allBytes -= lengthBytes;
     }
 
     /** How many are open. */

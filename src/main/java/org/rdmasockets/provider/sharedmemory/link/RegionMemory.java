@@ -17,10 +17,11 @@ class RegionMemory extends Mapping {
      *
      * @param descriptor memory of {@link #totalBytes}, which is checked; stays the caller's
      * @param lengthBytes how large the region is
+     * @param own whether this process made it
      * @throws VerbsException as {@link SealedMemory#map}
      */
-    RegionMemory(int descriptor, long lengthBytes) throws VerbsException {
-        super(descriptor, totalBytes(lengthBytes), lengthBytes);
+    RegionMemory(int descriptor, long lengthBytes, boolean own) throws VerbsException {
+        super(descriptor, totalBytes(lengthBytes), lengthBytes, own);
     }
 
     /** Stands for a region of so many bytes that could not be mapped: nobody gets in. */

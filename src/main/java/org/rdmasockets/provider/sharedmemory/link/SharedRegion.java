@@ -6,8 +6,8 @@ import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Memory of this process that peers can be given access to: a sealed memfd of its own, mapped over a range of addresses
- * that is never unmapped. After {@link #close} there is harmless private memory at the range, and later another region.
+ * Memory of this process that peers can be given access to: a sealed memfd of its own. After {@link #close} there is
+ * harmless private memory in its place, for as long as anybody can reach the segment.
  *
  * <p>The descriptor stays open as long as the region, because further peers may need it.
  */
@@ -21,7 +21,7 @@ public final class SharedRegion extends RegionMemory {
     private int remoteKey;
 
     private SharedRegion(int descriptor, long lengthBytes) throws VerbsException {
-        super(descriptor, lengthBytes);
+        super(descriptor, lengthBytes, true);
         this.descriptor = descriptor;
     }
 
@@ -50,7 +50,7 @@ public final class SharedRegion extends RegionMemory {
     /**
      * The memory, of exactly as many bytes as were asked for, aligned to a page.
      *
-     * @return a segment of the global scope
+     * @return a segment that can be touched for as long as it can be reached
      */
     public MemorySegment segment() {
         return memory();
@@ -95,7 +95,7 @@ public final class SharedRegion extends RegionMemory {
 
     /**
      * Revokes the memory: peers are told, their accesses are refused from now on, and one in progress ends in memory
-     * that is nobody's. The range is used again when the last access of this process has ended. Never blocks;
+     * that is nobody's. Never blocks;
      * idempotent.
      */
     @Override

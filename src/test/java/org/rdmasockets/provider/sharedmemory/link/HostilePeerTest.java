@@ -13,6 +13,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -241,6 +243,38 @@ class HostilePeerTest {
             intruders.forEach(Intruder::close);
             ends.forEach(end -> end.link.close());
         }
+    }
+
+    @Test
+    void theSameMemoryAnnouncedOverManyLinksTakesNeitherTheMappingsNorTheAddressesOfTheProcess() throws Exception {
+        long before = Files.lines(Path.of("/proc/self/maps")).count();
+        int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
+        List<Intruder> intruders = new ArrayList<>();
+        List<Recorder> ends = new ArrayList<>();
+        try {
+            for (int i = 0; i < 4; i++) {
+                Intruder intruder = Intruder.linked(address);
+                intruders.add(intruder);
+                Recorder end = victim.nextLink();
+                ends.add(end);
+                int last = i == 0 ? Link.MOST_REGIONS - 1 : 1000;
+                for (int key = 0; key <= last; key++) {
+                    intruder.announceSurely(key, 4096, descriptor);
+                }
+                Await.until("the last announcement", () -> end.link.peerRegion(last) != null);
+            }
+            long during = Files.lines(Path.of("/proc/self/maps")).count();
+            assertTrue(during - before < PeerRegions.MOST_OF_PROCESS + 1000, () -> before + " mappings, now " + during);
+            assertTrue(ends.getFirst().link.peerRegion(0).segment().address() != 0, "the first region is mapped");
+            assertEquals(0, ends.getLast().link.peerRegion(0).segment().address(), "what is too much is not");
+        } finally {
+            intruders.forEach(Intruder::close);
+            ends.forEach(end -> end.link.close());
+            Descriptors.close(descriptor);
+        }
+        assertHonestLinkWorks();
+        long after = Files.lines(Path.of("/proc/self/maps")).count();
+        assertTrue(after - before < 1000, () -> before + " mappings, then " + after);
     }
 
     @Test

@@ -104,6 +104,13 @@ final class Intruder implements AutoCloseable {
         trySend(Frame.BYTES, descriptor);
     }
 
+    /** Announces memory, as soon as the victim has read what was sent before; the descriptor stays the caller's. */
+    void announceSurely(int key, long lengthBytes, int descriptor) throws Exception {
+        Frame.write(buffer, Frame.ANNOUNCE, key, 4096);
+        Frame.writeRegion(buffer, lengthBytes, -1, 0);
+        Await.until("room for an announcement", () -> socket.send(buffer, Frame.BYTES, descriptor) == 0);
+    }
+
     private void trySend(int bytes, int descriptor) {
         socket.send(buffer, bytes, descriptor);
     }

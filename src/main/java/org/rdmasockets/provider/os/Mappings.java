@@ -1,0 +1,182 @@
+package org.rdmasockets.provider.os;
+
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * All mappings of this library, within a budget: the kernel gives a process {@code vm.max_map_count} of them, and a JVM
+ * that gets no more for its own heap, code and threads ends. So an eighth of them is left to the JVM and the
+ * application, and a mapping beyond that is refused.
+ *
+ * <p>A range that is unmapped holds private memory for a while before it is given back: an access that comes too late
+ * lands there and does no harm.
+ */
+public final class Mappings {
+    /** What the kernel allows unless it is told otherwise. */
+    private static final int DEFAULT_MOST = 65_530;
+    /** What is left to others at least, and as a part of all. */
+    private static final int LEAST_RESERVE = 512;
+    private static final int RESERVED_PART = 8;
+    /** So many of ours are no danger, so nothing is read from /proc. */
+    private static final int UNCOUNTED = 256;
+    /** How long a refusal stands before all mappings are counted again, which takes milliseconds. */
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** What is held back at most before it is given back, the oldest first. */
+    private static final int MOST_RETIRED = 256;
+    private static final long MOST_RETIRED_BYTES = 1L << 30;
+    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
+
+    /** A range that is not used any more. */
+    private record Range(long address, long bytes) {
+    }
+
+    /** Mappings of this library; guarded by the class, as are all fields below. */
+    private static int count;
+    /** How many there may be before all mappings of the process are counted again. */
+    private static int allowed = UNCOUNTED;
+    /** When a refusal ends, by {@code System.nanoTime}. */
+    private static long refusedUntil;
+    /** Whether {@link #refusedUntil} means something. */
+    private static boolean refused;
+    private static final ArrayDeque<Range> RETIRED = new ArrayDeque<>();
+    private static long retiredBytes;
+
+    private Mappings() {
+    }
+
+    /**
+     * How many mappings this library has now.
+     *
+     * @return mappings, those included that are about to be given back
+     */
+    public static synchronized int count() {
+        return count;
+    }
+
+    /**
+     * Takes mappings that somebody else is going to make, such as a driver.
+     *
+     * @param more how many
+     * @throws VerbsException {@code ENOMEM} if this process would have too many
+     */
+    public static synchronized void reserve(int more) throws VerbsException {
+        if (count + more > allowed && !hasRoom(more)) {
+            throw new VerbsException("mmap", Errno.ENOMEM.number(), "mappings=" + count + ", vm.max_map_count="
+                    + most(), "this process has nearly as many mappings as it may, and the JVM needs the rest: raise "
+                    + "the sysctl vm.max_map_count, or use fewer connections");
+        }
+        count += more;
+    }
+
+    /**
+     * Says that mappings are gone.
+     *
+     * @param fewer how many
+     */
+    public static synchronized void release(int fewer) {
+        count -= fewer;
+    }
+
+    /** Counts all mappings of this process; half of what is left may be taken before they are counted again. */
+    private static boolean hasRoom(int more) {
+        long now = System.nanoTime();
+        if (refused && now - refusedUntil < 0) {
+            return false;
+        }
+        int most = most();
+        int room = most - Math.max(LEAST_RESERVE, most / RESERVED_PART) - inUse();
+        allowed = count + Math.max(0, room - more) / 2 + (room >= more ? more : 0);
+        refused = room < more;
+        refusedUntil = now + PAUSE_NANOS;
+        return !refused;
+    }
+
+    /** What the kernel allows. A file of /proc/sys answers the first read only, so that has to take all of it. */
+    static int most() {
+        try (InputStream file = new FileInputStream("/proc/sys/vm/max_map_count")) {
+            byte[] digits = new byte[Long.BYTES * 4];
+            int length = file.read(digits);
+            return Integer.parseInt(new String(digits, 0, Math.max(0, length), StandardCharsets.US_ASCII).strip());
+        } catch (IOException | NumberFormatException e) {
+            return DEFAULT_MOST;
+        }
+    }
+
+    /** Mappings of the whole process; ours if the kernel does not tell. */
+    private static int inUse() {
+        int lines = 0;
+        try (InputStream maps = new FileInputStream("/proc/self/maps")) {
+            byte[] buffer = new byte[1 << 16];
+            for (int read = maps.read(buffer); read > 0; read = maps.read(buffer)) {
+                for (int i = 0; i < read; i++) {
+                    lines += buffer[i] == '\n' ? 1 : 0;
+                }
+            }
+        } catch (IOException e) {
+            return count;
+        }
+        return lines;
+    }
+
+    /**
+     * Maps shared memory.
+     *
+     * @param descriptor a sealed memfd of at least as many bytes
+     * @param bytes how much to map, a multiple of the page size
+     * @return the address
+     * @throws VerbsException {@code ENOMEM} if there are too many mappings
+     */
+    static long map(int descriptor, long bytes) throws VerbsException {
+        reserve(1);
+        long address = Posix.MMAP.call(0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED, descriptor, 0L);
+        if (address < 0) {
+            release(1);
+            throw Posix.MMAP.failure(-address, "lengthBytes=" + bytes);
+        }
+        return address;
+    }
+
+    /**
+     * Puts harmless private memory in place of what is mapped.
+     *
+     * @param address from {@link #map}
+     * @param bytes as given there
+     * @return false if the kernel did not do it
+     */
+    static boolean empty(long address, long bytes) {
+        return Posix.MMAP.call(address, bytes, Posix.PROT_READ_WRITE, PRIVATE | Posix.MAP_FIXED, -1, 0L) == address;
+    }
+
+    /** Gives a range back that nobody has an address of. */
+    static void unmap(long address, long bytes) {
+        Posix.MUNMAP.call(address, bytes);
+        release(1);
+    }
+
+    /** Takes a range back that nobody uses any more: it is empty now, and given back a while later. */
+    static void retire(long address, long bytes) {
+        empty(address, bytes);
+        synchronized (Mappings.class) {
+            RETIRED.add(new Range(address, bytes));
+            retiredBytes += bytes;
+        }
+        for (Range oldest = pollRetired(); oldest != null; oldest = pollRetired()) {
+            unmap(oldest.address(), oldest.bytes());
+        }
+    }
+
+    private static synchronized Range pollRetired() {
+        if (RETIRED.size() <= MOST_RETIRED && retiredBytes <= MOST_RETIRED_BYTES) {
+            return null;
+        }
+        Range oldest = RETIRED.poll();
+        retiredBytes -= oldest.bytes();
+        return oldest;
+    }
+}
