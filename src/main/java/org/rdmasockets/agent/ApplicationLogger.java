@@ -82,9 +82,10 @@ final class ApplicationLogger extends LegacyAbstractLogger {
     private System.Logger target() {
         Class<?> factory = factory();
         System.Logger found = factory == null ? null : FORWARDERS.get(factory).apply(name);
-        if (found != null) {
-            return found;
-        }
+        return found != null ? found : fallback();
+    }
+
+    private System.Logger fallback() {
         if (fallback == null) {
             fallback = System.getLogger(name);
         }
@@ -121,7 +122,24 @@ final class ApplicationLogger extends LegacyAbstractLogger {
     @Override
     protected void handleNormalizedLoggingCall(Level level, Marker marker, String pattern, Object[] arguments,
             Throwable thrown) {
-        target().log(of(level), MessageFormatter.basicArrayFormat(pattern, arguments), thrown);
+        log(of(level), MessageFormatter.basicArrayFormat(pattern, arguments), thrown);
+    }
+
+    /** The application may have been stopped, and its class loader closed, while connections go on. */
+    private void log(System.Logger.Level level, String text, Throwable thrown) {
+        try {
+            target().log(level, text, thrown);
+        } catch (RuntimeException | LinkageError e) {
+            fallback().log(level, text, thrown);
+        }
+    }
+
+    private boolean isLoggable(System.Logger.Level level) {
+        try {
+            return target().isLoggable(level);
+        } catch (RuntimeException | LinkageError e) {
+            return fallback().isLoggable(level);
+        }
     }
 
     private static System.Logger.Level of(Level level) {
@@ -135,26 +153,26 @@ final class ApplicationLogger extends LegacyAbstractLogger {
 
     @Override
     public boolean isTraceEnabled() {
-        return target().isLoggable(System.Logger.Level.TRACE);
+        return isLoggable(System.Logger.Level.TRACE);
     }
 
     @Override
     public boolean isDebugEnabled() {
-        return target().isLoggable(System.Logger.Level.DEBUG);
+        return isLoggable(System.Logger.Level.DEBUG);
     }
 
     @Override
     public boolean isInfoEnabled() {
-        return target().isLoggable(System.Logger.Level.INFO);
+        return isLoggable(System.Logger.Level.INFO);
     }
 
     @Override
     public boolean isWarnEnabled() {
-        return target().isLoggable(System.Logger.Level.WARNING);
+        return isLoggable(System.Logger.Level.WARNING);
     }
 
     @Override
     public boolean isErrorEnabled() {
-        return target().isLoggable(System.Logger.Level.ERROR);
+        return isLoggable(System.Logger.Level.ERROR);
     }
 }

@@ -12,6 +12,8 @@ import java.lang.module.ModuleReference;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URI;
 import java.net.URL;
+import java.net.URLConnection;
+import java.net.URLStreamHandler;
 import java.security.CodeSource;
 import java.security.ProtectionDomain;
 import java.security.cert.Certificate;
@@ -141,8 +143,33 @@ public final class IsolatedLibrary extends ClassLoader {
 
     @Override
     protected URL findResource(String module, String name) throws IOException {
-        return MODULE.equals(module) && jar.getEntry(FOLDER + name) != null
-                ? URI.create("jar:" + location + "!/" + FOLDER + name).toURL() : null;
+        JarEntry entry = jar.getJarEntry(FOLDER + name);
+        return MODULE.equals(module) && entry != null
+                ? URL.of(URI.create("jar:" + location + "!/" + FOLDER + name), new EntryHandler(entry)) : null;
+    }
+
+    /** Reads from the jar that is open already: the JDK's handler would open it once more. */
+    private final class EntryHandler extends URLStreamHandler {
+        private final JarEntry entry;
+
+        EntryHandler(JarEntry entry) {
+            this.entry = entry;
+        }
+
+        @Override
+        protected URLConnection openConnection(URL url) {
+            return new URLConnection(url) {
+                @Override
+                public void connect() {
+                    // it is open
+                }
+
+                @Override
+                public InputStream getInputStream() throws IOException {
+                    return jar.getInputStream(entry);
+                }
+            };
+        }
     }
 
     private InputStream open(String name) throws IOException {

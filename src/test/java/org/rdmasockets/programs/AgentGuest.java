@@ -1,12 +1,22 @@
 package org.rdmasockets.programs;
 
 import java.io.IOException;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.InaccessibleObjectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketOption;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
@@ -25,7 +35,7 @@ import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
 /** A program under the agent. What names classes of a library is loaded only if the library is there. */
-final class AgentGuest {
+public final class AgentGuest {
     private AgentGuest() {
     }
 
@@ -40,6 +50,8 @@ final class AgentGuest {
             switch (each) {
                 case "trespass" -> trespass();
                 case "meet" -> System.out.println("met over " + meet());
+                case String urls when urls.startsWith("applications=") ->
+                        Applications.run(urls.substring("applications=".length()));
                 case "log" -> LoggerFactory.getLogger("guest").info("hello");
                 case "options" -> Copy.options();
                 case "copies" -> Copy.meet();
@@ -96,6 +108,49 @@ final class AgentGuest {
         int there = accepted.getInputStream().read();
         accepted.getOutputStream().write(8);
         return there + " " + client.getInputStream().read();
+    }
+
+    /** Each in a class loader of its own. */
+    private static final class Applications {
+        private static final int PATIENCE_SECONDS = 60;
+
+        static void run(String classPath) throws Exception {
+            ReferenceQueue<ClassLoader> gone = new ReferenceQueue<>();
+            Map<Reference<?>, String> names = new HashMap<>();
+            for (String name : List.of("first", "second")) {
+                names.put(new WeakReference<>(runOne(name, classPath), gone), name);
+            }
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+            while (!names.isEmpty() && System.nanoTime() < end) {
+                System.gc();
+                Reference<?> one = gone.remove(100);
+                if (one != null) {
+                    System.out.println(names.remove(one) + " is gone");
+                }
+            }
+        }
+
+        private static ClassLoader runOne(String name, String classPath) throws Exception {
+            List<URL> urls = new ArrayList<>();
+            for (String each : classPath.split(":")) {
+                urls.add(Path.of(each).toUri().toURL());
+            }
+            URLClassLoader loader = new URLClassLoader(name, urls.toArray(URL[]::new),
+                    ClassLoader.getPlatformClassLoader());
+            Thread thread = new Thread(() -> {
+                try {
+                    loader.loadClass(AgentGuest.class.getName()).getMethod("main", String[].class)
+                            .invoke(null, (Object) new String[] {"meet"});
+                } catch (ReflectiveOperationException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            thread.setContextClassLoader(loader);
+            thread.start();
+            thread.join();
+            loader.close();
+            return loader;
+        }
     }
 
     /** With a copy of this library. */
@@ -195,7 +250,10 @@ final class AgentGuest {
         @Override
         protected void handleNormalizedLoggingCall(Level level, Marker marker, String pattern, Object[] arguments,
                 Throwable thrown) {
-            System.out.println("logged by the provider: " + pattern);
+            if (Boolean.getBoolean("provider.throws")) {
+                throw new IllegalStateException("this application has been stopped");
+            }
+            System.out.println("logged by the provider of " + getClass().getClassLoader().getName() + ": " + pattern);
         }
 
         @Override

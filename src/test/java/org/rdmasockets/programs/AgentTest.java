@@ -163,7 +163,7 @@ class AgentTest {
 
     @Test
     void theAgentsJarNeedsNothingBesideIt() throws Exception {
-        Path alone = Files.copy(jar(), directory.resolve("alone.jar"));
+        Path alone = Files.copy(jar(), Files.createDirectories(directory.resolve("a b!/c#%41")).resolve("al one.jar"));
         try (Program program = guest(List.of("-javaagent:" + alone), TEST_CLASSES, "meet")) {
             assertTrue(program.awaitSuccess().contains("met over " + Place.here().orSkip().transport().name()),
                     program::output);
@@ -176,13 +176,16 @@ class AgentTest {
         String api = Place.library("slf4j-api");
         String simple = Place.library("slf4j-simple");
         Path copy = Files.copy(Path.of(simple), directory.resolve("second-provider.jar"));
-        for (String more : List.of("", ":" + api, ":" + api + ":" + simple + ":" + copy,
-                ":" + api + ":" + simple, ":" + simple)) {
+        String both = ":" + api + ":" + simple;
+        String oldApi = ":target/programs/slf4j-1.7/slf4j-api-1.7.36.jar";
+        String oldSimple = ":target/programs/slf4j-1.7/slf4j-simple-1.7.36.jar";
+        List<String> whole = List.of(both, oldApi + oldSimple);
+        for (String more : List.of("", ":" + api, both + ":" + copy, both, ":" + simple, oldApi, oldApi + oldSimple,
+                ":" + api + oldSimple, oldApi + ":" + simple)) {
             try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES + more, "meet")) {
                 String output = program.awaitSuccess();
                 assertFalse(output.contains("SLF4J"), output);
-                boolean own = more.equals(":" + api + ":" + simple);
-                assertTrue(output.contains(own ? "[main] INFO " : "INFO: [")
+                assertTrue(output.contains(whole.contains(more) ? "[main] INFO " : "INFO: [")
                         && output.contains("connected over"), more + "\n" + output);
             }
         }
@@ -210,8 +213,35 @@ class AgentTest {
             String output = program.awaitSuccess();
             assertTrue(output.contains("provider met over"), output);
             assertFalse(output.contains("SLF4J"), output);
-            assertTrue(output.lines().anyMatch(line -> line.startsWith("logged by the provider: ")
+            assertTrue(output.lines().anyMatch(line -> line.startsWith("logged by the provider of app: ")
                     && line.contains("connected over")), output);
+        }
+    }
+
+    /** As in a web container: each has an SLF4J of its own, and is gone once it is stopped. */
+    @Test
+    void applicationsOfOneJvmHaveTheirOwnLogs() throws Exception {
+        String urls = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
+        try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES, "meet", "applications=" + urls)) {
+            String output = program.awaitSuccess();
+            assertFalse(output.contains("SLF4J"), output);
+            List<String> lines = output.lines().toList();
+            for (String name : List.of("first", "second")) {
+                assertTrue(lines.stream().anyMatch(line -> line.startsWith("logged by the provider of " + name + ": ")
+                        && line.contains("connected over")), output);
+                assertTrue(lines.contains(name + " is gone"), output);
+            }
+        }
+    }
+
+    /** What a stopped application's logger throws is not the connection's fault. */
+    @Test
+    void aLoggerThatThrowsBreaksNoConnection() throws Exception {
+        String classPath = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
+        try (Program program = guest(List.of("-javaagent:" + jar(), "-Dprovider.throws=true"), classPath, "meet")) {
+            String output = program.awaitSuccess();
+            assertTrue(output.contains("\nmet over " + Place.here().orSkip().transport().name()), output);
+            assertTrue(output.contains("INFO: ["), output);
         }
     }
 
