@@ -2,6 +2,7 @@ package org.rdmasockets.choice;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
@@ -18,6 +19,7 @@ import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamMaker;
+import org.rdmasockets.transport.StreamTransport;
 import org.rdmasockets.transport.TcpBinding;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.slf4j.Logger;
@@ -43,16 +45,20 @@ public final class ClientEnd implements AutoCloseable {
     private final InetSocketAddress local;
     /** What holds local, null for nothing; set before publication. */
     private final AutoCloseable reserved;
+    /** Whether that port was asked for, and not chosen. */
+    private final boolean portAsked;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;
     /** Protected by this. */
     private boolean closed;
 
-    private ClientEnd(Policy policy, String wish, InetSocketAddress local, AutoCloseable reserved) {
+    private ClientEnd(Policy policy, String wish, InetSocketAddress local, AutoCloseable reserved,
+            boolean portAsked) {
         this.policy = policy;
         this.wish = wish;
         this.local = local;
         this.reserved = reserved;
+        this.portAsked = portAsked;
     }
 
     /**
@@ -62,12 +68,12 @@ public final class ClientEnd implements AutoCloseable {
      * @return the new end
      */
     public static ClientEnd unbound(String wish) {
-        return new ClientEnd(Policy.current(), wish, ANY, null);
+        return new ClientEnd(Policy.current(), wish, ANY, null, false);
     }
 
     /**
      * Takes a local address. As nobody knows yet whom to reach, the port is TCP's, unless another transport is asked
-     * for; if the connection goes over another one, it gets the same port number there.
+     * for; if the connection goes over another one, it gets the same port number there, and keeps that of TCP, too.
      *
      * @param wish the transport that the socket asks for, null for none
      * @param local address, may be the wildcard, and port; port 0 takes a free one
@@ -83,10 +89,12 @@ public final class ClientEnd implements AutoCloseable {
         String transport = wish != null ? wish : policy.transport();
         if (transport.equals(Policy.AUTO) || transport.equals(Policy.TCP)) {
             TcpBinding binding = TcpBinding.open(local, wishes);
-            return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding);
+            return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding,
+                    local.getPort() != 0);
         }
         Binding binding = Binding.open(Engine.of(Providers.named(transport)), true, local);
-        return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding);
+        return new ClientEnd(policy, wish, at(local, binding.localAddress()), binding,
+                local.getPort() != 0);
     }
 
     private static InetSocketAddress at(InetSocketAddress wanted, InetSocketAddress got) {
@@ -119,6 +127,9 @@ public final class ClientEnd implements AutoCloseable {
             Chosen chosen = decision.isAuto() ? connectAuto(remote, deadlineNanos, wishes)
                     : new Chosen(connectOver(decision.transport(), remote, deadlineNanos, wishes), decision.reason());
             Connection connection = chosen.connection();
+            if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
+                tcp.keepFor(stream);
+            }
             Tally.of(connection.transport()).countConnected();
             LOG.info("[{}->{}] connected over {}, {}: {}", connection.localAddress(), remote, connection.transport(),
                     connection.carrier(), chosen.reason());
@@ -173,6 +184,9 @@ public final class ClientEnd implements AutoCloseable {
                     return new Chosen(attempt(provider, remote, deadlineNanos, wishes), because(others));
                 } catch (IOException e) {
                     rethrowIfEnded(e);
+                    if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
+                        throw e; // no two connections of this host have one port, over whatever they go
+                    }
                     vain = text(e);
                     Tally.of(name).countFailed();
                 }

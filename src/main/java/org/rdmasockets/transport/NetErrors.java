@@ -108,6 +108,7 @@ final class NetErrors {
             case EHOSTUNREACH, EHOSTDOWN -> new NoRouteToHostException("No route to host: " + remote);
             case ENODEV, EADDRNOTAVAIL, ENXIO -> noDevice(remote);
             case EAFNOSUPPORT -> Routes.noFamily();
+            case EADDRINUSE -> new BindException("Address already in use, by another connection to " + remote);
             default -> null;
         };
     }

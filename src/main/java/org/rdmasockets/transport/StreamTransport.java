@@ -608,6 +608,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             inbox.exit();
             resources.close(later, direct, viewed);
             identifier.close();
+            TcpBinding.releaseFor(this);
             engine.forget(this);
             enter(Stage.ENDED);
             LOG.debug("[{}->{}] torn down", local, remote);

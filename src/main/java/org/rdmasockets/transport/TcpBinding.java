@@ -6,9 +6,14 @@ import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
+    /** What holds the ports of connections over other transports; few ask for their port. */
+    private static final Map<StreamTransport, Socket> KEPT = new ConcurrentHashMap<>();
+
     private final Socket socket;
     /** The socket is a connection's from now on. */
     private volatile boolean handedOver;
@@ -85,6 +90,26 @@ public final class TcpBinding implements AutoCloseable {
             throw endedByOthers(e) ? TcpConnection.translated(e, socket) : e;
         } finally {
             close();
+        }
+    }
+
+    /**
+     * Holds the port for as long as a connection over another transport lives, which has the same: no other connection
+     * of this host shall come from it.
+     *
+     * @param connection nobody else has it yet
+     */
+    public void keepFor(StreamTransport connection) {
+        handedOver = true;
+        KEPT.put(connection, socket);
+    }
+
+    /** A connection ends: gives back what is held for it. */
+    static void releaseFor(StreamTransport connection) {
+        try (Socket port = KEPT.remove(connection)) {
+            return;
+        } catch (IOException e) {
+            return; // as in close
         }
     }
 

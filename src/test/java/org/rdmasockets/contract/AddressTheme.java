@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -120,6 +121,26 @@ abstract class AddressTheme extends SocketTheme {
         Socket six = acceptFrom(listener);
         assertInstanceOf(Inet6Address.class, six.getInetAddress());
         assertEquals(fixture().address6().orElseThrow(), six.getLocalAddress());
+    }
+
+    @Test
+    void noTwoConnectionsComeFromOnePort() throws IOException {
+        ServerSocket listener = listening();
+        Socket bound = socket();
+        bound.bind(new InetSocketAddress(fixture().address(), 0));
+        bound.connect(addressOf(listener));
+        for (Socket first : new Socket[] {bound, connectedTo(listener)}) {
+            InetSocketAddress taken = new InetSocketAddress(fixture().address(), first.getLocalPort());
+            Socket twin = socket();
+            assertRefused(BindException.class, "Address already in use", () -> {
+                twin.bind(taken);
+                twin.connect(addressOf(listener));
+            });
+            Socket other = acceptFrom(listener);
+            assertEquals(taken, other.getRemoteSocketAddress());
+            first.getOutputStream().write(1);
+            assertEquals(1, other.getInputStream().read());
+        }
     }
 
     @Test

@@ -32,6 +32,11 @@ final class Posix {
     static final int SO_PASSRIGHTS = 83;
     static final int O_DIRECTORY = System.getProperty("os.arch").equals("aarch64") ? 0x4000 : 0x10000;
     static final int O_CLOEXEC = 0x80000;
+    static final int O_NOFOLLOW = System.getProperty("os.arch").equals("aarch64") ? 0x8000 : 0x20000;
+    static final int O_RDWR = 0x2;
+    static final int F_OFD_SETLK = 37;
+    static final int F_WRLCK = 1;
+    static final int F_UNLCK = 2;
     static final int LOCK_EX_NB = 2 | 4;
     static final int SHUT_RDWR = 2;
     static final int MSG_CTRUNC = 0x8;
@@ -72,6 +77,7 @@ final class Posix {
     static final NativeFunction MEMFD_CREATE = NativeFunction.returningInt("memfd_create", JAVA_LONG, JAVA_INT);
     static final NativeFunction FTRUNCATE = NativeFunction.returningInt("ftruncate", JAVA_INT, JAVA_LONG);
     static final NativeFunction FCNTL = NativeFunction.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT);
+    static final NativeFunction FCNTL_LOCK = NativeFunction.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_LONG);
     static final NativeFunction LSEEK = NativeFunction.returningLong("lseek", JAVA_INT, JAVA_LONG, JAVA_INT);
     static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs", JAVA_INT, JAVA_LONG);
     static final NativeFunction MMAP = NativeFunction.returningLong("mmap", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT,

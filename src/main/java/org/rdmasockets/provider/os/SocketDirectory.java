@@ -205,10 +205,40 @@ public final class SocketDirectory {
     }
 
     private static int open(Path path) throws VerbsException {
+        return open(path, Posix.O_DIRECTORY);
+    }
+
+    private static int open(Path path, int flags) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             return (int) Posix.OPEN.check("path=" + path, arena.allocateFrom(path.toString()).address(),
-                    Posix.O_DIRECTORY | Posix.O_CLOEXEC);
+                    flags | Posix.O_CLOEXEC);
         }
+    }
+
+    /**
+     * Opens a file of this user's processes to lock parts of it, and makes it unless it is there.
+     *
+     * @param name of a file, which stays
+     * @return a descriptor
+     * @throws VerbsException if there is no directory that only this user may write to, or no descriptor left
+     */
+    int openFile(String name) throws VerbsException {
+        for (Path place : places) {
+            Path directoryHere = place.resolve(directory);
+            if (make(place, directoryHere) == null) {
+                Path file = directoryHere.resolve(name);
+                try {
+                    Files.createFile(file, PosixFilePermissions.asFileAttribute(
+                            PosixFilePermissions.fromString("rw-------")));
+                } catch (FileAlreadyExistsException e) {
+                    return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
+                } catch (IOException | RuntimeException e) {
+                    continue;
+                }
+                return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
+            }
+        }
+        throw Posix.OPEN.failure(Errno.ENOENT.number(), "name=" + name);
     }
 
     /** Removes names that processes have left behind when they were killed, unless another does so now. */
@@ -223,6 +253,9 @@ public final class SocketDirectory {
             for (Path file : files) {
                 if (++looked > MOST_LOOKED_AT) {
                     return;
+                }
+                if (file.endsWith(PortLocks.FILE)) {
+                    continue;
                 }
                 long age = System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
                 if (age > OLD_MILLIS && !isAnswered(file)) {

@@ -28,7 +28,8 @@ final class UserNamespace {
 
     private static int overflowUser(Path file) {
         try {
-            return Integer.parseUnsignedInt(Files.readString(file).strip());
+            // Not readString: it begins with one byte, and the kernel gives such a number at once or not at all.
+            return Integer.parseUnsignedInt(Files.readAllLines(file).getFirst().strip());
         } catch (IOException | RuntimeException e) {
             return DEFAULT_OVERFLOW;
         }

@@ -1,28 +1,44 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.StringTokenizer;
 import java.util.concurrent.ThreadLocalRandom;
+import org.rdmasockets.provider.os.PortLocks;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
 import org.rdmasockets.provider.sharedmemory.link.NumberTable;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Who holds which address and port in this process. Listeners and whoever asked for a port hold it alone; a connection
- * whose port was chosen for it only keeps others from being given the same.
+ * Who holds which address and port in this process. Listeners and whoever asked for a port hold it alone. The port of a
+ * connection is no other connection's on this host: among the processes of this user by a lock, and it is none that the
+ * kernel chooses for TCP. It keeps nobody from listening there.
  */
 final class PortTable {
-    private static final int FIRST = 32768;
-    private static final int COUNT = 60999 - FIRST + 1;
+    private static final Path KERNELS_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");
+    /** Servers like lower ones. */
+    private static final int FIRST = 10_000;
+    private static final int LAST = 65_535;
+    /** Fewer than these are too few, and ports that TCP may have, too, are better than none. */
+    private static final int ENOUGH = 1_000;
 
     /** An address and port that somebody holds. */
     static final class Claim {
         private final InetSocketAddress address;
         /** Whether only one may hold it; guarded by the table. */
         private boolean exclusive = true;
+        /** Whether it is a connection's; guarded by the table. */
+        private boolean connected;
+        /** Whether it was given back; guarded by the table. */
+        private boolean released;
+        /** Whether it holds the port among processes; guarded by the table. */
+        private boolean locked;
         /** Who listens there, or null; guarded by the table. */
         private SharedMemoryIdentifier listener;
         /** The name by which other processes find this one, or null; guarded by the table. */
@@ -40,16 +56,22 @@ final class PortTable {
         }
 
         private boolean conflicts(InetAddress other) {
-            return exclusive && (address.getAddress().equals(other) || address.getAddress().isAnyLocalAddress()
-                    || other.isAnyLocalAddress());
+            return exclusive && overlaps(other);
+        }
+
+        private boolean overlaps(InetAddress other) {
+            return address.getAddress().equals(other) || address.getAddress().isAnyLocalAddress()
+                    || other.isAnyLocalAddress();
         }
     }
 
     private final SharedMemoryFabric fabric;
     /** The first of each port, which leads to the others; guarded by this. */
     private final NumberTable<Claim> claims = new NumberTable<>();
-    /** Where the search for a free port goes on; guarded by this. */
-    private int next = ThreadLocalRandom.current().nextInt(COUNT);
+    /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
+    private int[] kernels;
+    /** Where the search for a free port goes on, 0 until there was one; guarded by this. */
+    private int next;
 
     /** A table without claims. */
     PortTable(SharedMemoryFabric fabric) {
@@ -57,52 +79,62 @@ final class PortTable {
     }
 
     /**
-     * Takes an address and port alone, among all processes of this user.
+     * Takes an address and port alone, among all processes of this user. For a port that was chosen, {@link #name}
+     * follows if somebody is to listen there.
      *
      * @param wanted address or wildcard, and port, 0 for a free one
      * @return the claim
      * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken, or no port is free
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
-        while (true) {
-            Claim claim = claimHere(wanted);
-            if (claim == null) {
-                throw new VerbsException("rdma_bind_addr", Errno.EADDRINUSE.number(), "address="
-                        + Refusals.text(wanted), "the port is taken by another listener over shared memory; take "
-                        + "another port");
-            }
-            boolean named = false;
-            try {
-                named = name(claim, wanted.getPort() == 0);
-                if (named) {
-                    return claim;
-                }
-            } finally {
-                if (!named) {
-                    release(claim);
-                }
+        Claim claim = claimHere(wanted);
+        if (claim == null) {
+            throw taken("rdma_bind_addr", wanted);
+        }
+        if (wanted.getPort() == 0) {
+            return claim;
+        }
+        boolean named = false;
+        try {
+            name(claim);
+            named = true;
+            return claim;
+        } finally {
+            if (!named) {
+                release(claim);
             }
         }
     }
 
-    /** Takes the name for other processes; false if that is taken and another port will do. */
-    private boolean name(Claim claim, boolean anyPort) throws VerbsException {
-        try {
-            LinkListener name = fabric.links().hub().listen(claim.address);
-            synchronized (this) {
-                claim.name = name;
+    private static VerbsException taken(String call, InetSocketAddress address) {
+        return new VerbsException(call, Errno.EADDRINUSE.number(), "address=" + Refusals.text(address),
+                "the port is taken by another listener or connection over shared memory; take another port");
+    }
+
+    /**
+     * Takes the name by which other processes find this one, unless the claim has it.
+     *
+     * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken
+     */
+    void name(Claim claim) throws VerbsException {
+        synchronized (this) {
+            if (claim.name != null) {
+                return;
             }
-            return true;
-        } catch (VerbsException e) {
-            if (anyPort && e.errno() == Errno.EADDRINUSE) {
-                return false;
-            }
-            throw e;
         }
+        LinkListener name = fabric.links().hub().listen(claim.address);
+        synchronized (this) {
+            if (!claim.released) {
+                claim.name = name;
+                return;
+            }
+        }
+        name.close();
     }
 
     private synchronized Claim claimHere(InetSocketAddress wanted) {
-        int port = wanted.getPort() == 0 ? freePort() : wanted.getPort();
+        boolean chosen = wanted.getPort() == 0;
+        int port = chosen ? freePort() : wanted.getPort();
         boolean taken = false;
         for (Claim other = claims.get(port); other != null; other = other.next) {
             taken |= other.conflicts(wanted.getAddress());
@@ -111,28 +143,65 @@ final class PortTable {
             return null;
         }
         Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
+        claim.locked = chosen || PortLocks.tryLock(port); // a listener does without, its name counts
         claim.next = claims.put(port, claim);
         return claim;
     }
 
-    /** A port that nobody holds, or 0. */
+    /** A port that nobody holds, locked, or 0. */
     private int freePort() {
-        for (int i = 0; i < COUNT; i++) {
-            int port = FIRST + next;
-            next = (next + 1) % COUNT;
-            if (claims.get(port) == null) {
-                return port;
+        if (kernels == null) {
+            kernels = kernelsRange();
+            next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1);
+        }
+        for (int tries = 0; tries <= LAST; tries++) {
+            int port = next;
+            next = port == LAST ? FIRST : port + 1;
+            if (port >= kernels[0] && port <= kernels[1]) {
+                next = kernels[1] >= LAST ? FIRST : kernels[1] + 1;
+            } else if (claims.get(port) == null) {
+                if (PortLocks.tryLock(port)) {
+                    return port;
+                }
+                next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1); // out of the other's ports
             }
         }
         return 0;
     }
 
-    /** Lets others hold the same address and port: it was chosen for a connection, which does not mind. */
-    void share(Claim claim) {
-        closeName(claim);
-        synchronized (this) {
-            claim.exclusive = false;
+    /** Empty if that leaves too few. */
+    private static int[] kernelsRange() {
+        try {
+            // Not readString: it begins with one byte, and the kernel gives such a number at once or not at all.
+            StringTokenizer words = new StringTokenizer(Files.readAllLines(KERNELS_RANGE).getFirst());
+            int[] range = {Integer.parseInt(words.nextToken()), Integer.parseInt(words.nextToken())};
+            int left = Math.max(0, range[0] - FIRST) + Math.max(0, LAST - range[1]);
+            return left < ENOUGH ? new int[] {0, 0} : range;
+        } catch (IOException | RuntimeException e) {
+            return new int[] {0, 0};
         }
+    }
+
+    /**
+     * Makes a claim a connection's.
+     *
+     * @param claim one without a listener
+     * @param chosen whether the port was chosen for it; then others may listen there
+     * @throws VerbsException {@link Errno#EADDRINUSE} if another connection of this host has the port
+     */
+    synchronized void connect(Claim claim, boolean chosen) throws VerbsException {
+        boolean ours = false;
+        boolean taken = false;
+        for (Claim other = claims.get(claim.address.getPort()); other != null; other = other.next) {
+            ours |= other.locked;
+            taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
+        }
+        claim.locked |= !ours && !taken && PortLocks.tryLock(claim.address.getPort());
+        if (taken || !ours && !claim.locked) {
+            throw taken("rdma_resolve_addr", claim.address);
+        }
+        claim.connected = true;
+        claim.exclusive = !chosen;
     }
 
     private void closeName(Claim claim) {
@@ -155,9 +224,11 @@ final class PortTable {
     void release(Claim claim) {
         closeName(claim);
         forget(claim);
+        closeName(claim); // taken meanwhile
     }
 
     private synchronized void forget(Claim claim) {
+        claim.released = true;
         int port = claim.address.getPort();
         Claim before = claims.get(port);
         if (before != claim) {
@@ -169,6 +240,12 @@ final class PortTable {
             claims.remove(port);
         } else {
             claims.put(port, claim.next);
+        }
+        Claim left = claims.get(port);
+        if (claim.locked && left != null) {
+            left.locked = true;
+        } else if (claim.locked) {
+            PortLocks.unlock(port);
         }
     }
 

@@ -145,7 +145,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
         if (isIdle()) {
             bind(UNBOUND);
         }
+        PortTable.Claim bound = bound();
+        if (bound != null) {
+            fabric().ports().name(bound);
+        }
         startListening(mostWaiting);
+    }
+
+    /** The claim, if this is bound and no more. */
+    private synchronized PortTable.Claim bound() {
+        return state == State.BOUND && !closed ? claim : null;
     }
 
     private synchronized boolean isIdle() {
@@ -169,22 +178,18 @@ final class SharedMemoryIdentifier extends EventDelivery {
         if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
         }
-        PortTable.Claim shared = resolved(destination);
-        if (shared != null) {
-            fabric().ports().share(shared);
-        }
+        resolved(destination);
     }
 
-    /** Takes a destination; the claim of the port if others may have it, too. */
-    private synchronized PortTable.Claim resolved(InetSocketAddress destination) throws VerbsException {
+    private synchronized void resolved(InetSocketAddress destination) throws VerbsException {
         require("rdma_resolve_addr", State.BOUND);
+        fabric().ports().connect(claim, chosenPort);
         if (local.getAddress().isAnyLocalAddress()) {
             local = new InetSocketAddress(destination.getAddress(), local.getPort());
         }
         remote = destination;
         state = State.ADDRESS_RESOLVED;
         add(new ConnectionEvent.AddressResolved());
-        return chosenPort ? claim : null;
     }
 
     @Override
