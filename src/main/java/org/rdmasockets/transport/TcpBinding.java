@@ -106,10 +106,17 @@ public final class TcpBinding implements AutoCloseable {
 
     /** A connection ends: gives back what is held for it. */
     static void releaseFor(StreamTransport connection) {
-        try (Socket port = KEPT.remove(connection)) {
-            return;
+        Socket port = KEPT.remove(connection);
+        if (port != null) {
+            close(port);
+        }
+    }
+
+    private static void close(Socket socket) {
+        try {
+            socket.close();
         } catch (IOException e) {
-            return; // as in close
+            // The descriptor is gone all the same: Linux frees it whatever close(2) says.
         }
     }
 
@@ -126,13 +133,8 @@ public final class TcpBinding implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (handedOver) {
-            return;
-        }
-        try {
-            socket.close();
-        } catch (IOException e) {
-            // The descriptor is gone all the same: Linux frees it whatever close(2) says.
+        if (!handedOver) {
+            close(socket);
         }
     }
 }
