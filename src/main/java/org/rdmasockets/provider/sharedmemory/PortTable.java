@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.StringTokenizer;
 import java.util.concurrent.ThreadLocalRandom;
-import org.rdmasockets.provider.os.PortLocks;
+import org.rdmasockets.provider.sharedmemory.link.LinkHub;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
 import org.rdmasockets.provider.sharedmemory.link.NumberTable;
 import org.rdmasockets.verbs.Errno;
@@ -87,6 +87,7 @@ final class PortTable {
      * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken, or no port is free
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
+        fabric.links().hub(); // or says why there is no shared memory here
         Claim claim = claimHere(wanted);
         if (claim == null) {
             throw taken("rdma_bind_addr", wanted);
@@ -143,7 +144,7 @@ final class PortTable {
             return null;
         }
         Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
-        claim.locked = chosen || PortLocks.tryLock(port); // a listener does without, its name counts
+        claim.locked = chosen || LinkHub.tryHold(port); // a listener does without, its name counts
         claim.next = claims.put(port, claim);
         return claim;
     }
@@ -160,7 +161,7 @@ final class PortTable {
             if (port >= kernels[0] && port <= kernels[1]) {
                 next = kernels[1] >= LAST ? FIRST : kernels[1] + 1;
             } else if (claims.get(port) == null) {
-                if (PortLocks.tryLock(port)) {
+                if (LinkHub.tryHold(port)) {
                     return port;
                 }
                 next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1); // out of the other's ports
@@ -196,7 +197,7 @@ final class PortTable {
             ours |= other.locked;
             taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
         }
-        claim.locked |= !ours && !taken && PortLocks.tryLock(claim.address.getPort());
+        claim.locked |= !ours && !taken && LinkHub.tryHold(claim.address.getPort());
         if (taken || !ours && !claim.locked) {
             throw taken("rdma_resolve_addr", claim.address);
         }
@@ -245,7 +246,7 @@ final class PortTable {
         if (claim.locked && left != null) {
             left.locked = true;
         } else if (claim.locked) {
-            PortLocks.unlock(port);
+            LinkHub.giveBack(port);
         }
     }
 

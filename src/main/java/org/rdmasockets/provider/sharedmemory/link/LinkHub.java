@@ -15,6 +15,7 @@ import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.EpollWait;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.PortLocks;
 import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -136,6 +137,26 @@ public final class LinkHub implements AutoCloseable {
      */
     public SharedRegion allocate(long bytes) throws VerbsException {
         return SharedRegion.allocate(bytes);
+    }
+
+    /**
+     * Holds a port number for a connection, among all processes of this user in this network namespace. Only where a
+     * hub is open.
+     *
+     * @param port 1 to 65535
+     * @return false if another holds it, in this process or another
+     */
+    public static boolean tryHold(int port) {
+        return PortLocks.tryLock(port);
+    }
+
+    /**
+     * Gives a port number back.
+     *
+     * @param port one that was held
+     */
+    public static void giveBack(int port) {
+        PortLocks.unlock(port);
     }
 
     /**
