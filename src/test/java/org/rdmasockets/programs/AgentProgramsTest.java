@@ -157,7 +157,10 @@ class AgentProgramsTest {
         });
     }
 
-    /** Its logging is Logback, nested in the jar, where nothing of the agent may come before it. */
+    /**
+     * Its logging is Logback, nested in the jar, where nothing of the agent may come before it. It has this library
+     * nested as well, by whose options it asks for the transport.
+     */
     @Test
     void aSpringBootJarWithClientsOfRedisAndOfADatabase() throws Exception {
         Path jar = executableJar();
@@ -177,6 +180,8 @@ class AgentProgramsTest {
                         "--server.address=127.0.0.1", "--spring.main.banner-mode=off", "--redis.host=" + host,
                         "--redis.port=" + redis.awaitLine(PORT), "--h2.url=" + url))) {
                     String where = "http://127.0.0.1:" + application.awaitLine(PORT) + "/work?rounds=";
+                    assertEquals(options.toString().contains("-javaagent") ? place().transport().name() : "plain",
+                            application.awaitLine("> transport "));
                     List<String> answers = List.of(get(where + 1), get(where + 40), get(where + 3));
                     log.addAll(List.of(application.output(), redis.output(), database.output()));
                     assertTrue(application.output().contains("works for 40 rounds"), application::output);
@@ -197,7 +202,8 @@ class AgentProgramsTest {
     /** As the build plugin of Spring Boot makes it: the launcher unpacked, the libraries stored. */
     private Path executableJar() throws IOException {
         Path classes = Files.createDirectories(directory.resolve("classes"));
-        List<Path> libraries = list(PROGRAMS.resolve("spring-boot"));
+        List<Path> libraries = new ArrayList<>(list(PROGRAMS.resolve("spring-boot")));
+        libraries.add(library());
         int status = ToolProvider.getSystemJavaCompiler().run(null, null, null, "-d", classes.toString(), "-nowarn",
                 "-proc:none", "-parameters", "-cp",
                 libraries.stream().map(Path::toString).collect(Collectors.joining(":")),
@@ -224,6 +230,21 @@ class AgentProgramsTest {
             jar.putNextEntry(new ZipEntry("BOOT-INF/lib/"));
             for (Path each : libraries) {
                 store(each, jar);
+            }
+        }
+        return made;
+    }
+
+    /** This project's, as an application has it: without the agent. */
+    private Path library() throws IOException {
+        Path classes = Path.of("target", "classes");
+        Path made = directory.resolve("rdma-sockets.jar");
+        try (OutputStream file = Files.newOutputStream(made); JarOutputStream jar = new JarOutputStream(file);
+                Stream<Path> files = Files.walk(classes.resolve("org"))) {
+            for (Path each : files.filter(Files::isRegularFile).filter(each -> !each.toString().contains("/agent/"))
+                    .toList()) {
+                jar.putNextEntry(new ZipEntry(classes.relativize(each).toString()));
+                jar.write(Files.readAllBytes(each));
             }
         }
         return made;

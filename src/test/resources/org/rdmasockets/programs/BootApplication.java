@@ -1,9 +1,12 @@
 package demo;
 
+import java.io.IOException;
+import java.net.Socket;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.Statement;
+import org.rdmasockets.RdmaSocketOptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Value;
@@ -34,8 +37,17 @@ public class BootApplication {
     }
 
     @EventListener
-    public void started(ServletWebServerInitializedEvent event) {
+    public void started(ServletWebServerInitializedEvent event) throws IOException {
+        System.out.println("> transport " + transport());
         System.out.println("> port " + event.getWebServer().getPort());
+    }
+
+    /** Asks a plain socket by an option of the library that this jar has nested. */
+    private String transport() throws IOException {
+        try (Socket socket = new Socket(redisHost, redisPort)) {
+            return socket.supportedOptions().contains(RdmaSocketOptions.TRANSPORT)
+                    ? socket.getOption(RdmaSocketOptions.TRANSPORT).name() : "plain";
+        }
     }
 
     @GetMapping("/work")
