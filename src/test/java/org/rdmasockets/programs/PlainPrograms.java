@@ -218,7 +218,7 @@ final class PlainPrograms {
             TCPPING discovery = new TCPPING().initialHosts(List.of(new InetSocketAddress(address, port),
                     new InetSocketAddress(address, otherPort))).portRange(0);
             try (JChannel channel = new JChannel(tcp, discovery, new NAKACK2(), new UNICAST3(), new STABLE(),
-                    new GMS().setJoinTimeout(2_000), new UFC(), new FRAG4())) {
+                    new GMS().setJoinTimeout(name.equals("a") ? 500 : 30_000), new UFC(), new FRAG4())) {
                 channel.name(name).setReceiver(new Receiver() {
                     @Override
                     public void receive(Message message) {

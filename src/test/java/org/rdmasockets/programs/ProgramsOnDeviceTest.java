@@ -15,6 +15,15 @@ class ProgramsOnDeviceTest {
         }
     }
 
+    /** Programs of others with the agent at both ends. */
+    @Nested
+    class AgentPrograms extends AgentProgramsTest {
+        @Override
+        Place place() {
+            return Place.device();
+        }
+    }
+
     /** Plain sockets of a program that switches its JVM. */
     @Nested
     class Install extends InstallTest {
