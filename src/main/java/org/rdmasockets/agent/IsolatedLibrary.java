@@ -17,13 +17,15 @@ import java.net.URLStreamHandler;
 import java.security.CodeSource;
 import java.security.ProtectionDomain;
 import java.security.cert.Certificate;
+import java.util.Enumeration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
-import java.util.stream.Collectors;
 
 /**
  * The library of the agent with all that it needs, as one module {@code org.rdmasockets} in a layer of its own. The
@@ -31,15 +33,16 @@ import java.util.stream.Collectors;
  *
  * <p>The classes are files in a folder of the agent's jar that is no root of the class path. Any thread may load one.
  */
-public final class IsolatedLibrary extends ClassLoader {
+public final class IsolatedLibrary extends ClassLoader implements Function<String, ClassLoader> {
     private static final String MODULE = "org.rdmasockets";
-    private static final String OWN_PACKAGE = IsolatedLibrary.class.getPackageName();
+    private static final String OWN_PACKAGE = "org.rdmasockets.agent";
     private static final String ENTRANCE = OWN_PACKAGE + ".Installation";
     private static final String LOG_SERVICE = "org.slf4j.spi.SLF4JServiceProvider";
     private static final String LOG_PROVIDER = OWN_PACKAGE + ".LogProvider";
     /** Applications name theirs by it. */
     private static final String LOG_PROPERTY = "slf4j.provider";
     private static final String FOLDER = "META-INF/library/";
+    private static final String CLASSES = FOLDER + "org/";
     private static final String CLASS = ".class";
     /** Those that the library can do without may be missing in the JVM. */
     private static final List<String> JDK_MODULES = List.of("jdk.management", "jdk.net");
@@ -47,6 +50,8 @@ public final class IsolatedLibrary extends ClassLoader {
     static {
         registerAsParallelCapable();
     }
+
+    // Neither lambdas nor concatenation below: this runs before each program, and each would cost milliseconds.
 
     /** Stays open: later, descriptors may be short. */
     private final JarFile jar;
@@ -59,10 +64,18 @@ public final class IsolatedLibrary extends ClassLoader {
         this.location = location;
         this.jar = new JarFile(new File(location));
         this.domain = new ProtectionDomain(new CodeSource(location.toURL(), (Certificate[]) null), null);
-        this.packages = jar.stream().map(JarEntry::getName)
-                .filter(name -> name.startsWith(FOLDER + "org/") && name.endsWith(CLASS))
-                .map(name -> name.substring(FOLDER.length(), name.lastIndexOf('/')).replace('/', '.'))
-                .collect(Collectors.toUnmodifiableSet());
+        this.packages = packages(jar);
+    }
+
+    private static Set<String> packages(JarFile jar) {
+        Set<String> packages = new HashSet<>();
+        for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements();) {
+            String name = entries.nextElement().getName();
+            if (name.startsWith(CLASSES) && name.endsWith(CLASS)) {
+                packages.add(name.substring(FOLDER.length(), name.lastIndexOf('/')).replace('/', '.'));
+            }
+        }
+        return packages;
     }
 
     /**
@@ -87,7 +100,7 @@ public final class IsolatedLibrary extends ClassLoader {
 
     /** The agent's, wherever this class comes from: the application may have a copy, and earlier on the class path. */
     private static URI jar() throws IOException {
-        String entry = FOLDER + ENTRANCE.replace('.', '/') + CLASS;
+        String entry = FOLDER.concat(ENTRANCE.replace('.', '/')).concat(CLASS);
         URL url = ClassLoader.getSystemResource(entry);
         if (url == null || !url.toString().startsWith("jar:file:")) {
             throw new IOException("the agent must be the jar rdma-sockets-...-agent.jar, which has " + entry);
@@ -100,10 +113,25 @@ public final class IsolatedLibrary extends ClassLoader {
                 .requires("java.base").requires("java.instrument").exports(OWN_PACKAGE)
                 .uses(LOG_SERVICE).provides(LOG_SERVICE, List.of(LOG_PROVIDER));
         ModuleLayer boot = ModuleLayer.boot();
-        JDK_MODULES.stream().filter(name -> boot.findModule(name).isPresent()).forEach(builder::requires);
+        for (String name : JDK_MODULES) {
+            if (boot.findModule(name).isPresent()) {
+                builder.requires(name);
+            }
+        }
         Finder finder = new Finder(new Reference(builder.build(), location));
         Configuration configuration = boot.configuration().resolve(finder, ModuleFinder.of(), Set.of(MODULE));
-        return boot.defineModules(configuration, module -> this).findModule(MODULE).orElseThrow();
+        return boot.defineModules(configuration, this).findModule(MODULE).orElseThrow();
+    }
+
+    /**
+     * Loads every module of the layer.
+     *
+     * @param module its name
+     * @return this
+     */
+    @Override
+    public ClassLoader apply(String module) {
+        return this;
     }
 
     /** Its own classes come before its parent's: asking the parent first costs an exception for each. */
@@ -121,7 +149,7 @@ public final class IsolatedLibrary extends ClassLoader {
 
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
-        try (InputStream in = open(name.replace('.', '/') + CLASS)) {
+        try (InputStream in = open(name.replace('.', '/').concat(CLASS))) {
             if (in != null) {
                 byte[] bytes = in.readAllBytes();
                 return defineClass(name, bytes, 0, bytes.length, domain);
@@ -143,7 +171,7 @@ public final class IsolatedLibrary extends ClassLoader {
 
     @Override
     protected URL findResource(String module, String name) throws IOException {
-        JarEntry entry = jar.getJarEntry(FOLDER + name);
+        JarEntry entry = jar.getJarEntry(FOLDER.concat(name));
         return MODULE.equals(module) && entry != null
                 ? URL.of(URI.create("jar:" + location + "!/" + FOLDER + name), new EntryHandler(entry)) : null;
     }
@@ -173,7 +201,7 @@ public final class IsolatedLibrary extends ClassLoader {
     }
 
     private InputStream open(String name) throws IOException {
-        JarEntry entry = jar.getJarEntry(FOLDER + name);
+        JarEntry entry = jar.getJarEntry(FOLDER.concat(name));
         return entry == null ? null : jar.getInputStream(entry);
     }
 
