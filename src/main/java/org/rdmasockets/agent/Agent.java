@@ -1,5 +1,6 @@
 package org.rdmasockets.agent;
 
+import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.InvocationTargetException;
 
@@ -8,7 +9,7 @@ import java.lang.reflect.InvocationTargetException;
  * of an {@code UnsupportedClassVersionError}.
  */
 public final class Agent {
-    private static final double NEEDED_JAVA = 25;
+    private static final int NEEDED_JAVA = 25;
     private static final String TRANSPORT_PROPERTY = "org.rdmasockets.transport";
 
     private Agent() {
@@ -22,8 +23,8 @@ public final class Agent {
      * @param jvm opens packages of the JDK to the library
      */
     public static void premain(String rules, Instrumentation jvm) {
-        // "1.8" before Java 9, then "9", "10" and so on
-        if (Double.parseDouble(System.getProperty("java.specification.version")) < NEEDED_JAVA) {
+        String version = System.getProperty("java.specification.version");
+        if (version.startsWith("1.") || Integer.parseInt(version) < NEEDED_JAVA) {
             refuseOldJava();
             return;
         }
@@ -41,7 +42,7 @@ public final class Agent {
         String transport = System.getProperty(TRANSPORT_PROPERTY, "auto");
         boolean allowed = !"never".equals(System.getProperty(TRANSPORT_PROPERTY + ".fallback"))
                 && (transport.equals("auto") || transport.equals("tcp"));
-        say("Java " + (int) NEEDED_JAVA + " or later is needed, this is Java " + System.getProperty("java.version")
+        say("Java " + NEEDED_JAVA + " or later is needed, this is Java " + System.getProperty("java.version")
                 + " in " + System.getProperty("java.home") + (allowed ? "; its sockets stay on TCP" : ""));
         if (!allowed) {
             System.exit(1);
@@ -51,7 +52,7 @@ public final class Agent {
     /** An exception would make the JVM print a page and dump core. */
     private static void end(Throwable cause) {
         // The messages of refusals are for people, those of anything unexpected are not enough.
-        boolean refusal = cause instanceof java.io.IOException && cause.getMessage() != null;
+        boolean refusal = cause instanceof IOException && cause.getMessage() != null;
         say(refusal ? cause.getMessage() : cause.toString());
         System.exit(1);
     }

@@ -21,8 +21,10 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
     private static final String PROVIDER_PROPERTY = "slf4j.provider";
     private static final String STATE_FIELD = "INITIALIZATION_STATE";
     private static final int SUCCESSFUL = 3;
-    /** Set once the first logger was made. */
-    private volatile boolean ready;
+    /** Whether it prints nothing when it is used first. */
+    private final boolean quiet = providers() == 1;
+    /** Null where it is hidden. */
+    private final Field state = state();
 
     /** For {@link ApplicationLogger}. */
     public Slf4jForwarder() {
@@ -36,29 +38,28 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
      */
     @Override
     public System.Logger apply(String name) {
-        if (!ready && !isInitialized() && providers() != 1) {
-            return null;
-        }
         try {
+            // or it has printed already what it has to say
+            if (!quiet && (state == null || state.getInt(null) != SUCCESSFUL)) {
+                return null;
+            }
             ILoggerFactory factory = LoggerFactory.getILoggerFactory();
             if (factory instanceof SubstituteLoggerFactory || factory instanceof NOPLoggerFactory) {
                 return null;
             }
-            ready = true;
             return new Forwarded(factory.getLogger(name));
-        } catch (RuntimeException | LinkageError e) {
+        } catch (IllegalAccessException | RuntimeException | LinkageError e) {
             return null; // it has failed to start, and has said so to the application
         }
     }
 
-    /** Whether the application has logged by it already; false also where that is hidden. */
-    private static boolean isInitialized() {
+    private static Field state() {
         try {
             Field state = LoggerFactory.class.getDeclaredField(STATE_FIELD);
             state.setAccessible(true);
-            return state.getInt(null) == SUCCESSFUL;
-        } catch (ReflectiveOperationException | RuntimeException e) {
-            return false;
+            return state;
+        } catch (NoSuchFieldException | RuntimeException e) {
+            return null;
         }
     }
 
