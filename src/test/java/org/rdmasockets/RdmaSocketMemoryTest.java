@@ -1,6 +1,7 @@
 package org.rdmasockets;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -21,7 +23,6 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.os.Descriptors;
 import org.rdmasockets.transport.Engine;
 
 /**
@@ -189,10 +190,7 @@ class RdmaSocketMemoryTest {
             client.getOutputStream().write(1);
             address[0] = server.receive().segment().address();
         });
-        Await.until("the cleaner has freed them", () -> {
-            System.gc();
-            return !Descriptors.isShared(address[0]);
-        });
+        Await.until("the cleaner has freed them", () -> isGivenAgain(address[0]));
     }
 
     @Test
@@ -205,7 +203,7 @@ class RdmaSocketMemoryTest {
         });
         byte last = kept[0].get(ValueLayout.JAVA_BYTE, 0);
         whatIsLeftToForgottenBytesIsFreed(); // so the cleaner has seen that view, too
-        assertTrue(Descriptors.isShared(kept[0].address()), "the slice keeps the ring");
+        assertFalse(isGivenAgain(kept[0].address()), "the slice keeps the ring");
         connected((client, server, before) -> {
             client.getOutputStream().write(new byte[20_000]);
             server.getInputStream().skipNBytes(20_000);
@@ -213,10 +211,7 @@ class RdmaSocketMemoryTest {
         assertEquals(last, kept[0].get(ValueLayout.JAVA_BYTE, 0));
         long address = kept[0].address();
         kept[0] = null;
-        Await.until("the cleaner has freed it", () -> {
-            System.gc();
-            return !Descriptors.isShared(address);
-        });
+        Await.until("the cleaner has freed it", () -> isGivenAgain(address));
     }
 
     @Test
@@ -229,14 +224,38 @@ class RdmaSocketMemoryTest {
         });
         long address = kept[0].address();
         for (int i = 0; i < 5; i++) {
-            System.gc();
-            assertTrue(Descriptors.isShared(address), "the slice keeps the map");
+            assertFalse(isMappedAgain(address), "the slice keeps the map");
         }
         assertEquals(3, kept[0].get(ValueLayout.JAVA_BYTE, 19));
         kept[0] = null;
-        Await.until("the cleaner has freed it", () -> {
-            System.gc();
-            return !Descriptors.isShared(address);
+        Await.until("the cleaner has freed it", () -> isMappedAgain(address));
+    }
+
+    /** Whether a further connection gets the ring that an address was in. */
+    private static boolean isGivenAgain(long address) throws Exception {
+        boolean[] given = new boolean[1];
+        System.gc();
+        connected((client, server, before) -> {
+            client.getOutputStream().write(1);
+            server.getOutputStream().write(1);
+            for (RdmaSocket end : List.of(client, server)) {
+                try (ReceivedBytes bytes = end.receive()) {
+                    given[0] |= Math.abs(bytes.segment().address() - address) < 4096;
+                }
+            }
         });
+        return given[0];
+    }
+
+    /** Whether a further map gets the memory of an address. */
+    private static boolean isMappedAgain(long address) throws Exception {
+        boolean[] mapped = new boolean[1];
+        System.gc();
+        connected((client, server, before) -> {
+            try (RdmaBuffer map = client.map(5000, 0)) {
+                mapped[0] = Math.abs(map.segment().address() - address) < 4096;
+            }
+        });
+        return mapped[0];
     }
 }

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Registration;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
@@ -50,7 +51,12 @@ final class Domain {
         this.verbs = verbs;
     }
 
-    /** Set-up pool: a domain with one user. */
+    /** Set-up pool: a domain with one user, for one connection. */
+    static Domain allocate(Engine engine, ConnectionIdentifier identifier) throws VerbsException {
+        return new Domain(engine, identifier.device(), identifier.allocateProtectionDomain());
+    }
+
+    /** Set-up pool: a domain with one user, for any connections. */
     static Domain allocate(Engine engine, Device device) throws VerbsException {
         return new Domain(engine, device, device.allocateProtectionDomain());
     }

@@ -42,7 +42,7 @@ record LinkMaker(Settings settings, Sharing shared) implements VerbsConnection.M
 
     /** Set-up pool: the domain of a connection, which releases it. */
     Domain domain(Engine engine, ConnectionIdentifier identifier) throws IOException {
-        return shared == null ? Domain.allocate(engine, identifier.device())
+        return shared == null ? Domain.allocate(engine, identifier)
                 : shared.retain(engine, identifier.device());
     }
 }

@@ -61,7 +61,7 @@ final class Resources {
         Resources made = new Resources();
         boolean done = false;
         try {
-            made.domain = identifier.device().allocateProtectionDomain();
+            made.domain = identifier.allocateProtectionDomain();
             long sendBytes = settings.sendRegionBytes();
             made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
             made.remoteRegion = made.domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));

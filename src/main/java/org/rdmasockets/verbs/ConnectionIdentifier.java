@@ -70,6 +70,17 @@ public interface ConnectionIdentifier extends AutoCloseable {
     int portNumber();
 
     /**
+     * Makes a protection domain for this connection alone. Once the route is resolved, or a request has come, a device
+     * that shares memory with the other end may take the memory of this domain from what both have already.
+     *
+     * @return a domain of {@link #device()}, for queue pairs of this identifier only
+     * @throws VerbsException if the device refuses
+     */
+    default ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        return device().allocateProtectionDomain();
+    }
+
+    /**
      * Makes the queue pair of this connection, ready for receives to be posted ({@code rdma_create_qp}). <em>May
      * block</em>.
      *

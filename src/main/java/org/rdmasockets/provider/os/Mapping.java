@@ -92,6 +92,17 @@ public class Mapping extends Guard {
         LONG.setVolatile(EVERYTHING, memory.address() + offset, value);
     }
 
+    /**
+     * Gives pages back to the kernel, which read as zero then; as for {@link #getAcquire}.
+     *
+     * @param offset where they begin
+     * @param bytes how long they are, in whole pages
+     * @return false if the kernel refused
+     */
+    public final boolean discard(long offset, long bytes) {
+        return Mappings.discard(memory.address() + offset, bytes);
+    }
+
     @Override
     protected void free() {
         if (own) {

@@ -3,6 +3,7 @@ package org.rdmasockets.provider.os;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
@@ -151,6 +152,18 @@ public final class Mappings {
      */
     static boolean empty(long address, long bytes) {
         return Posix.MMAP.call(address, bytes, Posix.PROT_READ_WRITE, PRIVATE | Posix.MAP_FIXED, -1, 0L) == address;
+    }
+
+    /** Linked when it is needed: a process that only connects does not. */
+    private static final class Discarding {
+        private static final int REMOVE = 9;
+        private static final NativeFunction MADVISE = NativeFunction.returningInt("madvise", ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT);
+    }
+
+    /** Empties pages of shared memory; false if the kernel refused. */
+    static boolean discard(long address, long bytes) {
+        return Discarding.MADVISE.call(address, bytes, Discarding.REMOVE) == 0;
     }
 
     /** Gives a range back that nobody has an address of. */

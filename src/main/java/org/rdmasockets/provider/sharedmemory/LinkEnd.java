@@ -69,7 +69,7 @@ final class LinkEnd implements LinkHandler {
     private static final int BATCHES = 64;
     private static final byte[] NO_DATA = {};
     /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
-    private static final int MOST_LETTERS = 4 * LinkSlot.MOST;
+    private static final int MOST_LETTERS = LinkSlot.MOST;
 
     /** An entry that waits for room; its connection's data must not overtake it. */
     private record Letter(int kind, int flags, int slot, int value, byte[] payload) {

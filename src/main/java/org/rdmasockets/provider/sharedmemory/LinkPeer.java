@@ -69,6 +69,11 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         this.peerSlot = peerSlot;
     }
 
+    /** The link's end. */
+    LinkEnd end() {
+        return end;
+    }
+
     /** Our slot. */
     int slotIndex() {
         return slot.index();
@@ -550,6 +555,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 return;
             }
             released = true;
+            alive = false; // nobody touches the other side's memory after the slot is closed
             own = queuePair;
         }
         end.forget(this);

@@ -1,7 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import org.rdmasockets.provider.sharedmemory.link.Link;
-import org.rdmasockets.provider.sharedmemory.link.PeerRegion;
+import org.rdmasockets.provider.sharedmemory.link.PeerMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -13,8 +13,8 @@ abstract class RecentRegions {
     private static final int MOST = 4;
 
     /** The regions that were looked up last: one, and others if there are any, else null. */
-    private PeerRegion recent;
-    private PeerRegion[] others;
+    private PeerMemory recent;
+    private PeerMemory[] others;
     private byte oldest;
 
     /** None yet. */
@@ -32,8 +32,8 @@ abstract class RecentRegions {
      * @param needed what it wants to do
      * @return the memory, entered, or null if the other end does not allow this
      */
-    final PeerRegion enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
-        PeerRegion region = enter(link, domain, key);
+    final PeerMemory enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
+        PeerMemory region = enter(link, domain, key, address);
         if (region != null && !region.allows(address, bytes, needed)) {
             region.leave();
             return null;
@@ -41,7 +41,7 @@ abstract class RecentRegions {
         return region;
     }
 
-    private PeerRegion enter(Link link, long domain, int key) {
+    private PeerMemory enter(Link link, long domain, int key, long address) {
         if (isEntered(recent, key)) {
             return recent;
         }
@@ -50,21 +50,21 @@ abstract class RecentRegions {
                 return others[i];
             }
         }
-        PeerRegion region = link.peerRegion(key);
+        PeerMemory region = link.peerMemory(key, address);
         if (region == null || region.tag() != domain || !region.tryEnter()) {
             return null;
         }
         if (oldest == 0) {
             recent = region;
         } else {
-            others = others == null ? new PeerRegion[MOST - 1] : others;
+            others = others == null ? new PeerMemory[MOST - 1] : others;
             others[oldest - 1] = region;
         }
         oldest = (byte) ((oldest + 1) % MOST);
         return region;
     }
 
-    private static boolean isEntered(PeerRegion region, int key) {
+    private static boolean isEntered(PeerMemory region, int key) {
         return region != null && region.remoteKey() == key && region.tryEnter();
     }
 }

@@ -5,6 +5,7 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.provider.sharedmemory.link.Slabs;
 
 /** What all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
@@ -18,6 +19,8 @@ final class SharedMemoryFabric {
     private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
     private final Links links = new Links(this);
+    /** Memory for connections within this process. */
+    private final Slabs slabs = new Slabs(null);
     private final AtomicLong lastDomain = new AtomicLong();
     private final AtomicInteger lastNumber = new AtomicInteger();
     private final SharedMemoryDevice device = new SharedMemoryDevice(this);
@@ -101,6 +104,11 @@ final class SharedMemoryFabric {
     /** Addresses to listeners. */
     PortTable ports() {
         return ports;
+    }
+
+    /** Memory that no other process sees. */
+    Slabs slabs() {
+        return slabs;
     }
 
     /** Other processes. */

@@ -241,6 +241,31 @@ final class SharedMemoryIdentifier extends EventDelivery {
         return device() == null ? 0 : 1;
     }
 
+    /** A domain for this connection, if it is known by now to which process it goes. */
+    @Override
+    public ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        synchronized (this) {
+            if (!closed && isBetweenTwo()) {
+                LinkEnd end = link();
+                return new SharedMemoryProtectionDomain(fabric().device(), end, end == null);
+            }
+        }
+        return super.allocateProtectionDomain();
+    }
+
+    /** Whether the other process is known; the monitor is held. */
+    private boolean isBetweenTwo() {
+        return state == State.ROUTE_RESOLVED || state == State.REQUESTED;
+    }
+
+    /** The link to the other process; null if that is this one; the monitor is held. */
+    private LinkEnd link() {
+        if (state == State.ROUTE_RESOLVED) {
+            return search == null ? null : search.route();
+        }
+        return partner instanceof LinkPeer peer ? peer.end() : null;
+    }
+
     @Override
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
         return makeQueuePair(domain, config, null);
@@ -264,6 +289,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
             throw Refusals.invalid("rdma_create_qp", peerText(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
+        }
+        if (state != State.ENDED && !(isBetweenTwo() ? own.serves(link()) : own.servesAll())) {
+            throw Refusals.invalid("rdma_create_qp", peerText(), "the protection domain is that of another connection");
         }
         if (queuePair != null && !queuePair.isClosed()) {
             throw Refusals.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");

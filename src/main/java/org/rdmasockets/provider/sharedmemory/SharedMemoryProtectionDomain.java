@@ -5,7 +5,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
+import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
+import org.rdmasockets.provider.sharedmemory.link.Slabs;
+import org.rdmasockets.provider.sharedmemory.link.Slice;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.DmaBuffer;
@@ -32,6 +35,10 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private final SharedMemoryDevice device;
     private final long number;
+    /** The one link that this domain is for, or null. */
+    private final LinkEnd home;
+    /** Whether this domain is for connections within this process only. */
+    private final boolean local;
     /** Open regions that other processes can map, each leads to the next; guarded by this. */
     private SharedMemoryRegion shared;
     /**
@@ -42,8 +49,31 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** A domain without regions. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device) {
+        this(device, null, false);
+    }
+
+    /**
+     * A domain for connections to one process.
+     *
+     * @param device the device
+     * @param home the link to it, null for this process, or for any
+     * @param local whether that is this process
+     */
+    SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkEnd home, boolean local) {
         this.device = device;
+        this.home = home;
+        this.local = local;
         number = device.fabric().nextDomainNumber();
+    }
+
+    /** Whether connections over a link, or with null within this process, may have this domain. */
+    boolean serves(LinkEnd end) {
+        return servesAll() || home == end;
+    }
+
+    /** Whether connections to any process may have this domain. */
+    boolean servesAll() {
+        return home == null && !local;
     }
 
     /** The number by which other processes know it. */
@@ -80,8 +110,28 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), "lengthBytes=" + bytes, "at most "
                     + SharedMemoryDevice.MAX_REGION_BYTES + " bytes");
         }
-        boolean local = access.stream().noneMatch(REMOTE::contains);
-        return local ? allocateHere(pages, access) : allocateShared(pages, access);
+        boolean unseen = access.stream().noneMatch(REMOTE::contains);
+        if ((local || home != null) && pages <= Slabs.MOST_SLICE_BYTES) {
+            return allocateSlice(pages, access, !unseen && !local && home.isOpen());
+        }
+        return unseen ? allocateHere(pages, access) : allocateShared(pages, access);
+    }
+
+    /** A part of memory that is mapped already, of the link's if the other process is to see it. */
+    private SharedMemoryRegion allocateSlice(long bytes, Set<AccessFlag> access, boolean seen) throws VerbsException {
+        Slice slice = (seen ? home.link().slabs() : device.fabric().slabs()).allocate(bytes);
+        SharedMemoryRegion region = null;
+        try {
+            region = take(slice.segment(), access, slice);
+        } finally {
+            if (region == null) {
+                slice.close();
+            }
+        }
+        if (seen) {
+            slice.publish(region.remoteKey(), access, number);
+        }
+        return region;
     }
 
     /** Memory that no other process will reach: the collector may free it. */
@@ -111,7 +161,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, SharedRegion shared)
+    private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, OwnMemory source)
             throws VerbsException {
         String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
         if (isClosed()) {
@@ -127,7 +177,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         if (changes && !access.contains(AccessFlag.LOCAL_WRITE)) {
             throw Refusals.invalid("ibv_reg_mr", text, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
-        SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), shared);
+        SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), source);
         if (!device.fabric().regions().add(region)) {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text, "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Set;
+import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
@@ -21,8 +22,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private final SharedMemoryProtectionDomain domain;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
-    /** What other processes map, or null. */
-    private final SharedRegion shared;
+    /** Where the memory is from, or null. */
+    private final OwnMemory source;
     /** The key, local and remote; set before publication. */
     private int key;
     /** The next one that other processes can map, or null; guarded by the domain. */
@@ -36,14 +37,14 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
      * @param domain the parent
      * @param memory native memory
      * @param access what may be done to it
-     * @param shared where the memory is from, if other processes can be given access to it, else null
+     * @param source where the memory is from, null if it is somebody else's
      */
     SharedMemoryRegion(SharedMemoryProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
-            SharedRegion shared) {
+            OwnMemory source) {
         this.domain = domain;
         this.memory = memory;
         this.access = access;
-        this.shared = shared;
+        this.source = source;
     }
 
     private static VarHandle users() {
@@ -74,9 +75,9 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return domain;
     }
 
-    /** What other processes map; null if they cannot. */
+    /** What any process can be given access to; null if it cannot. */
     SharedRegion shared() {
-        return shared;
+        return source instanceof SharedRegion shared ? shared : null;
     }
 
     /** Whether all of these addresses are inside, without overflow whatever they are. */
@@ -150,8 +151,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         }
         domain.forget(this);
         awaitUsers();
-        if (shared != null) {
-            shared.close();
+        if (source != null) {
+            source.close();
         }
     }
 

@@ -2,10 +2,8 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.log.LimitedLog;
-import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
-import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
@@ -87,7 +85,7 @@ final class Arrival implements Source {
             return;
         }
         try {
-            Mapping mapping = SealedMemory.map(buffer.descriptor(), SegmentLayout.BYTES);
+            LinkMemory mapping = new LinkMemory(buffer.descriptor());
             hub.arrived(this, new Link(hub, socket, mapping, 1, peer), sourceId);
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {

@@ -30,6 +30,8 @@ final class ControlChannel {
     private boolean rung;
     /** Whether there may be more than the hub read last; guarded by lock. */
     private boolean more;
+    /** Slabs that the peer has announced; guarded by lock. */
+    private int slabs;
     /** Whether the socket came to its end, or the link is closed; guarded by lock. */
     private boolean ended;
 
@@ -152,6 +154,9 @@ final class ControlChannel {
         try {
             mapped = new PeerRegion(buffer);
             regions.add(mapped);
+            if (mapped.tag() == Slabs.TAG) {
+                takeSlab(mapped);
+            }
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
@@ -162,6 +167,16 @@ final class ControlChannel {
             if (mapped == null) {
                 PeerRegions.release(Frame.second(buffer));
             }
+        }
+    }
+
+    private void takeSlab(PeerRegion slab) {
+        if (Slabs.pages(slab.lengthBytes()) == 0) {
+            link.fail("a slab of the peer has no size that slabs have: lengthBytes=" + slab.lengthBytes());
+        } else if (++slabs > Slabs.MOST_SLABS) {
+            link.fail("the peer announced more than " + Slabs.MOST_SLABS + " slabs");
+        } else {
+            link.addSlab(slab);
         }
     }
 

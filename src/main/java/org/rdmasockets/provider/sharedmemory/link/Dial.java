@@ -121,9 +121,9 @@ public final class Dial implements AutoCloseable {
     }
 
     /** Makes the link's memory, with both sides armed, and gives it to the listener. */
-    private Mapping shareMemory(PacketBuffer buffer) throws VerbsException {
+    private LinkMemory shareMemory(PacketBuffer buffer) throws VerbsException {
         try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
-            Mapping mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
+            LinkMemory mapping = new LinkMemory(memory.descriptor());
             armBoth(mapping);
             Frame.write(buffer, Frame.SEGMENT, 0, 0);
             if (socket.send(buffer, Frame.BYTES, memory.descriptor()) != 0) {

@@ -1,13 +1,13 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.os.Epoll;
-import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.AccessFlag;
@@ -29,7 +29,7 @@ public final class Link implements AutoCloseable {
 
     private final LinkHub hub;
     private final PacketSocket socket;
-    private final Mapping mapping;
+    private final LinkMemory mapping;
     private final int side;
     private final PeerId peer;
     private final ReentrantLock consumerLock = new ReentrantLock();
@@ -40,6 +40,9 @@ public final class Link implements AutoCloseable {
     private final RingWriter writer;
     private final ControlChannel channel;
     private final AnnouncedRegions announced;
+    private final Slabs slabs = new Slabs(this);
+    /** Slabs of the peer; replaced, never changed, by the holder of the receive lock. */
+    private volatile PeerRegion[] peerSlabs = {};
     /** Slots that are taken; guarded by itself. */
     private final BitSet slots = new BitSet();
     /** Why the link is dead; set once. */
@@ -60,7 +63,7 @@ public final class Link implements AutoCloseable {
      *
      * @param side 0 if this process dialled
      */
-    Link(LinkHub hub, PacketSocket socket, Mapping mapping, int side, PeerId peer) {
+    Link(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
         this.hub = hub;
         this.socket = socket;
         this.mapping = mapping;
@@ -339,6 +342,50 @@ public final class Link implements AutoCloseable {
     }
 
     /**
+     * Finds memory of the peer. The caller keeps the link's memory mapped, by an open slot, as long as it uses what it
+     * finds.
+     *
+     * @param remoteKey the key that names it
+     * @param address an address of the peer in it
+     * @return the memory, or null if there is none of that key there
+     */
+    public PeerMemory peerMemory(int remoteKey, long address) {
+        PeerMemory found = findSlice(remoteKey, address);
+        if (found == null) {
+            found = peerRegion(remoteKey);
+        }
+        // The slab may have come just now.
+        return found != null ? found : findSlice(remoteKey, address);
+    }
+
+    private PeerSlice findSlice(int remoteKey, long address) {
+        for (PeerRegion slab : peerSlabs) {
+            PeerSlice found = PeerSlice.find(slab, Slabs.pages(slab.lengthBytes()), remoteKey, address);
+            if (found != null) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    /** A slab of the peer has come. */
+    void addSlab(PeerRegion slab) {
+        if (slab.segment().address() != 0 && mapping.keep(slab)) {
+            peerSlabs = Arrays.copyOf(peerSlabs, peerSlabs.length + 1);
+            peerSlabs[peerSlabs.length - 1] = slab;
+        }
+    }
+
+    /**
+     * Memory for the connections of this link.
+     *
+     * @return what gives it
+     */
+    public Slabs slabs() {
+        return slabs;
+    }
+
+    /**
      * Ends the link because of what the peer did or because of a failure here; {@link LinkHandler#onClosed} follows in
      * the hub's thread. The first reason stays.
      *
@@ -407,6 +454,7 @@ public final class Link implements AutoCloseable {
 
     private void forgetRegions() {
         channel.clear();
+        slabs.close();
         announced.clear();
     }
 

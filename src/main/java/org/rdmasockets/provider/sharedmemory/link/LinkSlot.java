@@ -15,7 +15,7 @@ import java.lang.invoke.VarHandle;
  */
 public final class LinkSlot implements AutoCloseable {
     /** How many slots each side of a link has. */
-    public static final int MOST = 1 << 14;
+    public static final int MOST = 1 << 16;
 
     private final Link link;
     private final MemorySegment memory;

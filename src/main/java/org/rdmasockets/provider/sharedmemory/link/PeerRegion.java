@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
-public final class PeerRegion extends RegionMemory implements ReachableMemory {
+public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** What matters to a peer. */
     private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
         AccessFlag.REMOTE_ATOMIC};
@@ -82,6 +82,7 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
      *
      * @return {@code rkey}, as the peer said
      */
+    @Override
     public int remoteKey() {
         return remoteKey;
     }
@@ -104,6 +105,7 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
      * @param needed what is to be done
      * @return true if all of it is inside, and the flag was announced
      */
+    @Override
     public boolean allows(long first, long bytes, AccessFlag needed) {
         long offset = first - address;
         return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes() - bytes;
@@ -132,6 +134,7 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
      *
      * @return 64 bits, as the peer said
      */
+    @Override
     public long tag() {
         return tag;
     }
@@ -152,6 +155,7 @@ public final class PeerRegion extends RegionMemory implements ReachableMemory {
      * @return false if the peer closed the region, the link is dead, or this process had no room to map the region;
      *         then {@link #leave} must not be called
      */
+    @Override
     public boolean tryEnter() {
         return enterIfValid();
     }

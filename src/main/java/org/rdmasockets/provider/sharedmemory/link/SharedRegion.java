@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.VerbsException;
  *
  * <p>The descriptor stays open as long as the region, because further peers may need it.
  */
-public final class SharedRegion extends RegionMemory {
+public final class SharedRegion extends RegionMemory implements OwnMemory {
     private static final Link[] NO_LINKS = {};
 
     private final int descriptor;
@@ -52,6 +52,7 @@ public final class SharedRegion extends RegionMemory {
      *
      * @return a segment that can be touched for as long as it can be reached
      */
+    @Override
     public MemorySegment segment() {
         return memory();
     }

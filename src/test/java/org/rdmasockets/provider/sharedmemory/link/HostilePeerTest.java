@@ -278,6 +278,19 @@ class HostilePeerTest {
     }
 
     @Test
+    void aSlabOfAnotherSizeEndsTheLink() throws Exception {
+        try (Intruder intruder = Intruder.linked(address)) {
+            Recorder end = victim.nextLink();
+            Frame.write(intruder.buffer, Frame.ANNOUNCE, 1, 4096);
+            Frame.writeRegion(intruder.buffer, 4096, 0, Slabs.TAG);
+            int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
+            intruder.send(Frame.BYTES, descriptor);
+            Descriptors.close(descriptor);
+            assertDead(end, "no size that slabs have");
+        }
+    }
+
+    @Test
     void announcementsThatAreFalseEndTheLink() throws Exception {
         long mappable = RegionMemory.totalBytes(4096);
         assertAnnouncementRefused(0, Descriptors.memory(mappable, ALL_SEALS), "too much");

@@ -1,0 +1,44 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The memory of a link, and with it the slabs of the peer: who has entered this may touch all of them. */
+final class LinkMemory extends Mapping {
+    /** Slabs that were entered and are left when this is freed; guarded by itself. */
+    private final List<PeerRegion> slabs = new ArrayList<>();
+
+    /** Maps what has to be memory for a link. */
+    LinkMemory(int descriptor) throws VerbsException {
+        super(descriptor, SegmentLayout.BYTES, SegmentLayout.BYTES, false);
+    }
+
+    /** Keeps a slab mapped as long as this; false if one of them is closed. */
+    boolean keep(PeerRegion slab) {
+        if (!enter()) {
+            return false;
+        }
+        try {
+            boolean kept = slab.enter();
+            if (kept) {
+                synchronized (slabs) {
+                    slabs.add(slab);
+                }
+            }
+            return kept;
+        } finally {
+            leave();
+        }
+    }
+
+    @Override
+    protected void free() {
+        super.free();
+        synchronized (slabs) {
+            slabs.forEach(PeerRegion::leave);
+            slabs.clear();
+        }
+    }
+}

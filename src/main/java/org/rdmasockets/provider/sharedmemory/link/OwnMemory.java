@@ -1,0 +1,17 @@
+package org.rdmasockets.provider.sharedmemory.link;
+
+import java.lang.foreign.MemorySegment;
+
+/** Memory of this process that other processes can be given access to. */
+public sealed interface OwnMemory extends AutoCloseable permits SharedRegion, Slice {
+    /**
+     * The memory.
+     *
+     * @return a segment that can be touched for as long as it can be reached
+     */
+    MemorySegment segment();
+
+    /** Revokes the memory: accesses of peers are refused from now on. Never blocks; idempotent. */
+    @Override
+    void close();
+}
