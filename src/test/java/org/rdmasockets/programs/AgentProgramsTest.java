@@ -145,11 +145,12 @@ class AgentProgramsTest {
 
     @Test
     void aBrokerOfActiveMqAndItsClient() throws Exception {
+        String host = place().host();
         assertTheSameAsOverTcp(2, (options, log) -> {
             List<String> all = new ArrayList<>(options);
             all.addAll(List.of("-cp", PROGRAMS.resolve("activemq") + "/*", SOURCES.resolve("Broker.java").toString()));
-            try (Program broker = Program.start(Place.java(all));
-                    Program client = Program.start(Place.java(all, broker.awaitLine(PORT)))) {
+            try (Program broker = Program.start(Place.java(all, host));
+                    Program client = Program.start(Place.java(all, host, broker.awaitLine(PORT)))) {
                 client.awaitSuccess();
                 log.addAll(List.of(broker.output(), client.output()));
                 return said(client);

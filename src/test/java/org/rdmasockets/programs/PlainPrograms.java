@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.RuntimeMXBean;
+import java.lang.ref.Reference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -57,9 +58,18 @@ final class PlainPrograms {
      * Runs one; servers end with their input.
      *
      * @param args its name, and what it needs: addresses and ports
-     * @throws Exception whatever goes wrong
      */
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) {
+        try {
+            run(args);
+        } catch (Exception e) {
+            e.printStackTrace();
+            System.exit(1);
+        }
+        System.exit(0); // RMI's threads would go on
+    }
+
+    private static void run(String[] args) throws Exception {
         switch (args[0]) {
             case "rmi-server" -> Rmi.serve(args[1]);
             case "rmi-client" -> Rmi.call(args[1], Integer.parseInt(args[2]));
@@ -69,7 +79,6 @@ final class PlainPrograms {
             case "redis" -> Redis.serve(args[1]);
             default -> throw new IllegalArgumentException(args[0]);
         }
-        System.exit(0); // RMI's threads would go on
     }
 
     private static void say(Object text) {
@@ -129,10 +138,13 @@ final class PlainPrograms {
         static void serve(String host) throws Exception {
             System.setProperty("java.rmi.server.hostname", host);
             Registry registry = LocateRegistry.createRegistry(0);
-            registry.rebind("work", UnicastRemoteObject.exportObject(new LocalWork(), 0));
+            LocalWork work = new LocalWork();
+            registry.rebind("work", UnicastRemoteObject.exportObject(work, 0));
             String reference = registry.toString();
             say("port " + reference.replaceFirst("(?s)^.*endpoint:\\[[^]]*:(\\d+)\\].*$", "$1"));
             awaitEndOfInput();
+            Reference.reachabilityFence(registry); // RMI itself holds both weakly
+            Reference.reachabilityFence(work);
         }
 
         static void call(String host, int port) throws Exception {
@@ -150,6 +162,7 @@ final class PlainPrograms {
             } catch (IllegalStateException e) {
                 say(e);
             }
+            Reference.reachabilityFence(listener);
         }
     }
 

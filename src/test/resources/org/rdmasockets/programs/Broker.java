@@ -10,24 +10,24 @@ import org.apache.activemq.ActiveMQConnectionFactory;
 import org.apache.activemq.broker.BrokerService;
 import org.apache.activemq.broker.TransportConnector;
 
-/** A message broker, or with a port a client of it. */
+/** A message broker at an address, or with a port a client of it. */
 class Broker {
     private static final int MESSAGES = 300;
 
     public static void main(String[] args) throws Exception {
-        if (args.length == 0) {
-            serve();
+        if (args.length == 1) {
+            serve(args[0]);
         } else {
-            exchange("tcp://127.0.0.1:" + args[0] + "?wireFormat.maxInactivityDurationInitalDelay=60000");
+            exchange("tcp://" + args[0] + ":" + args[1] + "?wireFormat.maxInactivityDurationInitalDelay=60000");
         }
         System.exit(0);
     }
 
-    private static void serve() throws Exception {
+    private static void serve(String host) throws Exception {
         BrokerService broker = new BrokerService();
         broker.setPersistent(false);
         broker.setUseJmx(false);
-        TransportConnector connector = broker.addConnector("tcp://127.0.0.1:0");
+        TransportConnector connector = broker.addConnector("tcp://" + host + ":0");
         broker.start();
         broker.waitUntilStarted();
         System.out.println("> port " + connector.getConnectUri().getPort());
