@@ -13,6 +13,7 @@ import org.apache.activemq.broker.TransportConnector;
 /** A message broker at an address, or with a port a client of it. */
 class Broker {
     private static final int MESSAGES = 300;
+    private static final long LIMIT_BYTES = 32 << 20;
 
     public static void main(String[] args) throws Exception {
         if (args.length == 1) {
@@ -27,6 +28,9 @@ class Broker {
         BrokerService broker = new BrokerService();
         broker.setPersistent(false);
         broker.setUseJmx(false);
+        // Otherwise it warns where there is less than its defaults.
+        broker.getSystemUsage().getMemoryUsage().setLimit(LIMIT_BYTES);
+        broker.getSystemUsage().getTempUsage().setLimit(LIMIT_BYTES);
         TransportConnector connector = broker.addConnector("tcp://" + host + ":0");
         broker.start();
         broker.waitUntilStarted();
