@@ -28,29 +28,38 @@ public final class RdmaSockets {
      *         the sockets of this JVM; the message says what to do
      * @throws IOException never otherwise
      */
-    @SuppressWarnings("deprecation") // both methods are, for there is one factory per JVM; which is what is wanted here
     public static synchronized void install() throws IOException {
         if (installed) {
             return;
         }
-        if (!areOurs()) {
-            RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
-            RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
-            try {
-                Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
-                ServerSocket.setSocketFactory(serverSockets);
-            } catch (SocketException e) {
-                throw (SocketException) new SocketException("Somebody else has replaced the sockets of this JVM: "
-                        + e.getMessage()).initCause(e);
+        try {
+            replace();
+        } catch (SocketException e) {
+            if (!areOurs()) {
+                throw e;
             }
         }
         installed = true;
     }
 
+    @SuppressWarnings("deprecation") // both methods are, for there is one factory per JVM; which is what is wanted here
+    private static void replace() throws IOException {
+        RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
+        RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
+        try {
+            Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
+            ServerSocket.setSocketFactory(serverSockets);
+        } catch (SocketException e) {
+            throw (SocketException) new SocketException("Somebody else has replaced the sockets of this JVM: "
+                    + e.getMessage()).initCause(e);
+        }
+    }
+
     /** Whether another copy of this library, such as the agent's, has replaced the sockets already. */
     private static boolean areOurs() throws IOException {
-        try (Socket any = new Socket()) {
-            return any.supportedOptions().contains(RdmaSocketOptions.TRANSPORT);
+        try (Socket socket = new Socket(); ServerSocket server = new ServerSocket()) {
+            return socket.supportedOptions().contains(RdmaSocketOptions.TRANSPORT)
+                    && server.supportedOptions().contains(RdmaSocketOptions.TRANSPORT);
         } catch (RuntimeException e) {
             return false; // an implementation of somebody else that has no options
         }

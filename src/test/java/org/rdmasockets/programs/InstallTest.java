@@ -42,6 +42,16 @@ class InstallTest {
         }
     }
 
+    @Test
+    void factoriesOfSomebodyElseAreNamedEachTime() throws Exception {
+        for (String foreign : List.of("foreign sockets", "foreign server sockets")) {
+            try (Program program = Program.java(List.of(OPEN), Installed.class.getName(), foreign)) {
+                String expected = "Somebody else has replaced the sockets of this JVM: factory already defined";
+                assertEquals(List.of(expected, expected), program.awaitSuccess().lines().toList());
+            }
+        }
+    }
+
     /** A SOCKS client begins with the version of its protocol (RFC 1928). */
     @Test
     void tcpHonoursSocksSettings() throws Exception {

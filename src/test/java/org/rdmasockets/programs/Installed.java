@@ -11,6 +11,8 @@ import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketImplFactory;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.rmi.Remote;
@@ -48,13 +50,18 @@ final class Installed {
     /**
      * Prints lines that begin with "saw".
      *
-     * @param args the address to meet at; or "dial" and an address to dial, for its exception
+     * @param args the address to meet at; or "dial" and an address to dial, for its exception; or whose factories are
+     *        foreign
      * @throws Exception whatever goes wrong
      */
     public static void main(String[] args) throws Exception {
         if (args[0].equals("dial")) {
             RdmaSockets.install();
             dial(args[1]);
+            return;
+        }
+        if (args[0].startsWith("foreign")) {
+            meetForeigners(args[0]);
             return;
         }
         InetAddress address = InetAddress.getByName(args[0]);
@@ -64,6 +71,27 @@ final class Installed {
             new Installed(address, early).run();
         }
         System.exit(0); // RMI's threads would go on
+    }
+
+    /** Factories of somebody else: that of sockets, or that of server sockets alone. */
+    @SuppressWarnings("deprecation") // whoever uses them does so nevertheless
+    private static void meetForeigners(String which) throws IOException {
+        SocketImplFactory foreign = () -> {
+            throw new IllegalStateException("not ours");
+        };
+        if (which.equals("foreign sockets")) {
+            Socket.setSocketImplFactory(foreign);
+        } else {
+            ServerSocket.setSocketFactory(foreign);
+        }
+        for (int i = 0; i < 2; i++) {
+            try {
+                RdmaSockets.install();
+                System.out.println("installed");
+            } catch (SocketException e) {
+                System.out.println(e.getMessage());
+            }
+        }
     }
 
     private static void dial(String host) {
