@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.choice.Chosen;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.SocketWishes;
 
@@ -29,7 +30,9 @@ import org.rdmasockets.transport.SocketWishes;
  * is interrupted while it waits gets an {@code InterruptedIOException} with its status set, which makes the callers in
  * {@code java.net} close the socket; an interrupt of a platform thread does nothing.
  *
- * <p>Its monitor is the state lock, which is held for a few lines, never while waiting.
+ * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. Before anything is taken, each
+ * method asks for {@link StackRoom}: a caller that has come to the end of its stack learns it here, with nothing
+ * changed.
  */
 final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
@@ -135,6 +138,7 @@ final class RdmaSocketImpl extends SocketImpl {
     /** A client takes the address now. A server's is taken by listen, which follows at once and knows the backlog. */
     @Override
     protected void bind(InetAddress host, int port) throws IOException {
+        StackRoom.ensure();
         String wish;
         SocketWishes wishes;
         synchronized (this) {
@@ -189,6 +193,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void connect(SocketAddress remote, int millis) throws IOException {
+        StackRoom.ensure();
         if (!(remote instanceof InetSocketAddress target)) {
             throw new IllegalArgumentException("Unsupported address type");
         }
@@ -264,6 +269,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void listen(int backlog) throws IOException {
+        StackRoom.ensure();
         String wish;
         InetSocketAddress local;
         SocketWishes wishes;
@@ -312,6 +318,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void accept(SocketImpl to) throws IOException {
+        StackRoom.ensure();
         if (!(to instanceof RdmaSocketImpl accepted)) {
             throw new SocketException("An instance of " + getClass()
                     + " cannot accept a connection with an instance of " + to.getClass());
@@ -401,6 +408,7 @@ final class RdmaSocketImpl extends SocketImpl {
      * @throws IOException if the turn does not come in time, or this virtual thread is interrupted (status left set)
      */
     long beginRead() throws IOException {
+        StackRoom.ensure();
         long deadlineNanos = deadline(timeoutMillis);
         READ.take(this, deadlineNanos);
         return deadlineNanos;
@@ -446,6 +454,7 @@ final class RdmaSocketImpl extends SocketImpl {
      * @throws IOException if this virtual thread is interrupted (status left set)
      */
     void beginWrite() throws IOException {
+        StackRoom.ensure();
         WRITE.take(this, Long.MAX_VALUE);
     }
 
@@ -457,12 +466,14 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected int available() throws IOException {
+        StackRoom.ensure();
         Connection connected = connection();
         return inputShutdown ? 0 : connected.available();
     }
 
     @Override
     protected void shutdownInput() throws IOException {
+        StackRoom.ensure();
         Connection connected = connection();
         inputShutdown = true;
         connected.shutdownInput();
@@ -470,6 +481,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void shutdownOutput() throws IOException {
+        StackRoom.ensure();
         connection().shutdownOutput();
     }
 
@@ -490,6 +502,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void close() {
+        StackRoom.ensure();
         Connection connected;
         HeldResource last;
         int lingerSeconds;
@@ -535,6 +548,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private <T> T get(SupportedOption<T> option) throws SocketException {
+        StackRoom.ensure();
         synchronized (this) {
             ensureOpen();
             T kept = option.reader().apply(options);
@@ -543,6 +557,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private <T> void set(SupportedOption<T> option, Object value) throws SocketException {
+        StackRoom.ensure();
         synchronized (this) {
             ensureOpen();
             boolean made = state == State.CONNECTING || state == State.CONNECTED;

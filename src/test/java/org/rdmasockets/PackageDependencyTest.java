@@ -36,13 +36,15 @@ class PackageDependencyTest {
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
-            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", "jdk.net")),
+            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOCK,
+                    "jdk.net")),
             entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", SLF4J, SLF4J + ".event", SLF4J + ".helpers",
                     SLF4J + ".spi", "java.lang.instrument")),
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
-                    ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
+                    ROOT + ".verbs", ROOT + ".provider", LOCK, LOG, SLF4J)),
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
-            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOG, SLF4J)),
+            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOCK, LOG,
+                    SLF4J)),
             entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
             entry(ROOT + ".completion", Set.of(ROOT + ".verbs", LOCK, LOG, "org.jctools.queues",
                     "org.jctools.queues.varhandle", "org.jctools.queues.varhandle.unpadded", SLF4J,

@@ -128,10 +128,24 @@ public final class CompletionInbox {
             }
             applyAll();
             entered = true;
+        } catch (RuntimeException | Error e) {
+            markFailed(e); // what was taken out is lost: this connection cannot go on
+            throw e;
         } finally {
             if (!entered) {
                 protocolLock.unlock();
+                wakeAfterFailure();
             }
+        }
+    }
+
+    /** Both waiters learn what this connection has failed by; without locks, and another error changes nothing. */
+    private void wakeAfterFailure() {
+        VarHandle.fullFence();
+        try {
+            wakeFor(WakeList.BOTH);
+        } catch (RuntimeException | Error e) {
+            shard.poller().lookAtAll();
         }
     }
 
@@ -167,8 +181,14 @@ public final class CompletionInbox {
             wakeWriter = wantsWake(writer, Role.WRITER, me);
             orphan = applied && orphanTask != null;
             applied = false;
+        } catch (RuntimeException | Error e) {
+            markFailed(e);
+            throw e;
         } finally {
             protocolLock.unlock();
+            if (failure != null && !failureApplied) {
+                wakeAfterFailure();
+            }
         }
         wake(wakeReader);
         wake(wakeWriter);
@@ -204,9 +224,10 @@ public final class CompletionInbox {
             }
         }
         if (failure != null && !failureApplied) {
+            Completion last = new Completion(failure);
             failureApplied = true;
             applied = true;
-            client.apply(new Completion(failure));
+            client.apply(last);
         }
     }
 
@@ -460,11 +481,16 @@ public final class CompletionInbox {
 
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
     void fail(Throwable cause) {
-        if (FAILURE.compareAndSet(this, null, cause)) {
+        if (markFailed(cause)) {
             // Pairs with the publication in arrive, as for anything that is put in.
             VarHandle.fullFence();
             wakeFor(WakeList.BOTH);
         }
+    }
+
+    /** As {@link #fail}, but leaves the waiters to the caller; false if it has failed before. */
+    boolean markFailed(Throwable cause) {
+        return FAILURE.compareAndSet(this, null, cause);
     }
 
     /** Wakes whom a batch of completions of some kinds concerns. Call without locks and after a full fence. */
@@ -545,6 +571,9 @@ public final class CompletionInbox {
                 }
             } catch (RejectedExecutionException e) {
                 LOG.debug("nobody is left to take in the last completions of a closed connection", e);
+            } catch (Error e) {
+                ORPHAN_RUNNING.setVolatile(this, false); // nobody was told
+                throw e;
             }
         }
     }

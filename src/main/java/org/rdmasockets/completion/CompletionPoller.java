@@ -14,6 +14,7 @@ import java.util.function.Consumer;
 import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
+import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.EventPoller;
@@ -25,14 +26,26 @@ import org.slf4j.LoggerFactory;
 /**
  * One platform daemon thread that waits for the events of all completion channels, and of whatever else is added, and
  * looks after the shards that had one. It sleeps in one system call and costs nothing while nothing happens. Any
- * thread may call the public methods. If the thread fails, every inbox gets the reason as its last token.
+ * thread may call the public methods.
+ *
+ * <p>The thread survives whatever an event, a task or a tick throws, an {@code Error} too: it says so, and afterwards
+ * looks after every shard, since what it was told may be forgotten. Only if the system call itself keeps failing does
+ * it end, and then every inbox gets the reason as its last token.
  */
 public final class CompletionPoller implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CompletionPoller.class);
     private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final int CLOSE_MILLIS = 10_000;
+    /** Trouble is logged once in this time. */
+    private static final long LOG_NANOS = 1_000_000_000;
     private static final int MAX_RELAYED = 1 << 16;
+    /** So many failed waits in a row end the thread. */
+    private static final int MAX_FAILED_WAITS = 10;
+    /** What the thread does in each round, by {@link #step}. */
+    private static final int STEPS = 5;
+    /** Longest pause after rounds that failed, as a power of two of milliseconds. */
+    private static final int MAX_PAUSE_SHIFT = 6;
 
     private final EventPoller events;
     private final PollerSettings settings;
@@ -66,6 +79,15 @@ public final class CompletionPoller implements AutoCloseable {
     private boolean ticking;
     /** Whether a queue's event is being handled; poller thread only. */
     private boolean handlesEvent;
+    /** How many rounds in a row something was thrown, and in how many the wait failed; poller thread only. */
+    private int troubledRounds;
+    private int failedWaits;
+    /** When trouble was last logged, and how often it was not since; poller thread only. */
+    private long loggedNanos = System.nanoTime() - LOG_NANOS;
+    private int unlogged;
+    private final Consumer<EventSource> drain = this::drain;
+    /** An event or a kick may be forgotten: every shard wants to be looked after. */
+    private volatile boolean looksAtAll;
 
     private volatile boolean closing;
     /** Why this poller does nothing any more; also set by close. */
@@ -89,7 +111,7 @@ public final class CompletionPoller implements AutoCloseable {
         this.spinPolicy = new SpinPolicy(settings, SchedulerQueue.find());
         this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults,
                 this::onEventBeside);
-        this.thread = Thread.ofPlatform().daemon().name(settings.threadName()).unstarted(this::run);
+        this.thread = OwnThread.unstarted(settings.threadName(), this::run);
         this.thread.start();
     }
 
@@ -122,8 +144,8 @@ public final class CompletionPoller implements AutoCloseable {
      * Adds something else to wait for, such as a connection manager or a device's asynchronous events.
      *
      * @param source a source of the event poller's provider
-     * @param drain takes all events of the source, on the poller's thread; must not block, and what it throws fails
-     *         this poller
+     * @param drain takes all events of the source, on the poller's thread; must not block; what it throws is logged,
+     *         and it is called again while the source is ready
      */
     public void addSource(EventSource source, Runnable drain) {
         sources.put(source, drain);
@@ -253,9 +275,20 @@ public final class CompletionPoller implements AutoCloseable {
     /** Lets the poller look after a shard that had no event. */
     void kick(CompletionShard shard) {
         if (shard.markKicked()) {
-            kicked.offer(shard);
-            nudge();
+            boolean queued = false;
+            try {
+                queued = kicked.offer(shard);
+            } finally {
+                looksAtAll |= !queued; // the queue had no memory to grow
+                nudge();
+            }
         }
+    }
+
+    /** Lets the poller look after all shards: something was thrown, so who has to arm, or to wake, may not have. */
+    void lookAtAll() {
+        looksAtAll = true;
+        nudge();
     }
 
     /** Ends the wait of the poller's thread, or its next one. */
@@ -311,27 +344,85 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void run() {
-        Consumer<EventSource> drain = source -> {
-            Runnable task = sources.get(source);
-            if (task != null) {
-                task.run();
+        Throwable cause = null;
+        while (!closing && cause == null) {
+            boolean troubled = false;
+            for (int step = 0; step < STEPS && cause == null; step++) {
+                try {
+                    step(step);
+                } catch (Throwable e) {
+                    troubled = true;
+                    cause = survive(step, e);
+                }
             }
-        };
+            troubledRounds = troubled ? troubledRounds + 1 : 0;
+            if (troubled && cause == null) {
+                // Out of memory for a while, or a source that fails and stays ready: no busy loop.
+                LockSupport.parkNanos((long) NANOS_PER_MILLI << Math.min(troubledRounds, MAX_PAUSE_SHIFT));
+            }
+        }
         try {
-            while (!closing) {
+            stop(cause != null ? cause : new IllegalStateException("the completion poller is closed"));
+        } finally {
+            if (cause != null) {
+                LOG.error("the completion poller has failed; all RDMA connections of this process fail", cause);
+            }
+        }
+    }
+
+    private void step(int step) throws VerbsException {
+        switch (step) {
+            case 0 -> {
                 events.await(timeoutMillis(), drain);
+                failedWaits = 0;
+            }
+            case 1 -> {
                 // Before the look at the queues; pairs with nudge.
                 nudged.getAndSet(false);
                 unparkRelayed();
-                runTasks();
-                serviceShards();
-                runTicks();
             }
-            stop(new IllegalStateException("the completion poller is closed"));
-        } catch (Throwable e) {
-            stop(e);
-            LOG.error("the completion poller has failed; all RDMA connections of this process fail", e);
+            case 2 -> runTasks();
+            case 3 -> serviceShards();
+            default -> runTicks();
         }
+    }
+
+    private void drain(EventSource source) {
+        Runnable task = sources.get(source);
+        if (task != null) {
+            try {
+                task.run();
+            } catch (Throwable e) { // the other sources are looked at in this round
+                troubledRounds++;
+                survive(STEPS, e);
+            }
+        }
+    }
+
+    /**
+     * Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs.
+     *
+     * @return null to go on, or why this thread has to end
+     */
+    private Throwable survive(int step, Throwable e) {
+        looksAtAll = true;
+        if (step == 0 && e instanceof VerbsException && ++failedWaits >= MAX_FAILED_WAITS) {
+            return e;
+        }
+        long now = System.nanoTime();
+        if (now - loggedNanos < LOG_NANOS) {
+            unlogged++;
+            return null;
+        }
+        try {
+            LOG.error("an event of an RDMA device could not be handled; the completion poller goes on ({} more since "
+                    + "the last such line)", unlogged, e);
+            loggedNanos = now;
+            unlogged = 0;
+        } catch (Throwable noMemory) {
+            unlogged++;
+        }
+        return null;
     }
 
     /** How long to sleep: for ever, unless a lease or a tick is due. */
@@ -371,30 +462,39 @@ public final class CompletionPoller implements AutoCloseable {
             due = List.copyOf(tasks);
             tasks.clear();
         }
-        due.forEach(CompletionPoller::runLogged);
+        for (Runnable task : due) {
+            runLogged(task);
+        }
     }
 
     private void runTicks() {
         if (ticking && System.nanoTime() - tickDueNanos >= 0) {
             tickDueNanos = System.nanoTime() + settings.tickMillis() * (long) NANOS_PER_MILLI;
-            ticks.forEach(CompletionPoller::runLogged);
+            for (Runnable everyTick : ticks) {
+                runLogged(everyTick);
+            }
         }
     }
 
-    private static void runLogged(Runnable task) {
+    private void runLogged(Runnable task) {
         try {
             task.run();
         } catch (Throwable e) { // also no memory for a thread: the other connections go on
-            LOG.error("a task on the completion poller failed", e);
+            survive(STEPS, e);
         }
     }
 
     /** Looks after the shards that had an event, were kicked, or whose lease has run out; not after the others. */
     private void serviceShards() {
-        for (int i = 0; i < signalled.size(); i++) {
-            service(signalled.get(i), true);
+        while (!signalled.isEmpty()) {
+            service(signalled.removeLast(), true);
         }
-        signalled.clear();
+        if (looksAtAll) {
+            looksAtAll = false;
+            for (CompletionShard shard : shards.values()) {
+                service(shard, true);
+            }
+        }
         // Not those kicked meanwhile: a queue that is always full must not keep the thread from everything else.
         for (int left = kicked.size(); left > 0; left--) {
             CompletionShard shard = kicked.relaxedPoll();
@@ -406,14 +506,25 @@ public final class CompletionPoller implements AutoCloseable {
         }
         if (!leases.isEmpty() && System.nanoTime() - leaseDueNanos >= 0) {
             leaseDueNanos = System.nanoTime() + LEASE_NANOS;
-            leases.removeIf(shard -> !shard.service(false));
+            for (int i = leases.size() - 1; i >= 0; i--) {
+                if (!leases.get(i).service(false)) {
+                    leases.remove(i);
+                }
+            }
         }
     }
 
     private void service(CompletionShard shard, boolean event) {
         handlesEvent = event;
-        boolean leased = shard.service(event);
-        handlesEvent = false;
+        boolean leased = false;
+        try {
+            leased = shard.service(event);
+        } catch (Throwable e) { // this shard's; it is looked at again
+            troubledRounds++;
+            survive(STEPS, e);
+        } finally {
+            handlesEvent = false;
+        }
         if (leased && !leases.contains(shard)) {
             if (leases.isEmpty()) {
                 leaseDueNanos = System.nanoTime() + LEASE_NANOS;
@@ -449,11 +560,11 @@ public final class CompletionPoller implements AutoCloseable {
         synchronized (devices) {
             all = List.copyOf(devices.values());
         }
-        for (DeviceShards shardsOfDevice : all) {
-            shardsOfDevice.failAll(cause);
-        }
         synchronized (tasks) {
             tasksRefused = true;
+        }
+        for (DeviceShards shardsOfDevice : all) {
+            shardsOfDevice.failAll(cause);
         }
         runTasks();
         unparkRelayed();

@@ -16,6 +16,10 @@ import org.rdmasockets.verbs.WorkCompletions;
 /**
  * One completion queue and the inboxes it serves. Whoever holds cqLock polls, for everybody: a waiter that leads, a
  * waiter that arms, or the poller. The lock is held for one batch at most, and never while a thread is woken.
+ *
+ * <p>What a batch needs is made before it is polled, so that a thread without memory loses no completion: it throws
+ * with nothing changed, and the poller looks after the shard. What the delivery of one completion throws fails the
+ * inbox that it was for. Only when the queue itself can give no more do all inboxes fail.
  */
 public final class CompletionShard extends Apart {
     private static final VarHandle LEADS;
@@ -43,6 +47,11 @@ public final class CompletionShard extends Apart {
     private final WorkCompletions batch;
     /** How many completions the last batch had; guarded by cqLock. */
     private int polled;
+    /** Slots for the next batch: so many of the first; guarded by cqLock. */
+    private final Completion[] spares;
+    private int spare;
+    /** For the next batch, or null; guarded by cqLock. */
+    private WakeList spareList;
     /** Empty slots; any thread gives back, the holder of cqLock takes. */
     private final MessagePassingQueue<Completion> freeSlots;
     /** Empty lists; any thread gives back, the holder of cqLock takes. */
@@ -77,6 +86,7 @@ public final class CompletionShard extends Apart {
         this.faults = poller.faults();
         this.queue = queue;
         this.batch = queue.newBatch(poller.settings().batch());
+        this.spares = new Completion[batch.capacity()];
         this.freeSlots = new MpscGrowableVarHandleArrayQueue<>(FIRST_SLOTS, Math.max(2 * FIRST_SLOTS,
                 queue.entries()));
         this.freeLists = new MpscGrowableVarHandleArrayQueue<>(2, SPARE_WAKE_LISTS);
@@ -236,6 +246,9 @@ public final class CompletionShard extends Apart {
         try {
             touched = pollBatch(own, waiter);
             found = polled;
+        } catch (RuntimeException | Error e) {
+            poller.lookAtAll(); // who has to arm, or to wake, may not have
+            throw e;
         } finally {
             cqLock.unlock();
         }
@@ -260,6 +273,9 @@ public final class CompletionShard extends Apart {
                 touched = pollBatch(null, null);
                 full = wasFull();
             }
+        } catch (RuntimeException | Error e) {
+            poller.lookAtAll(); // who has to arm, or to wake, may not have
+            throw e;
         } finally {
             cqLock.unlock();
         }
@@ -310,6 +326,9 @@ public final class CompletionShard extends Apart {
             }
             touched = pollBatch(null, null);
             full = wasFull();
+        } catch (RuntimeException | Error e) {
+            poller.lookAtAll(); // who has to arm, or to wake, may not have
+            throw e;
         } finally {
             cqLock.unlock();
         }
@@ -374,10 +393,14 @@ public final class CompletionShard extends Apart {
     private void arm() {
         if (!armed && failure == null) {
             armed = true;
+            boolean asked = false;
             try {
                 queue.requestNotification();
-            } catch (VerbsException | RuntimeException | Error e) {
+                asked = true;
+            } catch (VerbsException e) {
                 failure = e;
+            } finally {
+                armed = asked;
             }
         }
     }
@@ -395,17 +418,46 @@ public final class CompletionShard extends Apart {
         if (failure != null) {
             return null;
         }
-        WakeList touched = null;
+        reserve();
         try {
             polled = queue.poll(batch);
-            for (int i = 0; i < polled; i++) {
-                touched = deliver(i, own, waiter, touched);
-            }
-        } catch (VerbsException | RuntimeException | Error e) {
+        } catch (VerbsException e) {
             // Completions may be lost, and then nobody must wait for them.
             failure = e;
         }
+        WakeList touched = null;
+        for (int i = 0; i < polled; i++) {
+            try {
+                touched = deliver(i, own, waiter, touched);
+            } catch (RuntimeException | Error e) {
+                touched = lose(i, e, touched);
+            }
+        }
         return touched;
+    }
+
+    /** Makes what the delivery of a full batch needs: after the poll, nothing may fail for want of memory. */
+    private void reserve() {
+        while (spare < spares.length) {
+            Completion slot = freeSlots.relaxedPoll();
+            spares[spare] = slot != null ? slot : new Completion();
+            spare++;
+        }
+        if (spareList == null) {
+            WakeList list = freeLists.relaxedPoll();
+            spareList = list != null ? list : new WakeList(batch.capacity());
+        }
+    }
+
+    /** A completion could not be delivered: its connection fails, and no other. */
+    private WakeList lose(int index, Throwable cause, WakeList touched) {
+        CompletionInbox inbox = inboxes.find(batch.workRequestId(index));
+        if (inbox == null || !inbox.markFailed(cause)) {
+            return touched;
+        }
+        WakeList list = touched != null ? touched : takeList();
+        list.add(inbox, WakeList.BOTH);
+        return list;
     }
 
     /** Whether the last batch was full, so that there may be more; cqLock held. */
@@ -439,8 +491,9 @@ public final class CompletionShard extends Apart {
     }
 
     private Completion takeSlot() {
-        Completion slot = freeSlots.relaxedPoll();
-        return slot != null ? slot : new Completion();
+        Completion slot = spares[--spare];
+        spares[spare] = null;
+        return slot;
     }
 
     private static int kindOf(Completion completion) {
@@ -451,8 +504,9 @@ public final class CompletionShard extends Apart {
     }
 
     private WakeList takeList() {
-        WakeList list = freeLists.relaxedPoll();
-        return list != null ? list : new WakeList(batch.capacity());
+        WakeList list = spareList;
+        spareList = null;
+        return list;
     }
 
     /** Wakes whom a batch concerns. Call without locks. */
@@ -461,8 +515,10 @@ public final class CompletionShard extends Apart {
             // One fence per batch, between the offers and the look at the waiters: pairs with the publication of the
             // waiter in CompletionInbox.arrive, which comes before its look at the inbox.
             faults.fenceBeforeWaiters();
-            touched.wakeAll();
-            freeLists.offer(touched);
+            if (!touched.wakeAll()) {
+                poller.lookAtAll();
+            }
+            keep(freeLists, touched);
         }
         if (failure != null) {
             failInboxes(failure);
@@ -511,7 +567,17 @@ public final class CompletionShard extends Apart {
     /** Takes a slot back that was applied. Any thread. */
     void recycle(Completion slot) {
         // A full queue means that a gone connection's slots were replaced; then this one is garbage.
-        freeSlots.offer(slot);
+        keep(freeSlots, slot);
+    }
+
+    /** Keeps something to be used again, if there is memory for that. */
+    private static <T> void keep(MessagePassingQueue<T> queue, T spare) {
+        try {
+            queue.offer(spare);
+        } catch (OutOfMemoryError e) {
+            // The queue could not grow: it is garbage, and another one is made when memory is free.
+            return;
+        }
     }
 
     /** True if this became one to look after by this call; the poller then gets it by its queue. */

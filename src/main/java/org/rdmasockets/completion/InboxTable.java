@@ -2,7 +2,6 @@ package org.rdmasockets.completion;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,14 +25,19 @@ final class InboxTable {
     private volatile CompletionInbox[] inboxes = new CompletionInbox[FIRST_SIZE];
     /** The last generation of each index; guarded by this monitor. */
     private short[] generations = new short[FIRST_SIZE];
-    /** Indexes to use again, oldest first; guarded by this monitor. */
-    private final ArrayDeque<Integer> free = new ArrayDeque<>();
+    /**
+     * Indexes to use again, a ring from {@link #firstFree} with room for all, so that to release one needs no memory;
+     * guarded by this monitor, as are the next two.
+     */
+    private int[] free = new int[FIRST_SIZE];
+    private int firstFree;
+    private int freeCount;
     /** How many indexes were ever used; guarded by this monitor. */
     private int used;
 
     /** Takes an index: the identifier base of an inbox to be, for {@link #put}, or {@link #release} without it. */
     synchronized long claim() {
-        int index = free.isEmpty() ? nextIndex() : free.removeFirst();
+        int index = freeCount == 0 ? nextIndex() : takeFree();
         short generation = (short) (generations[index] + 1);
         generations[index] = generation == 0 ? 1 : generation;
         return ((long) (generations[index] & GENERATION_MASK) << INDEX_BITS | index) << CLIENT_BITS;
@@ -45,10 +49,21 @@ final class InboxTable {
         }
         if (used == generations.length) {
             int size = Math.min(2 * used, INDEX_MASK + 1);
+            int[] moreFree = new int[size]; // none is free, or this index would be one of them
+            CompletionInbox[] moreInboxes = Arrays.copyOf(inboxes, size);
             generations = Arrays.copyOf(generations, size);
-            inboxes = Arrays.copyOf(inboxes, size);
+            free = moreFree;
+            firstFree = 0;
+            inboxes = moreInboxes;
         }
         return used++;
+    }
+
+    private int takeFree() {
+        int index = free[firstFree];
+        firstFree = firstFree + 1 == free.length ? 0 : firstFree + 1;
+        freeCount--;
+        return index;
     }
 
     /** Makes an inbox findable under its base. */
@@ -63,7 +78,8 @@ final class InboxTable {
 
     /** Lets an index be used again, when none of its completions can be in the completion queue any more. */
     synchronized void release(long base) {
-        free.addLast(index(base));
+        int last = firstFree + freeCount++;
+        free[last < free.length ? last : last - free.length] = index(base);
     }
 
     /** The inbox of a work request, or null if that is gone. Any thread. */

@@ -34,12 +34,24 @@ final class WakeList {
         kinds[count++] = kind;
     }
 
-    /** Wakes who waits at the touched inboxes and empties the list. Call without locks and after a full fence. */
-    void wakeAll() {
+    /**
+     * Wakes who waits at the touched inboxes and empties the list. Call without locks and after a full fence. An inbox
+     * whose waiters cannot be woken fails, and the others are woken.
+     *
+     * @return false if one has failed
+     */
+    boolean wakeAll() {
+        boolean all = true;
         for (int i = 0; i < count; i++) {
-            inboxes[i].wakeFor(kinds[i]);
+            try {
+                inboxes[i].wakeFor(kinds[i]);
+            } catch (RuntimeException | Error e) {
+                inboxes[i].markFailed(e);
+                all = false;
+            }
             inboxes[i] = null;
         }
         count = 0;
+        return all;
     }
 }

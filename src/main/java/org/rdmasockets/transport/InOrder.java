@@ -1,15 +1,27 @@
 package org.rdmasockets.transport;
 
-import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 
 /** Runs tasks on another executor one after the other, in the order in which they came. Any thread may submit. */
 final class InOrder implements Executor {
     private final Executor executor;
-    /** Not yet begun; protected by this. */
-    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+    /** Asked of the executor; made once, so that the next task is asked for without memory of our own. */
+    private final Runnable next = this::runNext;
+    /** Not yet begun, each leads to the next; protected by this. */
+    private Task first;
+    private Task last;
     /** Whether the executor has been asked to run the next; protected by this. */
     private boolean scheduled;
+
+    /** One task, in a list that needs no memory once this is there. */
+    private static final class Task {
+        private final Runnable work;
+        private Task next;
+
+        Task(Runnable work) {
+            this.work = work;
+        }
+    }
 
     /**
      * Nothing to run yet.
@@ -22,23 +34,46 @@ final class InOrder implements Executor {
 
     @Override
     public void execute(Runnable task) {
+        Task added = new Task(task);
         synchronized (this) {
-            tasks.add(task);
+            if (last == null) {
+                first = added;
+            } else {
+                last.next = added;
+            }
+            last = added;
             if (scheduled) {
                 return;
             }
             scheduled = true;
         }
-        executor.execute(this::runNext);
+        schedule();
+    }
+
+    /** If the executor refuses, for want of memory perhaps, the next task to come asks again. */
+    private void schedule() {
+        boolean asked = false;
+        try {
+            executor.execute(next);
+            asked = true;
+        } finally {
+            if (!asked) {
+                synchronized (this) {
+                    scheduled = false;
+                }
+            }
+        }
     }
 
     private void runNext() {
-        Runnable task;
+        Task task;
         synchronized (this) {
-            task = tasks.remove();
+            task = first;
+            first = task.next;
+            last = first == null ? null : last;
         }
         try {
-            task.run();
+            task.work.run();
         } finally {
             scheduleNext();
         }
@@ -47,11 +82,11 @@ final class InOrder implements Executor {
     /** Each task is submitted by itself, so that a long row does not keep a thread from others' work. */
     private void scheduleNext() {
         synchronized (this) {
-            scheduled = !tasks.isEmpty();
+            scheduled = first != null;
             if (!scheduled) {
                 return;
             }
         }
-        executor.execute(this::runNext);
+        schedule();
     }
 }

@@ -1,6 +1,8 @@
 package org.rdmasockets.transport;
 
 import java.util.Arrays;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The connections of an engine, and which of them are visited at each tick: those that something is to be expected of.
@@ -14,6 +16,7 @@ final class Roster {
     /** So many ticks take a round of those who are quiet. */
     static final int ROUND = 16;
 
+    private static final Logger LOG = LoggerFactory.getLogger(Roster.class);
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
 
@@ -111,7 +114,13 @@ final class Roster {
     /** Poller thread: visits who attends, and the next ones of the others. */
     void tick(long now) {
         for (VerbsConnection connection : due()) {
-            if (connection.tick(now)) {
+            boolean attends = true;
+            try {
+                attends = connection.tick(now);
+            } catch (RuntimeException | Error e) {
+                LOG.debug("a connection is looked at again at the next tick", e);
+            }
+            if (attends) {
                 attend(connection);
             } else if (connection.attending) {
                 connection.attending = false;

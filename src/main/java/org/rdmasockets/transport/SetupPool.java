@@ -1,13 +1,11 @@
 package org.rdmasockets.transport;
 
-import java.util.ArrayDeque;
-import java.util.HashSet;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.OwnThread;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,33 +30,59 @@ public final class SetupPool {
     /** There is work for an idle thread. */
     private final Condition work = lock.newCondition();
     /** Waiting work of our own; protected by lock. */
-    private final ArrayDeque<Runnable> queue = new ArrayDeque<>();
+    private final Queue queue = new Queue();
     /** Waiting calls to peers; protected by lock. */
-    private final ArrayDeque<PeerCall> peerQueue = new ArrayDeque<>();
+    private final Queue peerQueue = new Queue();
     /** Whose turn it is when there is work of both kinds; protected by lock. */
     private boolean peersTurn;
     /** All threads; protected by lock. */
     private int threads;
     /** Threads that wait for work; protected by lock. */
     private int idle;
-    /** Calls to peers in progress; protected by lock. */
-    private final Set<PeerCall> peerCalls = new HashSet<>();
+    /** Calls to peers in progress; the first so many; protected by lock. */
+    private final Task[] peerCalls = new Task[MAX_PEER_CALLS];
+    private int peerCallCount;
     /** Numbers the threads' names; protected by lock. */
     private int named;
 
-    /** A call that waits for a peer, known by itself. */
-    private static final class PeerCall implements Runnable {
-        private final Runnable call;
-        /** When it began, by {@code System.nanoTime}; protected by lock. */
+    /** Something to do, in a list that needs no memory once this is there. */
+    private static final class Task {
+        private final Runnable work;
+        private final boolean callsPeer;
+        /** The next in the queue; protected by lock. */
+        private Task next;
+        /** When a call to a peer began, by {@code System.nanoTime}; protected by lock. */
         private long startNanos;
 
-        PeerCall(Runnable call) {
-            this.call = call;
+        Task(Runnable work, boolean callsPeer) {
+            this.work = work;
+            this.callsPeer = callsPeer;
+        }
+    }
+
+    /** What waits, oldest first; protected by lock. */
+    private static final class Queue {
+        private Task first;
+        private Task last;
+
+        boolean isEmpty() {
+            return first == null;
         }
 
-        @Override
-        public void run() {
-            call.run();
+        void add(Task task) {
+            if (first == null) {
+                first = task;
+            } else {
+                last.next = task;
+            }
+            last = task;
+        }
+
+        Task remove() {
+            Task taken = first;
+            first = taken.next;
+            taken.next = null;
+            return taken;
         }
     }
 
@@ -72,10 +96,10 @@ public final class SetupPool {
      * @param task must not wait for another task of this pool
      */
     public void execute(Runnable task) {
-        add(queue, task);
+        add(queue, new Task(task, false));
     }
 
-    private <T extends Runnable> void add(ArrayDeque<T> to, T task) {
+    private void add(Queue to, Task task) {
         lock.lock();
         try {
             to.add(task);
@@ -98,7 +122,7 @@ public final class SetupPool {
      */
     public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
-        add(queue, () -> complete(outcome, task));
+        add(queue, new Task(() -> complete(outcome, task), false));
         return outcome;
     }
 
@@ -111,7 +135,7 @@ public final class SetupPool {
      */
     <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
-        add(peerQueue, new PeerCall(() -> complete(outcome, call)));
+        add(peerQueue, new Task(() -> complete(outcome, call), true));
         return outcome;
     }
 
@@ -137,33 +161,52 @@ public final class SetupPool {
 
     private void addThreadIfNeeded() {
         long now = System.nanoTime();
-        long stuck = peerCalls.stream().filter(call -> now - call.startNanos > STUCK_NANOS).count();
+        int stuck = 0;
+        for (int i = 0; i < peerCallCount; i++) {
+            stuck += now - peerCalls[i].startNanos > STUCK_NANOS ? 1 : 0;
+        }
         if (threads - stuck < USUAL_THREADS && threads < MAX_THREADS) {
             try {
-                Thread.ofPlatform().daemon().name("rdma-setup-" + ++named).start(this::serve);
+                OwnThread.unstarted("rdma-setup-" + ++named, this::serve).start();
                 threads++;
-            } catch (OutOfMemoryError e) { // the system's limit of threads; relieve tries again
-                LOG.error("no thread can be started to set up and tear down RDMA connections; raise the limit of "
-                        + "threads (ulimit -u, or the container's pids limit)", e);
+            } catch (OutOfMemoryError e) { // the heap, or the system's limit of threads; relieve tries again
+                logQuietly("no thread can be started to set up and tear down RDMA connections; raise the limit of "
+                        + "threads (ulimit -u, or the container's pids limit), or of the heap (-Xmx)", e);
             }
         }
     }
 
     private void serve() {
-        for (Runnable task = next(null); task != null; task = next(task)) {
+        Task task = null;
+        do {
             try {
-                task.run();
-            } catch (Throwable t) {
-                LOG.error("a set-up task failed; its connection may be lost", t);
+                task = next(task);
+                if (task != null) {
+                    task.work.run();
+                }
+            } catch (Throwable t) { // whatever it is: it costs its connection, and this thread goes on
+                logQuietly("a set-up task failed; its connection may be lost", t);
             }
+        } while (task != null);
+    }
+
+    /** Says what has happened, unless there is no memory to say it. */
+    private static void logQuietly(String message, Throwable thrown) {
+        try {
+            LOG.error(message, thrown);
+        } catch (Throwable t) {
+            // no more can be done; a busy loop is not possible, as each task is taken once
+            return;
         }
     }
 
     /** Waits for work after a task is done; null tells the thread to leave. */
-    private Runnable next(Runnable done) {
+    private Task next(Task done) {
         lock.lock();
         try {
-            peerCalls.remove(done);
+            if (done != null && done.callsPeer) {
+                endPeerCall(done);
+            }
             idle++;
             try {
                 long remaining = IDLE_NANOS;
@@ -183,20 +226,30 @@ public final class SetupPool {
         }
     }
 
+    private void endPeerCall(Task done) {
+        for (int i = 0; i < peerCallCount; i++) {
+            if (peerCalls[i] == done) {
+                peerCalls[i] = peerCalls[--peerCallCount];
+                peerCalls[peerCallCount] = null;
+                return;
+            }
+        }
+    }
+
     private boolean hasWork() {
         return !queue.isEmpty() || mayCallPeer();
     }
 
     private boolean mayCallPeer() {
-        return !peerQueue.isEmpty() && peerCalls.size() < MAX_PEER_CALLS;
+        return !peerQueue.isEmpty() && peerCallCount < MAX_PEER_CALLS;
     }
 
     /** Takes work of both kinds in turn. */
-    private Runnable take() {
+    private Task take() {
         if (queue.isEmpty() || peersTurn && mayCallPeer()) {
-            PeerCall call = peerQueue.remove();
+            Task call = peerQueue.remove();
             call.startNanos = System.nanoTime();
-            peerCalls.add(call);
+            peerCalls[peerCallCount++] = call;
             peersTurn = false;
             return call;
         }

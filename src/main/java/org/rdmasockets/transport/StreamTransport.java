@@ -8,6 +8,7 @@ import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
@@ -38,6 +39,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class StreamTransport extends VerbsConnection implements Connection, CompletionClient {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
+    /** So often a connection that ends tries to take in what came for it. */
+    private static final int MOST_FAILURES = 1_000;
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
@@ -296,11 +299,20 @@ public final class StreamTransport extends VerbsConnection implements Connection
                     rings.check();
                     return count;
                 }
+            } catch (Error e) {
+                throw spoiled(e);
             } finally {
                 inbox.exit();
             }
             awaitBytesAndEnter(deadlineNanos);
         }
+    }
+
+    /** Protocol lock held: how far something got is not known, so this connection cannot go on. */
+    private Error spoiled(Error e) {
+        failStream("an operation on this connection was cut short: " + e);
+        endQueuePairIfOver();
+        return e;
     }
 
     /** Waits until a reader can go on, and enters the inbox, unless this throws. */
@@ -322,6 +334,8 @@ public final class StreamTransport extends VerbsConnection implements Connection
                 ensureOpen();
                 done += stream.write(bytes, offset + done, length - done);
                 noteWrite();
+            } catch (Error e) {
+                throw spoiled(e);
             } finally {
                 inbox.exit();
             }
@@ -413,6 +427,8 @@ public final class StreamTransport extends VerbsConnection implements Connection
         try {
             work.run();
             noteWrite();
+        } catch (Error e) {
+            throw spoiled(e);
         } finally {
             inbox.exit();
         }
@@ -600,18 +616,52 @@ public final class StreamTransport extends VerbsConnection implements Connection
     /** Set-up pool: the one way in which a connection ends. */
     private void tearDown() {
         if (enter(Stage.TEARING_DOWN)) {
-            endQueuePair();
-            inbox.enter(); // waits for who is copying from or to the rings; later ones see that it is closed
-            stream.abort(); // the memory may be another connection's soon
-            List<MemoryRegion> later = stream.memory().takeAll();
-            MemoryRegion viewed = direct == null ? null : direct.leaveToView();
-            inbox.exit();
-            resources.close(later, direct, viewed);
-            identifier.close();
-            TcpBinding.releaseFor(this);
-            engine.forget(this);
-            enter(Stage.ENDED);
+            try {
+                endQueuePair();
+            } finally {
+                release();
+            }
             LOG.debug("[{}->{}] torn down", local, remote);
+        }
+    }
+
+    /** The rest of the end: each step is taken, whatever another throws. */
+    private void release() {
+        try {
+            enterToEnd(); // waits for who is copying from or to the rings; later ones see that it is closed
+            List<MemoryRegion> later;
+            MemoryRegion viewed;
+            try {
+                stream.abort(); // the memory may be another connection's soon
+                later = stream.memory().takeAll();
+                viewed = direct == null ? null : direct.leaveToView();
+            } finally {
+                inbox.exit();
+            }
+            resources.close(later, direct, viewed);
+        } finally {
+            try {
+                identifier.close();
+                TcpBinding.releaseFor(this);
+            } finally {
+                engine.forget(this);
+                enter(Stage.ENDED);
+            }
+        }
+    }
+
+    /** Enters the inbox, though what waits there may not be taken in: each failure takes something out of it. */
+    private void enterToEnd() {
+        for (int left = MOST_FAILURES; ; left--) {
+            try {
+                inbox.enter();
+                return;
+            } catch (RuntimeException | Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
         }
     }
 }

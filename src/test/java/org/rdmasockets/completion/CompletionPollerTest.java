@@ -146,6 +146,104 @@ class CompletionPollerTest {
     }
 
     @Test
+    void anErrorOfOneSourceKeepsNoOtherFromBeingServed() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            TestSource bad = new TestSource();
+            AtomicInteger thrown = new AtomicInteger();
+            f.poller.addSource(bad, () -> {
+                bad.ready = thrown.incrementAndGet() < 3;
+                throw thrown.get() == 1 ? new OutOfMemoryError("a test's") : new NoClassDefFoundError("a test's");
+            });
+            bad.ready = true;
+            f.events.signal();
+            CompletionInbox inbox = f.open(client);
+            for (long i = 1; i <= 3; i++) {
+                Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
+                Fixture.receive(inbox, (int) i);
+                assertEquals(Wait.READY, reader.result());
+                client.applied(inbox);
+            }
+            Fixture.eventually("the source is served until it has no more", () -> thrown.get() == 3 && !bad.ready);
+        }
+    }
+
+    @Test
+    void aTickAndATaskThatThrowErrorsCostNothing() throws Exception {
+        try (Fixture f = new Fixture(PollerSettings.defaults().withTickMillis(2), Faults.NONE)) {
+            AtomicInteger ticks = new AtomicInteger();
+            f.poller.tick(() -> {
+                throw new StackOverflowError("a test's");
+            });
+            f.poller.tick(ticks::incrementAndGet);
+            f.poller.execute(() -> {
+                throw new OutOfMemoryError("a test's");
+            });
+            f.open(client);
+            Fixture.eventually("three ticks", () -> ticks.get() >= 3);
+        }
+    }
+
+    @Test
+    void whatTheDeliveryOfOneCompletionThrowsFailsItsInboxOnly() throws Exception {
+        List<CompletionInbox> bad = new ArrayList<>();
+        Faults faults = new Faults() {
+            @Override
+            void offer(CompletionInbox inbox, Completion completion) {
+                if (bad.contains(inbox)) {
+                    throw new StackOverflowError("a test's");
+                }
+                super.offer(inbox, completion);
+            }
+        };
+        try (Fixture f = new Fixture(PollerSettings.defaults(), faults)) {
+            TestClient other = new TestClient();
+            CompletionInbox broken = f.open(client);
+            CompletionInbox sound = f.open(other);
+            assertSame(broken.shard(), sound.shard());
+            bad.add(broken);
+            Waiting reader = Fixture.startWaiting(true, broken, Role.READER);
+            Waiting soundReader = Fixture.startWaiting(true, sound, Role.READER);
+            Fixture.receive(broken, 1);
+            Fixture.receive(sound, 2);
+            assertEquals(Wait.READY, reader.result());
+            assertInstanceOf(StackOverflowError.class, client.applied(broken).getFirst());
+            assertEquals(Wait.READY, soundReader.result());
+            assertEquals(List.of(2L), other.applied(sound));
+        }
+    }
+
+    @Test
+    void whoPollsAndThrowsLosesNothingOfOthers() throws Exception {
+        List<Thread> overflowing = new ArrayList<>();
+        Faults faults = new Faults() {
+            @Override
+            void beforePoll() {
+                if (overflowing.contains(Thread.currentThread())) {
+                    throw new StackOverflowError("a test's");
+                }
+            }
+        };
+        try (Fixture f = new Fixture(PollerSettings.defaults(), faults)) {
+            CompletionInbox own = f.open(client);
+            TestClient other = new TestClient();
+            CompletionInbox sound = f.open(other);
+            overflowing.add(Thread.currentThread());
+            for (int i = 1; i <= 20; i++) {
+                Waiting soundReader = Fixture.startWaiting(i % 2 == 0, sound, Role.READER);
+                assertThrows(StackOverflowError.class, () -> own.await(Role.READER, Long.MAX_VALUE));
+                long sent = i;
+                Fixture.receive(sound, i);
+                assertEquals(Wait.READY, soundReader.result());
+                Fixture.eventually("completion " + i, () -> other.applied(sound).contains(sent));
+                assertEquals((long) i, other.applied(sound).getLast());
+            }
+            overflowing.clear();
+            Fixture.receive(own, 99);
+            assertEquals(Wait.READY, own.await(Role.READER, Long.MAX_VALUE), "its own connection goes on, too");
+        }
+    }
+
+    @Test
     void closeFailsWhatIsOpen() throws Exception {
         Fixture f = Fixture.parking();
         CompletionInbox inbox = f.open(client);

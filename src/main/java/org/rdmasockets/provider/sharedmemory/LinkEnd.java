@@ -5,7 +5,6 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -68,6 +67,7 @@ final class LinkEnd implements LinkHandler {
     private static final int BATCH = 64;
     private static final int BATCHES = 64;
     private static final byte[] NO_DATA = {};
+    private static final String FAULT_HERE = "a fault in this library; its log says which";
     /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
     private static final int MOST_LETTERS = LinkSlot.MOST;
 
@@ -300,10 +300,17 @@ final class LinkEnd implements LinkHandler {
         return held || !waiting.isEmpty() || link.spin(looks);
     }
 
-    /** Takes what is there, for a thread that polls a completion queue: never waits for another thread. */
+    /**
+     * Takes what is there, for a thread that polls a completion queue: never waits for another thread, and throws
+     * nothing, as that thread is not this link's alone.
+     */
     void poll() {
-        link.tryDrain(BATCH);
-        goOn();
+        try {
+            link.tryDrain(BATCH);
+            goOn();
+        } catch (RuntimeException | Error e) {
+            broken(e);
+        }
     }
 
     /**
@@ -337,12 +344,28 @@ final class LinkEnd implements LinkHandler {
                 sendHeld();
             }
             if (!waiting.isEmpty()) {
-                List<SendQueue> all = new ArrayList<>(waiting);
-                all.forEach(waiting::remove);
-                all.forEach(SendQueue::resume);
+                resumeWaiting(waiting.toArray(SendQueue[]::new));
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             broken(e);
+        }
+    }
+
+    /** An error of one is not the others': it is tried again when something comes next. */
+    private void resumeWaiting(SendQueue[] all) {
+        for (SendQueue queue : all) {
+            waiting.remove(queue);
+            boolean resumed = false;
+            try {
+                queue.resume();
+                resumed = true;
+            } catch (OutOfMemoryError e) {
+                LOG.debug("a send waits on", e);
+            } finally {
+                if (!resumed) {
+                    waiting.add(queue);
+                }
+            }
         }
     }
 
@@ -357,9 +380,14 @@ final class LinkEnd implements LinkHandler {
     }
 
     /** Ends the link, and nothing else: this is called by the threads of other connections. */
-    private void broken(RuntimeException e) {
-        LIMITED.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(), e);
-        link.fail("a fault in this library: " + e);
+    private void broken(Throwable e) {
+        link.fail(FAULT_HERE);
+        try {
+            LIMITED.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(),
+                    e);
+        } catch (OutOfMemoryError noMemory) {
+            return; // whoever uses the link hears of it all the same
+        }
     }
 
     /** Lets whoever waits go on with the entries that are left. */
@@ -420,7 +448,9 @@ final class LinkEnd implements LinkHandler {
             closed = true;
             left = Arrays.stream(peers).filter(p -> p != null).toList();
         }
-        left.forEach(this::linkDied);
+        for (LinkPeer peer : left) {
+            linkDied(peer);
+        }
         goOn();
         link.close();
     }
@@ -428,7 +458,7 @@ final class LinkEnd implements LinkHandler {
     private void linkDied(LinkPeer peer) {
         try {
             peer.linkDied();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             broken(e);
         }
     }
@@ -451,6 +481,28 @@ final class LinkEnd implements LinkHandler {
         } catch (IllegalArgumentException e) {
             link.fail("the other process broke the protocol: " + e.getMessage());
         } catch (RuntimeException e) {
+            broken(e);
+        } catch (Error e) {
+            lose(entry, e);
+        }
+    }
+
+    /** An entry could not be taken in, for want of memory perhaps: its connection ends, and no other. */
+    private void lose(RingEntry entry, Error cause) {
+        int slot = entry.slot();
+        LinkPeer[] all = peers;
+        LinkPeer peer = entry.kind() == CONNECT || slot < 0 || slot >= all.length ? null : all[slot];
+        try {
+            if (peer != null && entry.kind() == END) {
+                peer.onEnd();
+            } else if (peer != null) {
+                peer.faultHere();
+            } else if (entry.kind() == CONNECT) {
+                sendRejection(entry.value());
+            }
+            LOG.warn("a connection of process {} ends, as what came for it could not be taken in", link.peerProcess(),
+                    cause);
+        } catch (RuntimeException | Error e) {
             broken(e);
         }
     }

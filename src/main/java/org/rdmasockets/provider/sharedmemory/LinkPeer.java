@@ -547,6 +547,16 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         queuePair.fail();
     }
 
+    /** What came cannot be taken in: both queue pairs break, if there are two yet. */
+    void faultHere() {
+        fail();
+        SharedMemoryQueuePair own = queuePair;
+        if (own != null) {
+            own.fail();
+        }
+        left();
+    }
+
     /** Gives the slot back, once. */
     void release() {
         SharedMemoryQueuePair own;

@@ -1,0 +1,157 @@
+package org.rdmasockets.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Callers that use a socket until their stack overflows, and catch that: it is nobody else's business. The JDK's own
+ * TCP sockets keep that, too, but for the socket in hand, whose next writer may wait for ever.
+ */
+abstract class OverflowContract extends RdmaTheme {
+    private static final int OVERFLOWS = 12;
+    private static final byte[] OPENING = "[".repeat(8_192).getBytes(StandardCharsets.US_ASCII);
+
+    /** Uses a socket at any depth. */
+    @FunctionalInterface
+    private interface Use {
+        void once() throws IOException;
+    }
+
+    /** Goes deeper at each use, as a recursive parser does. */
+    private static int deeper(Use use) throws IOException {
+        use.once();
+        return deeper(use) + 1;
+    }
+
+    /** How often the stack overflowed; whatever the socket says afterwards ends it, too. */
+    private static int overflows(Use use) {
+        int overflows = 0;
+        while (overflows < OVERFLOWS) {
+            try {
+                deeper(use);
+            } catch (StackOverflowError e) {
+                overflows++;
+            } catch (IOException e) {
+                return overflows == 0 ? -1 : OVERFLOWS; // the connection in hand may break
+            }
+        }
+        return overflows;
+    }
+
+    private static void echo(Socket from, Socket to, int times) throws IOException {
+        for (int i = 0; i < times; i++) {
+            from.getOutputStream().write(i);
+            assertEquals(i & 0xFF, to.getInputStream().read());
+            to.getOutputStream().write(i + 1);
+            assertEquals(i + 1 & 0xFF, from.getInputStream().read());
+        }
+    }
+
+    /** What goes on beside the overflows, on connections of their own. */
+    private Call<Void> others(ThreadKind kind, Call<?> until) throws IOException {
+        SocketPair bystander = pair();
+        return Call.run(kind, "bystanders", () -> {
+            while (!until.isDone()) {
+                echo(bystander.client(), bystander.server(), 100);
+            }
+            echo(bystander.client(), bystander.server(), 100);
+        });
+    }
+
+    private void assertServes(ServerSocket listener) throws Exception {
+        Call.run(ThreadKind.PLATFORM, "connect, echo, close", () -> {
+            for (int i = 0; i < 3; i++) {
+                Socket client = connectedTo(listener);
+                echo(client, acceptFrom(listener), 10);
+                client.close();
+            }
+        }).result();
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void aParserThatOverflowsHarmsNobodyElse(ThreadKind kind) throws Exception {
+        ServerSocket listener = listening();
+        SocketPair pair = pair();
+        InputStream in = pair.server().getInputStream();
+        Call<Integer> parser = Call.start(kind, "parse", () -> overflows(() -> {
+            if (in.read() < 0) {
+                throw new IOException("the end");
+            }
+        }));
+        Call<Void> sender = Call.run(ThreadKind.PLATFORM, "send", () -> {
+            try {
+                while (!parser.isDone()) {
+                    pair.client().getOutputStream().write(OPENING);
+                }
+            } catch (IOException e) {
+                return; // it was closed
+            }
+        });
+        Call<Void> bystanders = others(kind, parser);
+        assertEquals(OVERFLOWS, parser.result());
+        bystanders.result();
+        Call.run(kind, "close", pair.server()::close).result();
+        sender.result();
+        assertServes(listener);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void aWriterThatOverflowsLetsTheNextOneWrite(ThreadKind kind) throws Exception {
+        ServerSocket listener = listening();
+        SocketPair pair = pair();
+        OutputStream out = pair.client().getOutputStream();
+        Call<Void> reader = Call.run(ThreadKind.PLATFORM, "read", () -> {
+            try {
+                byte[] bytes = new byte[8_192];
+                while (pair.server().getInputStream().read(bytes) >= 0) {
+                    continue;
+                }
+            } catch (IOException e) {
+                return; // a connection that broke
+            }
+        });
+        Call<Integer> writer = Call.start(kind, "write", () -> overflows(() -> out.write(1)));
+        Call<Void> bystanders = others(kind, writer);
+        assertEquals(OVERFLOWS, writer.result());
+        bystanders.result();
+        Call.run(kind, "write after it", () -> {
+            try {
+                out.write(2);
+            } catch (IOException e) {
+                return; // what must not be is that this never ends
+            }
+        }).result();
+        Call.run(kind, "close", pair.client()::close).result();
+        reader.result();
+        assertServes(listener);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void whoAsksForOptionsAndBytesUntilItOverflowsHarmsNobody(ThreadKind kind) throws Exception {
+        ServerSocket listener = listening();
+        SocketPair pair = pair();
+        Call<Integer> asker = Call.start(kind, "ask", () -> overflows(() -> {
+            pair.client().setKeepAlive(!pair.client().getKeepAlive());
+            pair.client().getInputStream().available();
+        }));
+        Call<Void> bystanders = others(kind, asker);
+        assertEquals(OVERFLOWS, asker.result());
+        bystanders.result();
+        Call.run(kind, "echo, close", () -> {
+            echo(pair.client(), pair.server(), 10);
+            pair.client().close();
+        }).result();
+        assertServes(listener);
+    }
+}
