@@ -17,6 +17,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.completion.PollerSettings;
+import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -65,7 +66,7 @@ public final class Engine {
                 .withWatchMillis(TransportSettings.watchMillis()));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
-        Runtime.getRuntime().addShutdownHook(new Thread(this::awaitDelivery, "rdma-exit"));
+        Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
     }
 
     /** Without it there is no use for the connection manager; the next try makes a new one. */
