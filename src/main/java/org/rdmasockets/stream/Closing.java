@@ -9,6 +9,8 @@ package org.rdmasockets.stream;
  * we close                                DISCONNECT
  * the peer's SHUTDOWN                     end of input; if we sent ours before, both are done, no further message
  * the peer's DISCONNECT                   end of input, and it reads no more; never answered
+ * our process ends                        LEAVING, unless the output is shut; C ignores it
+ * the peer goes after its LEAVING         as its DISCONNECT
  * </pre>
  *
  * <p>We say DISCONNECT once where C says nothing: over iWARP, where a completed message need not have arrived, when we
@@ -29,6 +31,9 @@ final class Closing {
     private static final int PEER_GONE = 128;
     /** From the beginning: a completed message need not have arrived. */
     private static final int UNPROVEN = 256;
+    /** The peer is to be told that this process ends. */
+    private static final int LEAVING_DUE = 512;
+    private static final int PEER_LEAVING = 1024;
 
     /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
     private int happened;
@@ -61,6 +66,13 @@ final class Closing {
         happened |= INPUT_SHUT | OUTPUT_SHUT | CLOSED;
     }
 
+    /** This process ends soon. */
+    void leave() {
+        if (!has(OUTPUT_SHUT) && !isFinished()) {
+            happened |= LEAVING_DUE;
+        }
+    }
+
     /**
      * The peer says something.
      *
@@ -71,21 +83,36 @@ final class Closing {
             happened |= INPUT_ENDED | PEER_DISCONNECTED;
         } else if (control == ImmediateData.SHUTDOWN) {
             happened |= INPUT_ENDED;
+        } else if (control == ImmediateData.LEAVING) {
+            happened |= PEER_LEAVING;
         }
     }
 
     /** The peer's queue pair is gone, whatever it has said before: it can be told nothing more. */
     void peerIsGone() {
-        happened |= PEER_GONE;
+        happened |= PEER_GONE | (isPeerLeaving() ? INPUT_ENDED | PEER_DISCONNECTED : 0);
+    }
+
+    /**
+     * Tells whether the peer's process was ending, as far as is known: then its queue pair goes without another word.
+     *
+     * @return true after its LEAVING
+     */
+    boolean isPeerLeaving() {
+        return has(PEER_LEAVING);
     }
 
     /**
      * What is to be told to the peer.
      *
-     * @return {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT} or {@link #NOTHING}
+     * @return {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT}, {@link ImmediateData#LEAVING} or
+     *         {@link #NOTHING}
      */
     int due() {
-        if (!has(OUTPUT_SHUT) || isFinished() && !lacksProof()) {
+        if (!has(OUTPUT_SHUT)) {
+            return has(LEAVING_DUE) && !isFinished() ? ImmediateData.LEAVING : NOTHING;
+        }
+        if (isFinished() && !lacksProof()) {
             return NOTHING;
         }
         if (has(INPUT_SHUT) || has(INPUT_ENDED)) {
@@ -104,10 +131,10 @@ final class Closing {
      * @param control what {@link #due} returned
      */
     void sent(int control) {
-        if (control == ImmediateData.DISCONNECT) {
-            happened |= DISCONNECT_SENT;
-        } else {
-            happened |= SHUTDOWN_SENT;
+        switch (control) {
+            case ImmediateData.DISCONNECT -> happened |= DISCONNECT_SENT;
+            case ImmediateData.SHUTDOWN -> happened |= SHUTDOWN_SENT;
+            default -> happened &= ~LEAVING_DUE;
         }
     }
 

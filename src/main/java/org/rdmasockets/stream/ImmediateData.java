@@ -12,7 +12,8 @@ package org.rdmasockets.stream;
  *    0     DATA     bytes written into the current chunk
  *    4     UPDATE   credit limit, absolute, 16 bits (C: SGL); a chunk may come with it
  *    6     MAP      index of a direct placement map (C: IOMAP_SGL)
- *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on, 10 and 11 blocked, 12 wake
+ *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on, 10 and 11 blocked, 12 wake,
+ *                13 leaving
  * </pre>
  */
 final class ImmediateData {
@@ -49,6 +50,12 @@ final class ImmediateData {
     static final int BLOCKED_BY_MESSAGES = 11;
     /** Argument of {@link #CONTROL}: there is room. */
     static final int WAKE = 12;
+
+    /**
+     * Argument of {@link #CONTROL}: the sender's process ends soon. When its queue pair goes without another word, all
+     * that has come is all that there was, as when TCP sends the FIN of a process that has ended.
+     */
+    static final int LEAVING = 13;
 
     /** Most bytes that one data message can tell. */
     static final int MAX_ARGUMENT = (1 << 29) - 1;

@@ -207,7 +207,7 @@ public final class StreamConnection {
             sendQueue.ring().release(sendQueue.complete(workRequestId));
         }
         if (status != 0) {
-            if (!over) {
+            if (!over && !closing.isPeerLeaving()) { // else the connection manager tells of its end
                 fail(StreamFailure.completion(workRequestId, status));
             }
         } else if (receive && !aborted) {
@@ -246,7 +246,7 @@ public final class StreamConnection {
 
     /** The connection manager says that the peer is gone. Data that arrived before may be delivered after this. */
     public void onDisconnected() {
-        if (!isOver()) {
+        if (!isOver() && !closing.isPeerLeaving()) {
             fail(StreamFailure.reset("the connection manager reported a disconnect that the peer had not announced"));
         }
         closing.peerIsGone();
@@ -480,6 +480,12 @@ public final class StreamConnection {
     /** Writes no more: the peer is told after everything that was written. */
     public void shutdownOutput() {
         closing.shutOutput();
+        sendControls();
+    }
+
+    /** This process ends soon: the peer is told after everything that was written, and may still be written to. */
+    public void leave() {
+        closing.leave();
         sendControls();
     }
 

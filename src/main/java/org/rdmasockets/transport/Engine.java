@@ -49,6 +49,8 @@ public final class Engine {
     /** The engines that could be made; protected by the class. */
     private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
     private static final SetupPool SETUP_POOL = new SetupPool();
+    /** The process ends: whatever is closed from now on is delivered before its close returns. */
+    private static volatile boolean exiting;
 
     private final VerbsProvider provider;
     private final ConnectionManager connectionManager;
@@ -66,7 +68,11 @@ public final class Engine {
                 .withWatchMillis(TransportSettings.watchMillis()));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
-        Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
+        try {
+            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
+        } catch (IllegalStateException e) {
+            exiting = true; // the first socket is made by another shutdown hook, and each close waits by itself
+        }
     }
 
     /** Without it there is no use for the connection manager; the next try makes a new one. */
@@ -286,10 +292,23 @@ public final class Engine {
         connections.tick(now);
     }
 
-    /** Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. */
+    /** Whether the process ends, so that nobody else waits for what is closed now. */
+    static boolean isExiting() {
+        return exiting;
+    }
+
+    /**
+     * Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. Peers of what is open are
+     * told that this process ends; other shutdown hooks may go on to use it.
+     */
     private void awaitDelivery() {
+        exiting = true;
         long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
-        for (VerbsConnection connection : connections.all()) {
+        VerbsConnection[] all = connections.all();
+        for (VerbsConnection connection : all) {
+            connection.leave();
+        }
+        for (VerbsConnection connection : all) {
             while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }

@@ -548,6 +548,17 @@ public final class StreamTransport extends VerbsConnection implements Connection
             attend();
             post(stream::disconnect);
             engine.setupPool().execute(this::linger);
+            if (Engine.isExiting()) {
+                awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
+            }
+        }
+    }
+
+    private void awaitEnd(long nanos) {
+        try {
+            Patience.await(this::await, System.nanoTime() + nanos);
+        } catch (InterruptedIOException e) {
+            LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
         }
     }
 
@@ -558,11 +569,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             return;
         }
         close();
-        try {
-            Patience.await(this::await, System.nanoTime() + TimeUnit.SECONDS.toNanos(lingerSeconds));
-        } catch (InterruptedIOException e) {
-            LOG.debug("[{}->{}] interrupted while lingering; it goes on in the background", local, remote);
-        }
+        awaitEnd(TimeUnit.SECONDS.toNanos(lingerSeconds));
     }
 
     @Override
@@ -600,14 +607,22 @@ public final class StreamTransport extends VerbsConnection implements Connection
     }
 
     @Override
+    public void leave() {
+        if (!closed) {
+            post(stream::leave);
+        }
+    }
+
+    @Override
     public boolean isDelivered() {
-        if (hasReached(Stage.TEARING_DOWN)) {
+        if (peerGone || hasReached(Stage.TEARING_DOWN)) {
             return true;
         }
         inbox.enter();
         try {
             stream.confirm();
-            return stream.failure() != null || (closed ? isDeliveredLocked() : stream.outstandingSends() == 0);
+            return stream.failure() != null || (closed ? isDeliveredLocked()
+                    : stream.peerDisconnected() || stream.outstandingSends() == 0);
         } finally {
             inbox.exit();
         }

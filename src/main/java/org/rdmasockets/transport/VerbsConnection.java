@@ -102,6 +102,10 @@ public abstract class VerbsConnection extends Ending implements ConnectionHandle
      */
     public abstract boolean uses(Device other, int queuePairNumber);
 
+    /** Any thread: this process ends soon, which the peer is told where the protocol has a word for it. */
+    public void leave() {
+    }
+
     /**
      * Tells whether nothing that was sent is on its way any more. Any thread.
      *
