@@ -13,6 +13,9 @@ package org.rdmasockets.stream;
  * the peer goes after its LEAVING         as its DISCONNECT
  * </pre>
  *
+ * <p>The first write after the peer's DISCONNECT succeeds and goes nowhere, as over TCP, where the answer to it is
+ * the first word that nobody reads any more.
+ *
  * <p>We say DISCONNECT once where C says nothing: over iWARP, where a completed message need not have arrived, when we
  * close after both have sent SHUTDOWN. A peer of this library that takes that in goes, which proves that it has taken
  * in everything; one in C ignores it, and goes when its program closes.
@@ -34,6 +37,8 @@ final class Closing {
     /** The peer is to be told that this process ends. */
     private static final int LEAVING_DUE = 512;
     private static final int PEER_LEAVING = 1024;
+    /** A write after the peer's DISCONNECT has gone nowhere. */
+    private static final int WRITE_LOST = 2048;
 
     /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
     private int happened;
@@ -100,6 +105,19 @@ final class Closing {
      */
     boolean isPeerLeaving() {
         return has(PEER_LEAVING);
+    }
+
+    /**
+     * Lets the first write after the peer's DISCONNECT succeed.
+     *
+     * @return true once, unless the application has ended its output
+     */
+    boolean loseWrite() {
+        if ((happened & (PEER_DISCONNECTED | OUTPUT_SHUT | WRITE_LOST)) != PEER_DISCONNECTED) {
+            return false;
+        }
+        happened |= WRITE_LOST;
+        return true;
     }
 
     /**

@@ -57,6 +57,9 @@ public final class DirectSender {
      */
     public int write(MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
+        if (length > 0 && connection.losesWrite(unfinished)) {
+            return length;
+        }
         int taken = 0;
         while (taken < length && connection.canSend()) {
             int count = Math.min(Math.min(length - taken, maxWriteBytes), connection.carrier().room());

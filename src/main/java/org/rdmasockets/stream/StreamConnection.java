@@ -39,6 +39,8 @@ public final class StreamConnection {
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
+    /** The last write of {@link #write} was not taken whole, so that the next goes on with it. */
+    private boolean unfinished;
     private StreamFailure failure;
     private boolean aborted;
     /** Null until it is needed. */
@@ -336,10 +338,13 @@ public final class StreamConnection {
      * @param length how many
      * @return how many bytes were taken; 0 if none can be taken now, or length is 0
      * @throws SocketException if the connection broke: "Connection reset", or what the peer did wrong; or if this
-     *         direction is over: "Broken pipe"
+     *         direction is over: "Broken pipe", but the first write after the peer's close succeeds
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
+        if (closing.isPeerDisconnected() && length > 0 && losesWrite(unfinished)) {
+            return length;
+        }
         int taken = 0;
         while (taken < length && canSend() && sendQueue.ring().hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
@@ -350,9 +355,18 @@ public final class StreamConnection {
         if (taken < length && !sendQueue.ring().hasRoom()) {
             sendQueue.ring().wantMore();
         }
-        awaitRoom(taken < length);
+        unfinished = taken < length;
+        awaitRoom(unfinished);
         ensureOutput();
         return taken;
+    }
+
+    /**
+     * Tells whether a write succeeds although the peer has closed: the first that begins after that, as over TCP. One
+     * that had begun before fails.
+     */
+    boolean losesWrite(boolean begun) {
+        return !begun && failure == null && !aborted && closing.loseWrite();
     }
 
     /** Notes that somebody waits for room at the peer, if so. */
@@ -541,8 +555,10 @@ public final class StreamConnection {
      * @throws SocketException if nothing can be written any more
      */
     public void probe() throws SocketException {
-        ensureOutput();
-        keepalive();
+        if (!losesWrite(unfinished)) {
+            ensureOutput();
+            keepalive();
+        }
     }
 
     /**

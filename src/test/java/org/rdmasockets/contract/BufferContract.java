@@ -40,6 +40,29 @@ abstract class BufferContract extends RdmaTheme {
                 ByteBuffer.allocateDirect(length + 9).position(3).limit(3 + length));
     }
 
+    /** As writes of the stream: see {@code CloseTheme}. */
+    @Test
+    void theFirstWriteAfterThePeersCloseSucceeds() throws Exception {
+        for (int way = 0; way < 4; way++) {
+            Ends ends = ends();
+            ends.server().write(ByteBuffer.wrap(bytes(500)));
+            ends.server().close();
+            ByteBuffer received = ByteBuffer.allocate(501);
+            while (ends.client().read(received) >= 0) {
+                assertTrue(received.hasRemaining());
+            }
+            assertEquals(500, received.position());
+            ByteBuffer some = way == 0 ? ByteBuffer.allocate(1000) : ByteBuffer.allocateDirect(1000);
+            switch (way) {
+                case 0, 1 -> assertEquals(1000, ends.client().write(some));
+                case 2 -> assertEquals(2000, ends.client().write(new ByteBuffer[] {some, some.duplicate()}, 0, 2));
+                default -> assertEquals(1000, ends.client().write(MemorySegment.ofBuffer(some)));
+            }
+            awaitBroken(() -> ends.client().write(ByteBuffer.allocate(1)));
+            assertEquals(-1, ends.client().read(ByteBuffer.allocate(1)));
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 100, 65_536, 65_537, 1_000_000})
     void buffersArriveAsTheyWereWritten(int length) throws Exception {

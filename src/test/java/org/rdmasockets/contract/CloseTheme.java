@@ -15,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -195,6 +196,49 @@ abstract class CloseTheme extends SocketTheme {
             }
         });
         assertIsBroken(write.failure(SocketException.class));
+    }
+
+    /** A server that is full says so and hangs up, before it has read what the client says first. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 100, 40_000})
+    void theFirstWriteAfterThePeersCloseSucceeds(int length) throws Exception {
+        for (boolean seen : new boolean[] {false, true}) {
+            SocketPair pair = pair();
+            pair.server().getOutputStream().write("sorry".getBytes(StandardCharsets.US_ASCII));
+            pair.server().close();
+            InputStream in = pair.client().getInputStream();
+            OutputStream out = pair.client().getOutputStream();
+            if (seen) {
+                assertEquals("sorry", new String(in.readAllBytes(), StandardCharsets.US_ASCII));
+            }
+            out.write(new byte[length]);
+            assertEquals(seen ? "" : "sorry", new String(in.readAllBytes(), StandardCharsets.US_ASCII));
+            if (!seen) {
+                continue; // whether a second one succeeds is a matter of time
+            }
+            Await.until("a later write to fail", () -> {
+                try {
+                    out.write(1);
+                    return false;
+                } catch (SocketException e) {
+                    assertEquals("Broken pipe", e.getMessage());
+                    return true;
+                }
+            });
+            assertFails("Broken pipe", () -> out.write(1));
+            assertEquals(-1, in.read());
+            pair.client().shutdownOutput();
+        }
+    }
+
+    @Test
+    void whoHasShutTheOutputWritesNothingAfterThePeersClose() throws Exception {
+        SocketPair pair = pair();
+        OutputStream out = pair.client().getOutputStream();
+        pair.client().shutdownOutput();
+        pair.server().close();
+        assertEquals(-1, pair.client().getInputStream().read());
+        assertFails("Broken pipe", () -> out.write(1));
     }
 
     @Test

@@ -202,6 +202,19 @@ abstract class DirectContract extends RdmaTheme {
         assertArrayEquals(Arrays.copyOf(sent, received.length), received);
     }
 
+    /** As writes of the stream: see {@code CloseTheme}. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 10_000})
+    void theFirstWriteAfterThePeersCloseSucceeds(int length) throws Exception {
+        Ends ends = ends();
+        ends.server().close();
+        assertEquals(-1, ends.client().getInputStream().read());
+        try (RdmaBuffer buffer = ends.client().allocateBuffer(length)) {
+            assertEquals(length, ends.client().write(buffer, 0, length));
+            awaitBroken(() -> ends.client().write(buffer, 0, length));
+        }
+    }
+
     @Test
     void theEndOfThePeerEndsAWrite() throws Exception {
         Ends ends = ends();

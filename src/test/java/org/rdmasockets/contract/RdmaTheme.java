@@ -1,7 +1,11 @@
 package org.rdmasockets.contract;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.IOException;
+import java.net.SocketException;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.RdmaSocket;
@@ -16,6 +20,19 @@ abstract class RdmaTheme extends SocketTheme {
     final Ends ends() throws IOException {
         SocketPair pair = pair();
         return new Ends((RdmaSocket) pair.client(), (RdmaSocket) pair.server());
+    }
+
+    /** Waits until writes of a socket whose peer has closed fail as those of {@code java.net} do. */
+    static void awaitBroken(Callable<?> write) throws Exception {
+        Await.until("a later write to fail", () -> {
+            try {
+                write.call();
+                return false;
+            } catch (SocketException e) {
+                assertEquals("Broken pipe", e.getMessage());
+                return true;
+            }
+        });
     }
 
     /** Bytes that look like chance, the same for each length. */

@@ -62,6 +62,8 @@ abstract class UrgentTheme extends SocketTheme {
     void aProbeTellsThatThePeerHasGone() throws Exception {
         SocketPair pair = pair();
         pair.server().close();
+        assertEquals(-1, pair.client().getInputStream().read());
+        pair.client().sendUrgentData(1); // as the first write
         Await.until("a probe to fail", () -> {
             try {
                 pair.client().sendUrgentData(1);

@@ -166,6 +166,8 @@ class DirectSenderTest {
         c.complete(WorkCompletionStatus.FLUSHED.ordinal());
         assertTrue(c.connection.writable());
         assertTrue(c.connection.directSender().isSent());
+        assertEquals(1, c.connection.directSender().write(own(c, 1), 0, 1), "the first write goes nowhere");
+        assertTrue(c.connection.directSender().isSent());
         assertEquals(StreamFailure.BROKEN_PIPE, assertThrows(SocketException.class,
                 () -> c.connection.directSender().write(own(c, 1), 0, 1)).getMessage());
     }

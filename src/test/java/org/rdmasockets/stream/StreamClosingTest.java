@@ -224,6 +224,8 @@ class StreamClosingTest {
         c.arrive(ScriptedConnection.DISCONNECT, 0);
         assertTrue(c.connection.peerDisconnected());
         assertTrue(c.connection.drained(), "nothing will ever complete");
+        assertEquals(1_000_000, c.write(1_000_000), "the first write goes nowhere");
+        assertTrue(c.posted().isEmpty());
         assertWriteFails("Broken pipe");
         assertEquals(1, c.connection.available());
         assertEquals(1, c.read(buffer));
