@@ -8,6 +8,7 @@ import java.net.Socket;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.interop.TestBed;
@@ -20,14 +21,17 @@ final class Companion implements AutoCloseable {
     private static final int CONNECTIONS = 2;
     private static final int MAX_BYTES = 20_000;
 
-    private final Program program = Program.java(Companion.class.getName());
-    private final int port = Integer.parseInt(program.awaitLine("listening"));
+    private final Program program;
+    private final int port;
     private final Socket[] sockets = new Socket[CONNECTIONS];
     private final Attempt[] loops = new Attempt[CONNECTIONS];
     private final AtomicLong exchanges = new AtomicLong();
     private volatile boolean closing;
 
-    Companion() throws IOException, InterruptedException {
+    /** One that listens over shared memory, or with {@code auto} on every transport and address. */
+    Companion(String... arguments) throws IOException, InterruptedException {
+        program = Program.java(Companion.class.getName(), arguments);
+        port = Integer.parseInt(program.awaitLine("listening"));
         for (int i = 0; i < CONNECTIONS; i++) {
             Socket socket = Neighbours.connect(port);
             Random random = new Random(i);
@@ -39,8 +43,8 @@ final class Companion implements AutoCloseable {
     /**
      * Echoes until it is killed.
      */
-    static void main() throws IOException {
-        try (ServerSocket server = Neighbours.listen()) {
+    static void main(String[] arguments) throws IOException {
+        try (ServerSocket server = arguments.length == 0 ? Neighbours.listen() : new RdmaServerSocket(0)) {
             System.out.println("listening " + server.getLocalPort());
             while (true) {
                 Socket socket = server.accept();
@@ -93,6 +97,21 @@ final class Companion implements AutoCloseable {
         for (Attempt loop : loops) {
             assertFalse(loop.isOver(), () -> "an exchange with the companion ended: " + loop + "; " + program);
         }
+    }
+
+    /** The port that it serves. */
+    int port() {
+        return port;
+    }
+
+    /** The number of its process. */
+    long pid() {
+        return program.pid();
+    }
+
+    /** How many lines it has printed or logged. */
+    long lines() {
+        return program.output().lines().count();
     }
 
     /** How often something was sent and came back as it was. */

@@ -7,6 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.interop.TestBed;
 import org.rdmasockets.provider.Providers;
+import org.rdmasockets.provider.os.PacketSocket;
 
 /** Processes that share memory are killed, or hostile: the short form of {@code src/test/sharedmemory}. */
 @Isolated
@@ -26,5 +27,14 @@ class NeighbourFaultTest {
     @Test
     void aHostileProcessHarmsNobodyElse() throws Exception {
         Hostility.run(2);
+    }
+
+    @Test
+    void anotherUserHarmsNobody() throws Exception {
+        if (PacketSocket.ownUser() != 0) {
+            System.out.println("anotherUserHarmsNobody is not tried: only root can become another user");
+            return;
+        }
+        Strangers.run(4, 0);
     }
 }

@@ -9,7 +9,8 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs a main class of the tests in a JVM of its own. */
 public final class ChildJvm {
-    private static final long LIMIT_SECONDS = 100;
+    /** Longest life of a process that is waited for, in seconds. */
+    public static final long LIMIT_SECONDS = 100;
 
     private ChildJvm() {
     }
