@@ -4,6 +4,7 @@ import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.transport.Connection;
 
 /**
@@ -19,15 +20,14 @@ final class HeldResource extends PhantomReference<Object> {
     private static HeldResource first;
 
     static {
-        // A virtual thread will do: it waits almost always, and what it runs does not block.
-        Thread.ofVirtual().name("rdma-forgotten").inheritInheritableThreadLocals(false)
-                .start(HeldResource::releaseForgotten);
+        // A platform thread: clean-up must not wait for a free carrier.
+        OwnThread.unstarted("rdma-forgotten", HeldResource::releaseForgotten).start();
     }
 
     private HeldResource previous;
     /** This itself, once it is not among them any more. */
     private HeldResource next;
-    /** Its close does not block; null for nothing. */
+    /** The close of a connection does not block; null for nothing. */
     private AutoCloseable resource;
 
     private HeldResource(Object owner) {
@@ -55,7 +55,7 @@ final class HeldResource extends PhantomReference<Object> {
     private static void releaseForgotten() {
         while (true) {
             try {
-                ((HeldResource) FORGOTTEN.remove()).release();
+                ((HeldResource) FORGOTTEN.remove()).releaseSoon();
             } catch (InterruptedException | RuntimeException | Error e) {
                 // As with a Cleaner, the others are released all the same.
             }
@@ -65,7 +65,7 @@ final class HeldResource extends PhantomReference<Object> {
     /**
      * Holds something from now on, instead of what was held before, which is not released.
      *
-     * @param newResource its close does not block; must not refer to the owner
+     * @param newResource must not refer to the owner
      */
     void hold(AutoCloseable newResource) {
         resource = newResource;
@@ -96,6 +96,19 @@ final class HeldResource extends PhantomReference<Object> {
         }
         clear();
         return true;
+    }
+
+    /** Releases what is held, in a thread of its own if that may take a moment, as until a port is free. */
+    private void releaseSoon() {
+        if (resource instanceof ClientEnd || resource instanceof ServerEnd) {
+            try {
+                OwnThread.unstarted("rdma-release", this::release).start();
+                return;
+            } catch (OutOfMemoryError e) {
+                // There is no thread for it: the others wait that moment.
+            }
+        }
+        release();
     }
 
     /** Releases what is held. */

@@ -342,7 +342,8 @@ public final class StreamConnection {
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
-        if (closing.isPeerDisconnected() && length > 0 && losesWrite(unfinished)) {
+        if (closing.isPeerDisconnected() && length > 0
+                && losesWrite(unfinished && length > settings.sendBufferBytes())) {
             return length;
         }
         int taken = 0;
@@ -362,8 +363,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether a write succeeds although the peer has closed: the first that begins after that, as over TCP. One
-     * that had begun before fails.
+     * Tells whether a write succeeds although the peer has closed: the first that begins after that, as over TCP, or
+     * that has begun and whose rest a send buffer would take. One that had more to write fails.
      */
     boolean losesWrite(boolean begun) {
         return !begun && failure == null && !aborted && closing.loseWrite();

@@ -1,12 +1,12 @@
 package org.rdmasockets.transport;
 
 import java.lang.ref.Cleaner;
+import org.rdmasockets.lock.OwnThread;
 
 /** The safety net: releases what the application should have closed, once nobody can. */
 public final class Forgotten {
-    /** A virtual thread will do: it waits almost always, and what it runs does not block. */
-    private static final Cleaner CLEANER = Cleaner.create(
-            Thread.ofVirtual().name("rdma-cleaner").inheritInheritableThreadLocals(false).factory());
+    /** A platform thread: clean-up must not wait for a free carrier. */
+    private static final Cleaner CLEANER = Cleaner.create(task -> OwnThread.unstarted("rdma-cleaner", task));
 
     private Forgotten() {
     }

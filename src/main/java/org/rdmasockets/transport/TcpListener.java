@@ -9,25 +9,32 @@ import java.net.SocketOption;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.OwnThread;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens on TCP with an ordinary {@code java.net.ServerSocket}. One virtual thread waits in its accept, one connection
- * ahead of the application: the others wait in the kernel, whose backlog so means what it always does.
+ * Listens on TCP with an ordinary {@code java.net.ServerSocket}. One platform thread waits in its accept, whatever the
+ * carriers of virtual threads do, and is one connection ahead of the application. The others wait in the kernel, whose
+ * backlog so means what it always does.
  */
 public final class TcpListener implements Listener {
     private static final Logger LOG = LoggerFactory.getLogger(TcpListener.class);
 
-    /** Longest wait for the port to be free; only where all carriers of virtual threads are busy it takes that long. */
+    /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long to leave alone what has just failed for want of memory or the like. */
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final ServerSocket server;
     private final AcceptQueue<Connection> accepted;
-    /** Has come to zero when nobody uses the socket any more. */
-    private final CountDownLatch left = new CountDownLatch(1);
     /** Room in the queue for this listener. */
     private final Semaphore room = new Semaphore(1);
+    private final Runnable taken = room::release;
+    /** Has come to zero when nobody uses the socket any more. */
+    private final CountDownLatch left = new CountDownLatch(1);
+    private boolean reported;
 
     private TcpListener(ServerSocket server, AcceptQueue<Connection> accepted) {
         this.server = server;
@@ -53,7 +60,11 @@ public final class TcpListener implements Listener {
         try {
             wishes.applyTo(server.supportedOptions(), server::setOption);
             server.bind(local, backlog);
+            OwnThread.unstarted("rdma-tcp-accept", listener::serve).start();
             listening = true;
+        } catch (OutOfMemoryError e) {
+            throw (SocketException) new SocketException("No thread can be started to accept over TCP; raise the limit "
+                    + "of threads (ulimit -u, or the container's pids limit) or the heap (-Xmx)").initCause(e);
         } finally {
             if (!listening) {
                 accepted.withdraw();
@@ -61,11 +72,10 @@ public final class TcpListener implements Listener {
                 listener.close();
             }
         }
-        Thread.ofVirtual().name("rdma-tcp-accept").inheritInheritableThreadLocals(false).start(listener::serve);
         return listener;
     }
 
-    /** The virtual thread, until the server socket is closed. */
+    /** The thread. */
     private void serve() {
         try {
             acceptAll();
@@ -74,17 +84,41 @@ public final class TcpListener implements Listener {
         }
     }
 
+    /** Until the server socket is closed; goes on whatever fails. */
     private void acceptAll() {
         while (!server.isClosed()) {
-            room.acquireUninterruptibly();
             try {
-                accepted.add(new TcpConnection(server.accept()), room::release);
-            } catch (IOException e) {
-                if (!server.isClosed()) {
-                    LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
-                    accepted.addFailure(e, room::release); // as many failures as accepts, so this does not spin
-                }
+                acceptOne();
+            } catch (Throwable e) { // those who connect wait in the kernel meanwhile
+                room.release();
+                LockSupport.parkNanos(PAUSE_NANOS);
+                report(e);
             }
+        }
+    }
+
+    private void acceptOne() {
+        room.acquireUninterruptibly();
+        try {
+            accepted.add(new TcpConnection(server.accept()), taken);
+        } catch (IOException e) {
+            if (!server.isClosed()) {
+                LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
+                accepted.addFailure(e, taken); // as many failures as accepts, so this does not spin
+            }
+        }
+    }
+
+    /** Once is enough, and to say it may fail for the same reason. */
+    private void report(Throwable error) {
+        try {
+            if (!reported) {
+                LOG.error("[{}] a connection over TCP could not be accepted; accepting goes on",
+                        server.getLocalSocketAddress(), error);
+                reported = true;
+            }
+        } catch (Throwable again) {
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 
@@ -125,7 +159,7 @@ public final class TcpListener implements Listener {
         awaitFreePort();
     }
 
-    /** The JDK leaves the descriptor open until a virtual thread that is in accept has left. */
+    /** The JDK leaves the descriptor open until the thread that is in accept has left. */
     private void awaitFreePort() {
         try {
             Patience.await(nanos -> left.await(nanos, TimeUnit.NANOSECONDS) ? true : null,

@@ -17,7 +17,7 @@
  * <p>What a connection does without copying is its {@link org.rdmasockets.transport.Direct}, made when it is asked for.
  * Memory that an application sees is either never another connection's, or seen through an arena that ends before.
  *
- * <p>Threads: the caller's own, virtual or platform; each engine's poller, which only dispatches; the virtual thread
+ * <p>Threads: the caller's own, virtual or platform; each engine's poller, which only dispatches; the platform thread
  * that waits in each TCP listener's accept; and the one set-up pool of two threads, where every call runs that may
  * block in the kernel (making and destroying queue pairs, registering memory, connecting over iWARP). Nothing here
  * holds a lock while it waits, except the callers' own.
