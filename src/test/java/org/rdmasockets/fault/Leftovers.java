@@ -12,15 +12,22 @@ import org.rdmasockets.provider.os.Descriptors;
  * its listener.
  */
 record Leftovers(int port, long descriptors, long mappings, long names) {
+    /** The flag of a socket that listens ({@code __SO_ACCEPTCON}). */
+    private static final String LISTENS = " 00010000 ";
+
     /** What there is now, with a listener on a port. */
     static Leftovers take(int port) throws IOException {
         return new Leftovers(port, Descriptors.openCount(), Descriptors.sharedMappings(), names(port));
     }
 
-    /** How many sockets of this network namespace carry the name of a listener on a port. */
+    /**
+     * How many sockets of this network namespace listen under the name of a port. What an earlier listener on the same
+     * port has accepted keeps that name for as long as its link lives, and is none of them.
+     */
     static long names(int port) throws IOException {
         try (Stream<String> sockets = Files.lines(Path.of("/proc/net/unix"))) {
-            return sockets.filter(line -> line.contains("/org.rdmasockets-") && line.endsWith("-" + port)).count();
+            return sockets.filter(line -> line.contains(LISTENS) && line.contains("/org.rdmasockets-")
+                    && line.endsWith("-" + port)).count();
         }
     }
 
