@@ -17,6 +17,8 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 abstract class OverflowContract extends RdmaTheme {
     private static final int OVERFLOWS = 12;
+    /** On a device each write of a byte is a system call, and there are as many as a stack has frames. */
+    private static final int WRITES_SECONDS = 300;
     private static final byte[] OPENING = "[".repeat(8_192).getBytes(StandardCharsets.US_ASCII);
 
     /** Uses a socket at any depth. */
@@ -122,7 +124,7 @@ abstract class OverflowContract extends RdmaTheme {
         });
         Call<Integer> writer = Call.start(kind, "write", () -> overflows(() -> out.write(1)));
         Call<Void> bystanders = others(kind, writer);
-        assertEquals(OVERFLOWS, writer.result());
+        assertEquals(OVERFLOWS, writer.result(WRITES_SECONDS));
         bystanders.result();
         Call.run(kind, "write after it", () -> {
             try {
