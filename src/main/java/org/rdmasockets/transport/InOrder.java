@@ -7,21 +7,10 @@ final class InOrder implements Executor {
     private final Executor executor;
     /** Asked of the executor; made once, so that the next task is asked for without memory of our own. */
     private final Runnable next = this::runNext;
-    /** Not yet begun, each leads to the next; protected by this. */
-    private Task first;
-    private Task last;
+    /** Not yet begun; protected by this. */
+    private final TaskQueue tasks = new TaskQueue();
     /** Whether the executor has been asked to run the next; protected by this. */
     private boolean scheduled;
-
-    /** One task, in a list that needs no memory once this is there. */
-    private static final class Task {
-        private final Runnable work;
-        private Task next;
-
-        Task(Runnable work) {
-            this.work = work;
-        }
-    }
 
     /**
      * Nothing to run yet.
@@ -34,14 +23,9 @@ final class InOrder implements Executor {
 
     @Override
     public void execute(Runnable task) {
-        Task added = new Task(task);
+        TaskQueue.Task added = new TaskQueue.Task(task);
         synchronized (this) {
-            if (last == null) {
-                first = added;
-            } else {
-                last.next = added;
-            }
-            last = added;
+            tasks.add(added);
             if (scheduled) {
                 return;
             }
@@ -66,14 +50,12 @@ final class InOrder implements Executor {
     }
 
     private void runNext() {
-        Task task;
+        TaskQueue.Task task;
         synchronized (this) {
-            task = first;
-            first = task.next;
-            last = first == null ? null : last;
+            task = tasks.remove();
         }
         try {
-            task.work.run();
+            task.run();
         } finally {
             scheduleNext();
         }
@@ -82,7 +64,7 @@ final class InOrder implements Executor {
     /** Each task is submitted by itself, so that a long row does not keep a thread from others' work. */
     private void scheduleNext() {
         synchronized (this) {
-            scheduled = first != null;
+            scheduled = !tasks.isEmpty();
             if (!scheduled) {
                 return;
             }

@@ -4,6 +4,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.lock.OwnThread;
 import org.slf4j.Logger;
@@ -24,15 +25,17 @@ public final class SetupPool {
     private static final int MAX_PEER_CALLS = MAX_THREADS - USUAL_THREADS;
     /** A call to a peer that takes longer is taken for stuck. */
     static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    /** How long to leave alone what fails for want of memory. */
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ReentrantLock lock = new ReentrantLock();
     /** There is work for an idle thread. */
     private final Condition work = lock.newCondition();
     /** Waiting work of our own; protected by lock. */
-    private final Queue queue = new Queue();
+    private final TaskQueue queue = new TaskQueue();
     /** Waiting calls to peers; protected by lock. */
-    private final Queue peerQueue = new Queue();
+    private final TaskQueue peerQueue = new TaskQueue();
     /** Whose turn it is when there is work of both kinds; protected by lock. */
     private boolean peersTurn;
     /** All threads; protected by lock. */
@@ -40,49 +43,18 @@ public final class SetupPool {
     /** Threads that wait for work; protected by lock. */
     private int idle;
     /** Calls to peers in progress; the first so many; protected by lock. */
-    private final Task[] peerCalls = new Task[MAX_PEER_CALLS];
+    private final PeerCall[] peerCalls = new PeerCall[MAX_PEER_CALLS];
     private int peerCallCount;
     /** Numbers the threads' names; protected by lock. */
     private int named;
 
-    /** Something to do, in a list that needs no memory once this is there. */
-    private static final class Task {
-        private final Runnable work;
-        private final boolean callsPeer;
-        /** The next in the queue; protected by lock. */
-        private Task next;
-        /** When a call to a peer began, by {@code System.nanoTime}; protected by lock. */
+    /** A call that waits for a peer. */
+    private static final class PeerCall extends TaskQueue.Task {
+        /** When it began, by {@code System.nanoTime}; protected by lock. */
         private long startNanos;
 
-        Task(Runnable work, boolean callsPeer) {
-            this.work = work;
-            this.callsPeer = callsPeer;
-        }
-    }
-
-    /** What waits, oldest first; protected by lock. */
-    private static final class Queue {
-        private Task first;
-        private Task last;
-
-        boolean isEmpty() {
-            return first == null;
-        }
-
-        void add(Task task) {
-            if (first == null) {
-                first = task;
-            } else {
-                last.next = task;
-            }
-            last = task;
-        }
-
-        Task remove() {
-            Task taken = first;
-            first = taken.next;
-            taken.next = null;
-            return taken;
+        PeerCall(Runnable call) {
+            super(call);
         }
     }
 
@@ -96,10 +68,10 @@ public final class SetupPool {
      * @param task must not wait for another task of this pool
      */
     public void execute(Runnable task) {
-        add(queue, new Task(task, false));
+        add(queue, new TaskQueue.Task(task));
     }
 
-    private void add(Queue to, Task task) {
+    private void add(TaskQueue to, TaskQueue.Task task) {
         lock.lock();
         try {
             to.add(task);
@@ -122,7 +94,7 @@ public final class SetupPool {
      */
     public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
-        add(queue, new Task(() -> complete(outcome, task), false));
+        add(queue, new TaskQueue.Task(() -> complete(outcome, task)));
         return outcome;
     }
 
@@ -135,7 +107,7 @@ public final class SetupPool {
      */
     <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
-        add(peerQueue, new Task(() -> complete(outcome, call), true));
+        add(peerQueue, new PeerCall(() -> complete(outcome, call)));
         return outcome;
     }
 
@@ -177,17 +149,19 @@ public final class SetupPool {
     }
 
     private void serve() {
-        Task task = null;
-        do {
+        TaskQueue.Task task = null;
+        boolean serves = true;
+        while (serves) {
             try {
                 task = next(task);
-                if (task != null) {
-                    task.work.run();
+                serves = task != null;
+                if (serves) {
+                    task.run();
                 }
             } catch (Throwable t) { // whatever it is: it costs its connection, and this thread goes on
                 logQuietly("a set-up task failed; its connection may be lost", t);
             }
-        } while (task != null);
+        }
     }
 
     /** Says what has happened, unless there is no memory to say it. */
@@ -195,17 +169,16 @@ public final class SetupPool {
         try {
             LOG.error(message, thrown);
         } catch (Throwable t) {
-            // no more can be done; a busy loop is not possible, as each task is taken once
-            return;
+            LockSupport.parkNanos(PAUSE_NANOS); // even to wait for work may fail for the same reason
         }
     }
 
     /** Waits for work after a task is done; null tells the thread to leave. */
-    private Task next(Task done) {
+    private TaskQueue.Task next(TaskQueue.Task done) {
         lock.lock();
         try {
-            if (done != null && done.callsPeer) {
-                endPeerCall(done);
+            if (done instanceof PeerCall call) {
+                endPeerCall(call);
             }
             idle++;
             try {
@@ -226,7 +199,7 @@ public final class SetupPool {
         }
     }
 
-    private void endPeerCall(Task done) {
+    private void endPeerCall(PeerCall done) {
         for (int i = 0; i < peerCallCount; i++) {
             if (peerCalls[i] == done) {
                 peerCalls[i] = peerCalls[--peerCallCount];
@@ -245,9 +218,9 @@ public final class SetupPool {
     }
 
     /** Takes work of both kinds in turn. */
-    private Task take() {
+    private TaskQueue.Task take() {
         if (queue.isEmpty() || peersTurn && mayCallPeer()) {
-            Task call = peerQueue.remove();
+            PeerCall call = (PeerCall) peerQueue.remove();
             call.startNanos = System.nanoTime();
             peerCalls[peerCallCount++] = call;
             peersTurn = false;
