@@ -306,11 +306,19 @@ public final class Engine {
         long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
         VerbsConnection[] all = connections.all();
         for (VerbsConnection connection : all) {
-            connection.leave();
+            try {
+                connection.leave();
+            } catch (RuntimeException | Error e) {
+                continue; // its peer is not told; those of the others are
+            }
         }
         for (VerbsConnection connection : all) {
-            while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            try {
+                while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+                }
+            } catch (RuntimeException | Error e) {
+                continue; // it is not waited for; the others are
             }
         }
     }
