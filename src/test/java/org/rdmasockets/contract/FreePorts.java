@@ -3,7 +3,7 @@ package org.rdmasockets.contract;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -35,8 +35,12 @@ public final class FreePorts {
         IOException last = null;
         for (int i = 0; i < COUNT; i++) {
             int port = FIRST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
-            try (ServerSocket free = new ServerSocket(port, 1, address)) {
-                return free.getLocalPort();
+            // Bound, but not listening: a process that is being started meanwhile has a copy for a moment, and one that
+            // listens would keep the port.
+            try (Socket free = new Socket()) {
+                free.setReuseAddress(true);
+                free.bind(new InetSocketAddress(address, port));
+                return port;
             } catch (IOException e) {
                 last = e;
             }
