@@ -6,7 +6,7 @@ import java.lang.reflect.Method;
 import org.rdmasockets.RdmaSockets;
 import org.rdmasockets.choice.Policy;
 
-/** What the agent does inside the isolated library. */
+/** The agent's work inside the isolated library. */
 public final class Installation {
     private static final String RULES_PROPERTY = "org.rdmasockets.transport.rules";
 

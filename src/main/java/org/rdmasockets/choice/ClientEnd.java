@@ -139,7 +139,7 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
-    /** What shall be used. What only TCP can do makes auto choose it; no transport that is forced does it. */
+    /** The transport to use. A wish that only TCP can grant makes auto choose TCP; a forced transport refuses it. */
     private Policy.Decision decide(InetSocketAddress remote, SocketWishes wishes) throws IOException {
         Policy.Decision decision = policy.decide(wish,
                 remote.isUnresolved() ? new InetSocketAddress(remote.getPort()) : remote);

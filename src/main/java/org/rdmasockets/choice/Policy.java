@@ -43,7 +43,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     private static final int DEFAULT_ATTEMPT_MILLIS = 2_000;
     private static final int MAX_ATTEMPT_MILLIS = 60_000;
 
-    /** What the settings said when the first socket looked. */
+    /** The settings as the first socket found them. */
     private static final class Current {
         static final Policy POLICY = of(System.getProperties());
     }

@@ -42,7 +42,7 @@ public final class CompletionPoller implements AutoCloseable {
     private static final int MAX_RELAYED = 1 << 16;
     /** So many failed waits in a row end the thread. */
     private static final int MAX_FAILED_WAITS = 10;
-    /** What the thread does in each round, by {@link #step}. */
+    /** The thread's work of each round, by {@link #step}. */
     private static final int STEPS = 5;
     /** Longest pause after rounds that failed, as a power of two of milliseconds. */
     private static final int MAX_PAUSE_SHIFT = 6;

@@ -25,7 +25,7 @@ final class Assembly {
     private ReceiveSide.Fragment piece;
     /** Where the message goes, null while there is none or it has no bytes. */
     private LocalRegion region;
-    /** What the region takes of the process's budget; null for a message that has come as one piece. */
+    /** The region's part of the process's budget; null for a message that has come as one piece. */
     private Budget.Part part;
     private long done;
     /** Nobody will want the rest; written before the last look at turn. */

@@ -30,7 +30,7 @@ final class Budget {
         mostBytes = (long) Property.number(property, quarter, 0, MOST_MIB) << MIB_BITS;
     }
 
-    /** What somebody has of a budget, until it is given back. */
+    /** Somebody's part of a budget, until it is given back. */
     final class Part {
         private final long size;
         /** Guarded by this. */

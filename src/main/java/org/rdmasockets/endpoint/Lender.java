@@ -43,7 +43,7 @@ final class Lender {
     /** How many leases that are. */
     private int requested;
     private int served;
-    /** What the peer has asked for before this end was accepted, which gives nothing until then; null from then on. */
+    /** The peer's requests before this end was accepted, which gives nothing until then; null from then on. */
     private List<Header> early;
     /** What has ended while this end works on it, so that it keeps its key; and until when that may last. */
     private final Map<Block, Long> stuck = new HashMap<>(0);

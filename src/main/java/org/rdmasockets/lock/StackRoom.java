@@ -11,7 +11,7 @@ package org.rdmasockets.lock;
  * of eight pages; interpreted, it takes a microsecond.
  */
 public final class StackRoom {
-    /** What is ensured: about 250 frames of the interpreter. */
+    /** The room that is ensured: about 250 frames of the interpreter. */
     static final int BYTES = 32 * 1024;
 
     /** Never true, but no constant: a branch that can be left out has no variables. */

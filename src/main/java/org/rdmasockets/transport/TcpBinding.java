@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
-    /** What holds the ports of connections over other transports; few ask for their port. */
+    /** The holder of a port for a connection over another transport; few ask for their port. */
     private static final Map<StreamTransport, Socket> KEPT = new ConcurrentHashMap<>();
 
     private final Socket socket;

@@ -324,7 +324,7 @@ public enum Errno {
     }
 
     /**
-     * What a person can do about it, whatever the call was.
+     * The remedy for a person, whatever the call was.
      *
      * @return a clause without a full stop, empty where that depends on the call
      */

@@ -17,7 +17,7 @@ public final class VerbsException extends IOException {
     private final Errno errno;
     /** The error number itself, positive. */
     private final int errorNumber;
-    /** What a person can do about it, or why it is so; may be empty. */
+    /** The remedy for a person, or the reason; may be empty. */
     private final String remedy;
 
     /**
@@ -89,7 +89,7 @@ public final class VerbsException extends IOException {
     }
 
     /**
-     * What a person can do about it.
+     * The remedy for a person.
      *
      * @return a clause without a full stop, may be empty
      */

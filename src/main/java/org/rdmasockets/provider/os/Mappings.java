@@ -19,16 +19,16 @@ import org.rdmasockets.verbs.VerbsException;
  * lands there and does no harm.
  */
 public final class Mappings {
-    /** What the kernel allows unless it is told otherwise. */
+    /** The kernel's limit unless it is told otherwise. */
     private static final int DEFAULT_MOST = 65_530;
-    /** What is left to others at least, and as a part of all. */
+    /** The least that is left to others, and as a part of all. */
     private static final int LEAST_RESERVE = 512;
     private static final int RESERVED_PART = 8;
     /** So many of ours are no danger, so nothing is read from /proc. */
     private static final int UNCOUNTED = 256;
     /** How long a refusal stands before all mappings are counted again, which takes milliseconds. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** What is held back at most before it is given back, the oldest first. */
+    /** The most that is held back before it is given back, the oldest first. */
     private static final int MOST_RETIRED = 256;
     private static final long MOST_RETIRED_BYTES = 1L << 30;
     private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
@@ -98,7 +98,7 @@ public final class Mappings {
         return !refused;
     }
 
-    /** What the kernel allows. A file of /proc/sys answers the first read only, so that has to take all of it. */
+    /** The kernel's limit. A file of /proc/sys answers the first read only, so that has to take all of it. */
     static int most() {
         try (InputStream file = new FileInputStream("/proc/sys/vm/max_map_count")) {
             byte[] digits = new byte[Long.BYTES * 4];

@@ -24,7 +24,7 @@ public final class PortLocks {
     private static final int FLOCK_BYTES = 32;
     private static final int MAX_PORT = 65_535;
 
-    /** What this process holds; guarded by the class. */
+    /** The ports that this process holds; guarded by the class. */
     private static final BitSet HELD = new BitSet(MAX_PORT + 1);
     /** The file, -1 until it is open; guarded by the class. */
     private static int descriptor = -1;

@@ -172,7 +172,7 @@ final class Posix {
         return MemorySegment.ofAddress(address).reinterpret(bytes, Arena.ofAuto(), new Unmapping());
     }
 
-    /** What becomes of memory that nobody can reach. */
+    /** The fate of memory that nobody can reach. */
     private static final class Unmapping implements Consumer<MemorySegment> {
         @Override
         public void accept(MemorySegment unreachable) {

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.StringTokenizer;
 
 /**
- * What user numbers mean here. In a user namespace all users without a number of their own read as one overflow number,
- * so two processes that read so may belong to two users.
+ * The meaning of user numbers here. In a user namespace all users without a number of their own read as one overflow
+ * number, so two processes that read so may belong to two users.
  */
 final class UserNamespace {
     private static final Path MAP = Path.of("/proc/self/uid_map");

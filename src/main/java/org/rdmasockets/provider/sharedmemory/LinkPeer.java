@@ -547,7 +547,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         queuePair.fail();
     }
 
-    /** What came cannot be taken in: both queue pairs break, if there are two yet. */
+    /** An entry cannot be taken in: both queue pairs break, if there are two yet. */
     void faultHere() {
         fail();
         SharedMemoryQueuePair own = queuePair;

@@ -16,9 +16,9 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Who holds which address and port in this process. Listeners and whoever asked for a port hold it alone. The port of a
- * connection is no other connection's on this host: among the processes of this user by a lock, and it is none that the
- * kernel chooses for TCP. It keeps nobody from listening there.
+ * The holders of addresses and ports in this process. Listeners and whoever asked for a port hold it alone. The port of
+ * a connection is no other connection's on this host: among the processes of this user by a lock, and it is none that
+ * the kernel chooses for TCP. It keeps nobody from listening there.
  */
 final class PortTable {
     private static final Path KERNELS_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");

@@ -75,7 +75,7 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return domain;
     }
 
-    /** What any process can be given access to; null if it cannot. */
+    /** The memory that any process can be given access to; null if it cannot. */
     SharedRegion shared() {
         return source instanceof SharedRegion shared ? shared : null;
     }

@@ -12,7 +12,7 @@ public sealed interface PeerMemory extends ReachableMemory permits PeerRegion, P
     int remoteKey();
 
     /**
-     * What the owner announced with it; means nothing to the link.
+     * The tag that the owner announced with it; means nothing to the link.
      *
      * @return 64 bits, as the peer said
      */

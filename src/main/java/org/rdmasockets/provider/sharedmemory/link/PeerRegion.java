@@ -130,7 +130,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     }
 
     /**
-     * What the owner announced with it; means nothing to the link.
+     * The tag that the owner announced with it; means nothing to the link.
      *
      * @return 64 bits, as the peer said
      */

@@ -40,7 +40,7 @@ public final class Slice implements OwnMemory {
         return pages;
     }
 
-    /** What tells it from all others of the link. */
+    /** The number that tells it from all others of the link. */
     long serial() {
         return serial;
     }
