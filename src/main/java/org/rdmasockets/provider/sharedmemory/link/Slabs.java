@@ -62,6 +62,7 @@ public final class Slabs {
 
     /** One region, and what is taken of it; guarded by the slabs. */
     static final class Slab {
+        private final Slabs owner;
         private final SharedRegion region;
         private final int pages;
         private final BitSet used = new BitSet();
@@ -71,10 +72,16 @@ public final class Slabs {
         /** Slices that are closed while the peer accesses them. */
         private final List<Slice> busy = new ArrayList<>();
 
-        private Slab(SharedRegion region, int pages) {
+        private Slab(Slabs owner, SharedRegion region, int pages) {
+            this.owner = owner;
             this.region = region;
             this.pages = pages;
             free = pages;
+        }
+
+        /** Whose it is. */
+        Slabs owner() {
+            return owner;
         }
 
         /** The memory, of the slab as a whole. */
@@ -120,6 +127,11 @@ public final class Slabs {
         return 0;
     }
 
+    /** How many pages so many bytes of a slice take. */
+    static int pagesOf(long bytes) {
+        return Math.toIntExact(bytes + (1 << PAGE_SHIFT) - 1 >>> PAGE_SHIFT);
+    }
+
     /** Where the owner says what begins at a page. */
     static long line(int pages, int page) {
         return 4096 + (long) page * LINE_BYTES;
@@ -143,10 +155,10 @@ public final class Slabs {
      * @throws VerbsException {@code ECONNRESET} if the link is dead, {@code ENOMEM} and the like if there is no more
      */
     public Slice allocate(long bytes) throws VerbsException {
-        int wanted = Math.toIntExact(bytes + (1 << PAGE_SHIFT) - 1 >>> PAGE_SHIFT);
-        if (wanted < 1 || bytes > MOST_SLICE_BYTES) {
+        if (bytes < 1 || bytes > MOST_SLICE_BYTES) {
             throw new IllegalArgumentException("no slice has " + bytes + " bytes");
         }
+        int wanted = pagesOf(bytes);
         Slice slice;
         boolean zeroed;
         synchronized (this) {
@@ -181,7 +193,7 @@ public final class Slabs {
     private Slice take(Slab slab, int page, int wanted, long bytes) {
         slab.used.set(page, page + wanted);
         slab.free -= wanted;
-        return new Slice(this, slab, page, wanted, ++lastSerial, slab.memory().asSlice(data(slab.pages, page), bytes));
+        return new Slice(slab, page, ++lastSerial, slab.memory().asSlice(data(slab.pages, page), bytes));
     }
 
     /** A slab with room for so many pages, each twice as large as the one before. */
@@ -206,7 +218,7 @@ public final class Slabs {
                 region.close();
             }
         }
-        Slab slab = new Slab(region, pages);
+        Slab slab = new Slab(this, region, pages);
         slabs.add(slab);
         return slab;
     }

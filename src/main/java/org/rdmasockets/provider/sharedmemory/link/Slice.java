@@ -6,21 +6,16 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of this process, cut from {@link Slabs}. */
 public final class Slice implements OwnMemory {
-    private final Slabs slabs;
     private final Slabs.Slab slab;
-    private final int page;
-    private final int pages;
+    /** The first page, its complement once this is closed; changed by the slabs only, guarded by them. */
+    private int page;
     private final long serial;
     private final MemorySegment segment;
-    /** Guarded by the slabs. */
-    private boolean closed;
 
-    /** Pages that are taken. */
-    Slice(Slabs slabs, Slabs.Slab slab, int page, int pages, long serial, MemorySegment segment) {
-        this.slabs = slabs;
+    /** Pages that are taken: as many as the segment touches. Each connection has one of these, so it is small. */
+    Slice(Slabs.Slab slab, int page, long serial, MemorySegment segment) {
         this.slab = slab;
         this.page = page;
-        this.pages = pages;
         this.serial = serial;
         this.segment = segment;
     }
@@ -32,12 +27,12 @@ public final class Slice implements OwnMemory {
 
     /** Its first page. */
     int page() {
-        return page;
+        return page < 0 ? ~page : page;
     }
 
     /** How many pages it has. */
     int pages() {
-        return pages;
+        return Slabs.pagesOf(segment.byteSize());
     }
 
     /** The number that tells it from all others of the link. */
@@ -58,18 +53,18 @@ public final class Slice implements OwnMemory {
      * @param tag 64 bits that the peer gets with it, see {@link PeerMemory#tag}
      */
     public void publish(int key, Set<AccessFlag> access, long tag) {
-        slabs.publish(this, key, access, tag);
+        slab.owner().publish(this, key, access, tag);
     }
 
     /** Closes this; false if it was closed before. The slabs are locked. */
     boolean shut() {
-        boolean first = !closed;
-        closed = true;
+        boolean first = page >= 0;
+        page = first ? ~page : page;
         return first;
     }
 
     @Override
     public void close() {
-        slabs.free(this);
+        slab.owner().free(this);
     }
 }
