@@ -9,11 +9,14 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * @param <T> an immutable type with {@code equals} and {@code hashCode}
  */
 public final class Recent<T> {
-    /** How many kinds of connections may be made in turn; a power of two. */
-    private static final int PLACES = 16;
+    /**
+     * A power of two, many more than values in turn: of three that fall into one pair of places, none is ever found
+     * again, and each connection has one of its own. Their hash codes differ from process to process.
+     */
+    private static final int PLACES = 256;
     /** Spreads hash codes (2 to the 32 divided by the golden ratio). */
     private static final int SPREAD = 0x9E3779B9;
-    private static final int SHIFT = 28;
+    private static final int SHIFT = 24;
 
     private final AtomicReferenceArray<T> places = new AtomicReferenceArray<>(PLACES);
 
