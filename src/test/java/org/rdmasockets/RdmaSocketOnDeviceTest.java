@@ -173,7 +173,7 @@ class RdmaSocketOnDeviceTest {
                 RdmaSocket client = new RdmaSocket(address, listener.getLocalPort())) {
             client.sendUrgentData(1);
             SocketException e = assertThrows(SocketException.class, () -> client.setOOBInline(true));
-            assertEquals("Urgent data not supported", e.getMessage());
+            assertEquals("Urgent data not supported: only TCP carries it", e.getMessage());
             client.getOutputStream().write(2);
             assertEquals(2, listener.accept().getInputStream().read());
         }

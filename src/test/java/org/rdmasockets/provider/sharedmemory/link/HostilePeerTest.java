@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -247,7 +249,7 @@ class HostilePeerTest {
 
     @Test
     void theSameMemoryAnnouncedOverManyLinksTakesNeitherTheMappingsNorTheAddressesOfTheProcess() throws Exception {
-        long before = Files.lines(Path.of("/proc/self/maps")).count();
+        long before = mappings();
         int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
         List<Intruder> intruders = new ArrayList<>();
         List<Recorder> ends = new ArrayList<>();
@@ -263,7 +265,7 @@ class HostilePeerTest {
                 }
                 Await.until("the last announcement", () -> end.link.peerRegion(last) != null);
             }
-            long during = Files.lines(Path.of("/proc/self/maps")).count();
+            long during = mappings();
             assertTrue(during - before < PeerRegions.MOST_OF_PROCESS + 1000, () -> before + " mappings, now " + during);
             assertTrue(ends.getFirst().link.peerRegion(0).segment().address() != 0, "the first region is mapped");
             assertEquals(0, ends.getLast().link.peerRegion(0).segment().address(), "what is too much is not");
@@ -273,8 +275,14 @@ class HostilePeerTest {
             Descriptors.close(descriptor);
         }
         assertHonestLinkWorks();
-        long after = Files.lines(Path.of("/proc/self/maps")).count();
+        long after = mappings();
         assertTrue(after - before < 1000, () -> before + " mappings, then " + after);
+    }
+
+    private static long mappings() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.count();
+        }
     }
 
     @Test
