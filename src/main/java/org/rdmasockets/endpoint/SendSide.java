@@ -252,6 +252,9 @@ final class SendSide {
         free[freeCount++] = index;
         if (user != null) {
             user.completed(slots[index], well);
+            if (!well && failure != null) {
+                user.abandon(failure);
+            }
         }
     }
 
@@ -260,7 +263,10 @@ final class SendSide {
         return users[index] == null ? "a request" : users[index].toString();
     }
 
-    /** Nothing more is posted; what the device has goes on to its completion. */
+    /**
+     * Nothing more is posted; what the device has goes on to its completion. Where the peer has closed its end, that
+     * also tells how it ended: the peer may have taken it in before, and its last word may be here first.
+     */
     void fail(EndpointException reason) {
         failure = reason;
         for (ArrayDeque<Operation> row : rows) {
@@ -268,15 +274,25 @@ final class SendSide {
                 operation.abandon(reason);
             }
         }
+        if (reason.reason() != EndpointException.Reason.PEER_CLOSED) {
+            abandonPosted();
+        }
+    }
+
+    /** After {@link #fail}: nobody waits any more for what the device has. */
+    void abandonPosted() {
         for (Operation user : users) {
             if (user != null) {
-                user.abandon(reason);
+                user.abandon(failure);
             }
         }
     }
 
     /** The queue pair is gone: the device is done with everything. */
     void releaseAll() {
+        if (failure != null) {
+            abandonPosted();
+        }
         for (int i = 0; i < users.length; i++) {
             if (users[i] != null) {
                 users[i].release();

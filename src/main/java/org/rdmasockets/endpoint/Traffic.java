@@ -184,6 +184,7 @@ final class Traffic implements CompletionClient {
             default -> new EndpointException(EndpointException.Reason.DEVICE, "the device cannot be used any more: "
                     + token);
         });
+        sends.abandonPosted(); // what has completed was taken in before this token
     }
 
     /** The peer says that it leaves; nothing follows. */

@@ -24,6 +24,7 @@ abstract class EndTrials extends EndpointTrial {
         Object on(RdmaEndpoint end) throws Exception;
     }
 
+    private static final int LAST_WORDS = 50;
     private static final Duration NEVER = Duration.ofHours(1);
     private static final List<Waiting> WAITS = List.of(RdmaEndpoint::receive, RdmaEndpoint::receiveImmediate,
             RdmaEndpoint::receiveShared, RdmaEndpoint::receiveHandedOver, end -> {
@@ -61,6 +62,21 @@ abstract class EndTrials extends EndpointTrial {
         allFail(calls, EndpointException.Reason.CLOSED);
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receive());
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().requestRemote(8));
+    }
+
+    /** The peer's last word may be here before the device has told that the send is done. */
+    @Test
+    void whatThePeerHasTakenInSucceedsAlthoughItCloses() throws Exception {
+        for (int i = 0; i < LAST_WORDS; i++) {
+            Pair pair = connect();
+            Call<Void> peer = run("close", () -> {
+                pair.server().receive(PATIENCE).close();
+                pair.server().close();
+            });
+            pair.client().sendImmediate(i);
+            peer.result();
+            pair.client().close();
+        }
     }
 
     /** rdma-io: the peer sees the disconnect. */
