@@ -39,6 +39,7 @@ final class Benchmarks {
     private void ask(Question question) throws IOException, InterruptedException {
         Answer answer = new Answer(question.name(), Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(),
                 Machine.here(), plan, 0, new ArrayList<>(), new ArrayList<>());
+        question.prepare(plan);
         OtherLoad others = new OtherLoad();
         for (int fork = 1; fork <= plan.forks(); fork++) {
             others.sample();

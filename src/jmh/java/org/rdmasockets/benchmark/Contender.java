@@ -81,6 +81,11 @@ enum Contender {
         return this != RDMA_MESSAGES && this != RDMA_READ_RING;
     }
 
+    /** Whether it is a socket on virtual threads between two processes, the JDK's or ours, as its users have it. */
+    boolean isSocket() {
+        return this == PLAIN || this == RDMA_PARKING || this == RDMA;
+    }
+
     /** Whether this machine has what it needs: JUCX brings its JNI library, but not UCX itself. */
     boolean isHere() {
         return this != JUCX || UCX_FOLDERS.stream().anyMatch(folder -> Files.exists(Path.of(folder, "libucp.so.0")));

@@ -17,7 +17,8 @@ final class Fork {
     /** The figures; one that fails or takes too long throws, and leaves no process behind. */
     static List<Figure> measure(Contender contender, Question question, Plan plan)
             throws IOException, InterruptedException {
-        Process client = Jvm.command(contender, Client.class, contender.name(), question.name(), plan.name()).start();
+        Process client = Jvm.command(contender, question.jvmOptions(), Client.class, contender.name(),
+                question.name(), plan.name()).start();
         try (BufferedReader lines = client.inputReader()) {
             Thread limit = Thread.startVirtualThread(() -> endLate(client, LIMIT_SECONDS));
             List<Figure> figures = new ArrayList<>();

@@ -39,7 +39,7 @@ final class IdleConnections implements Question {
     public void measure(Trial trial) throws Exception {
         int count = trial.plan().idleConnections();
         // All that is made once; and stacks are smaller once the methods on them are compiled.
-        new Load(trial).warmUp(Math.min(WARMING, count));
+        new Load(trial, Service.ECHO).warmUp(Math.min(WARMING, count));
         try (Link first = trial.connect(Service.ECHO, MESSAGE_BYTES)) {
             first.exchange(new byte[MESSAGE_BYTES]);
             Footprint clientBefore = Footprint.now();

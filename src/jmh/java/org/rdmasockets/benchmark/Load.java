@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
@@ -15,6 +16,7 @@ final class Load {
     private static final long PATIENCE_MILLIS = 30_000;
 
     private final Trial trial;
+    private final Service service;
     private final List<Thread> threads = new ArrayList<>();
     /** Where requests that end now are counted; null for the end. */
     private volatile Histogram times = histogram();
@@ -23,8 +25,9 @@ final class Load {
     /** The first failure of a thread, or null. */
     private volatile IOException failure;
 
-    Load(Trial trial) {
+    Load(Trial trial, Service service) {
         this.trial = trial;
+        this.service = service;
     }
 
     /** When requests begin. */
@@ -44,9 +47,24 @@ final class Load {
         long await(long begin, int connection, long request);
     }
 
-    /** Runs the load on new connections and notes times and costs. */
+    /** Sleeps until a request is due, however often it is woken. */
+    static void awaitDue(long due) {
+        for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+
+    /**
+     * Runs the load on new connections and notes times and costs, after all of the warm-up, also if it is not the first
+     * load: other numbers of connections take other paths.
+     */
     void run(String scenario, int connections, Pace pace) throws IOException, InterruptedException {
-        run(connections, pace, () -> measure(scenario));
+        run(scenario, connections, pace, trial.plan().warmUpNanos());
+    }
+
+    /** The same after a time to settle. */
+    void run(String scenario, int connections, Pace pace, long settleNanos) throws IOException, InterruptedException {
+        run(connections, pace, () -> measure(scenario, settleNanos));
     }
 
     /** Runs a closed loop on new connections until the JVMs are warm. */
@@ -62,7 +80,7 @@ final class Load {
 
     private void run(int connections, Pace pace, Meanwhile meanwhile) throws IOException, InterruptedException {
         begun = new CountDownLatch(connections);
-        List<Link> links = trial.connect(connections, Service.ECHO, MESSAGE_BYTES);
+        List<Link> links = trial.connect(connections, service, MESSAGE_BYTES);
         try {
             long begin = System.nanoTime();
             for (int i = 0; i < connections; i++) {
@@ -103,9 +121,8 @@ final class Load {
         }
     }
 
-    private void measure(String scenario) throws IOException, InterruptedException {
-        // All of the time, also if it is not the first load: other numbers of connections take other paths.
-        TimeUnit.NANOSECONDS.sleep(trial.plan().warmUpNanos());
+    private void measure(String scenario, long settleNanos) throws IOException, InterruptedException {
+        TimeUnit.NANOSECONDS.sleep(settleNanos);
         Usage before = trial.usage();
         Histogram measured = histogram();
         long begin = System.nanoTime();

@@ -1,7 +1,5 @@
 package org.rdmasockets.benchmark;
 
-import java.util.concurrent.locks.LockSupport;
-
 /**
  * How long after it was due is a request answered, when requests are due at a fixed rate whatever becomes of the
  * earlier ones (an open loop)? A request that waits for an earlier one counts from when it was due, as it does for its
@@ -36,11 +34,9 @@ final class OpenLoop implements Question {
         int rate = trial.plan().rate();
         long interval = NANOS_PER_SECOND / rate;
         String scenario = "%s, %,d due in a second".formatted(Trial.connections(connections), rate);
-        new Load(trial).run(scenario, connections, (begin, connection, request) -> {
+        new Load(trial, Service.ECHO).run(scenario, connections, (begin, connection, request) -> {
             long due = begin + (request * connections + connection) * interval;
-            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
-                LockSupport.parkNanos(left);
-            }
+            Load.awaitDue(due);
             return due;
         });
     }

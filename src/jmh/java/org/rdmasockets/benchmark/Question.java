@@ -1,12 +1,16 @@
 package org.rdmasockets.benchmark;
 
+import java.io.IOException;
 import java.util.List;
 
 /** One question: a class, a page of results, a chart. */
 interface Question {
     /** All of them, in the order of the results. */
     List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new StreamKinds(), new RequestResponse(),
-            new OpenLoop(), new ConnectAndClose(), new IdleConnections(), new Turns());
+            new OpenLoop(), new Moderate(), new ConnectAndClose(),
+            new FirstSeconds("first-seconds", 64, false), new FirstSeconds("first-seconds-8-kib", 8 * 1024, true),
+            new FirstSeconds("first-seconds-64-kib", 64 * 1024, true), new Interpreted(),
+            new IdleConnections(), new Turns());
 
     /** On the command line and in names of files. */
     String name();
@@ -20,6 +24,16 @@ interface Question {
     /** Whether it makes sense for a contender. */
     default boolean suits(Contender contender) {
         return !contender.roundTripOnly() && contender.isOrdinary();
+    }
+
+    /** Options of its JVMs, beside those of the contender. */
+    default List<String> jvmOptions() {
+        return List.of();
+    }
+
+    /** Finds out what has to be known before the first fork. */
+    default void prepare(Plan plan) throws IOException, InterruptedException {
+        // Most need nothing.
     }
 
     /** Answers it once; the trial notes the figures. */

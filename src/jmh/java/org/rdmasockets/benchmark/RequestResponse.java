@@ -29,7 +29,7 @@ final class RequestResponse implements Question {
     public void measure(Trial trial) throws Exception {
         for (int connections : trial.plan().connections()) {
             if (connections <= trial.contender().mostConnections()) {
-                new Load(trial).run(Trial.connections(connections), connections, Load.Pace.AT_ONCE);
+                new Load(trial, Service.ECHO).run(Trial.connections(connections), connections, Load.Pace.AT_ONCE);
             }
         }
     }

@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.util.List;
 
 /** The server as its client sees it: another process, or, to compare, this one. One thread at a time. */
 interface ServerProcess extends AutoCloseable {
@@ -63,7 +64,7 @@ interface ServerProcess extends AutoCloseable {
         private final String address;
 
         Other(Contender contender) throws IOException {
-            process = Jvm.command(contender, Server.class, contender.name()).start();
+            process = Jvm.command(contender, List.of(), Server.class, contender.name()).start();
             answers = process.inputReader();
             orders = new PrintStream(process.getOutputStream(), true);
             address = answer();

@@ -15,6 +15,17 @@ enum Service {
             }
         }
     },
+    /** The same after some 20 us of work, the same amount of it for everybody. */
+    WORK {
+        @Override
+        void serve(Link link, int messageBytes) throws IOException {
+            byte[] message = new byte[messageBytes];
+            while (link.fill(message)) {
+                message[0] = (byte) work(message[0]);
+                link.write(message);
+            }
+        }
+    },
     /** Swallows zeros, and answers each 1 with a byte. A 1 is followed by nothing until that. */
     SINK {
         @Override
@@ -33,6 +44,16 @@ enum Service {
     static final byte LAST = 1;
     private static final int SINK_BYTES = 64 * 1024;
     private static final int ORDER_BYTES = 8;
+    private static final int WORK_STEPS = 15_000;
+
+    /** Each step waits for the last one, so no compiler makes them fewer. */
+    private static long work(long seed) {
+        long value = seed;
+        for (int i = 0; i < WORK_STEPS; i++) {
+            value = value * 6364136223846793005L + 1442695040888963407L;
+        }
+        return value >>> Long.SIZE / 2;
+    }
 
     /** Serves until the client closes. */
     abstract void serve(Link link, int messageBytes) throws IOException;

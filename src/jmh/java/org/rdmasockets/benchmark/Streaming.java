@@ -15,7 +15,7 @@ final class Streaming implements Question {
      * @param messages how many
      * @param nanos how long it took until all was read
      */
-    private record Written(long messages, long nanos) {
+    record Written(long messages, long nanos) {
     }
 
     @Override
@@ -64,7 +64,8 @@ final class Streaming implements Question {
         }
     }
 
-    private static Written write(Link link, byte[] message, long nanos) throws IOException {
+    /** Writes for a time, and until all is read. */
+    static Written write(Link link, byte[] message, long nanos) throws IOException {
         int batch = Math.max(1, CLOCK_BYTES / message.length);
         long begin = System.nanoTime();
         long messages = 0;

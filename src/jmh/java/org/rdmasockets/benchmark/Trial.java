@@ -127,6 +127,7 @@ final class Trial implements AutoCloseable {
 
     void noteTimes(String scenario, Histogram nanos) {
         note(scenario, Metric.P50, p50(nanos));
+        note(scenario, Metric.P90, nanos.getValueAtPercentile(90) / NANOS_PER_MICRO);
         note(scenario, Metric.P99, nanos.getValueAtPercentile(99) / NANOS_PER_MICRO);
         note(scenario, Metric.P99_9, nanos.getValueAtPercentile(99.9) / NANOS_PER_MICRO);
     }
