@@ -121,7 +121,7 @@ final class Arrival<C extends VerbsConnection> {
             }
             default -> {
                 LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), event);
-                engine.setupPool().execute(this::discard);
+                engine.perform(this::discard);
             }
         }
     }

@@ -106,7 +106,7 @@ public final class Binding implements AutoCloseable {
             throw NetErrors.bindFailed(local, e);
         } finally {
             if (!bound && identifier != null) {
-                engine.setupPool().execute(identifier::close);
+                engine.perform(identifier::close);
             }
         }
     }

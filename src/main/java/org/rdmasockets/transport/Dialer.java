@@ -66,7 +66,7 @@ final class Dialer<C extends VerbsConnection> {
         try {
             resolve();
             onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, null));
-            await(engine.setupPool().submitPeerCall(marked(this::request)));
+            request();
             byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
             onPool(() -> {
                 connection.start(peer, false);
@@ -90,15 +90,25 @@ final class Dialer<C extends VerbsConnection> {
         if (maker.trafficClass() != 0) {
             identifier.trafficClass(maker.trafficClass());
         }
+        if (identifier.resolveAtOnce(remote)) {
+            return;
+        }
         identifier.resolveAddress(remote, millisLeft());
         expect(ConnectionEvent.AddressResolved.class);
         identifier.resolveRoute(millisLeft());
         expect(ConnectionEvent.RouteResolved.class);
     }
 
-    private Void request() throws VerbsException {
-        identifier.connect(connection.parameters());
-        return null;
+    private void request() throws IOException {
+        Callable<Void> request = marked(() -> {
+            identifier.connect(connection.parameters());
+            return null;
+        });
+        if (engine.mayBlock()) {
+            await(engine.setupPool().submitPeerCall(request));
+        } else {
+            perform(request);
+        }
     }
 
     private int millisLeft() throws IOException {
@@ -150,7 +160,27 @@ final class Dialer<C extends VerbsConnection> {
 
     /** Runs a call that may block and waits for its outcome. */
     private <T> void onPool(Callable<T> call) throws IOException {
-        await(engine.setupPool().submit(marked(call)));
+        if (engine.mayBlock()) {
+            await(engine.setupPool().submit(marked(call)));
+        } else {
+            perform(marked(call));
+        }
+    }
+
+    /** Makes a call that does not block. */
+    private void perform(Callable<?> call) throws IOException {
+        try {
+            call.call();
+        } catch (IOException | RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new SocketException("connecting failed", e);
+        }
+        synchronized (this) {
+            if (cancelled) {
+                throw NetErrors.closed();
+            }
+        }
     }
 
     /** The call, unless the attempt is abandoned before; while it runs, whoever abandons the attempt leaves it be. */
@@ -221,7 +251,7 @@ final class Dialer<C extends VerbsConnection> {
                 return; // the running task destroys
             }
         }
-        engine.setupPool().execute(this::destroy);
+        engine.perform(this::destroy);
     }
 
     private void destroy() {

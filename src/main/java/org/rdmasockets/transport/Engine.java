@@ -53,6 +53,8 @@ public final class Engine {
     private static volatile boolean exiting;
 
     private final VerbsProvider provider;
+    /** Whether what is set up and torn down may wait for the kernel. */
+    private final boolean mayBlock;
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
     private final Roster connections = new Roster();
@@ -62,6 +64,7 @@ public final class Engine {
 
     private Engine(VerbsProvider provider) throws VerbsException {
         this.provider = provider;
+        mayBlock = provider.mayBlock();
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
         poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS)
@@ -155,6 +158,20 @@ public final class Engine {
         return SETUP_POOL;
     }
 
+    /** Whether setting up and tearing down may wait for the kernel; else any thread may do it. */
+    boolean mayBlock() {
+        return mayBlock;
+    }
+
+    /** Sets something up, or tears it down: on the set-up pool if that may block, else now. The caller has no lock. */
+    void perform(Runnable task) {
+        if (mayBlock) {
+            SETUP_POOL.execute(task);
+        } else {
+            task.run();
+        }
+    }
+
     /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
     long coarseNanos() {
         return coarseNanos;
@@ -165,6 +182,10 @@ public final class Engine {
      * returns. Not for the poller thread.
      */
     void release(ConnectionIdentifier identifier) {
+        if (!mayBlock) {
+            identifier.close();
+            return;
+        }
         CompletableFuture<Void> released = SETUP_POOL.submit(() -> {
             identifier.close();
             return null;

@@ -177,12 +177,14 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     /** Protocol lock held: once nothing more can come, outstanding requests shall end at once. */
     private void endQueuePairIfOver() {
-        if (!ending && (stream.peerDisconnected() || stream.failure() != null)) {
+        // Where nothing blocks, a peer that goes ends what waits for it by itself.
+        boolean goes = engine.mayBlock() && stream.peerDisconnected();
+        if (!ending && (goes || stream.failure() != null)) {
             ending = true;
             if (stream.failure() != null) {
                 LOG.debug("[{}->{}] connection failed: {}", local, remote, stream.failure().detail());
             }
-            engine.setupPool().execute(this::endQueuePair);
+            engine.perform(this::endQueuePair);
         }
     }
 
@@ -202,14 +204,16 @@ public final class StreamTransport extends VerbsConnection implements Connection
     @Override
     public void onConnectionEvent(ConnectionEvent event) {
         if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
-            engine.setupPool().execute(() -> lose(event));
+            engine.perform(() -> lose(event));
         }
     }
 
     /** Set-up pool: data that arrived before the end comes first, so the token waits for an empty queue. */
     private void lose(ConnectionEvent event) {
         peerGone = true;
-        if (event instanceof ConnectionEvent.DeviceRemoved) {
+        if (!engine.mayBlock()) {
+            inbox.drainThenOffer(event); // requests that wait for the peer fail by themselves
+        } else if (event instanceof ConnectionEvent.DeviceRemoved) {
             inbox.drainThenOffer(event); // before the flushed requests, which would read as a reset
             failQueuePair();
         } else {
@@ -547,7 +551,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             inbox.onOrphan(this::onOrphan);
             attend();
             post(stream::disconnect);
-            engine.setupPool().execute(this::linger);
+            engine.perform(this::linger);
             if (Engine.isExiting()) {
                 awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
             }
@@ -579,7 +583,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             lingerDeadline = System.nanoTime();
             inbox.close();
         }
-        engine.setupPool().execute(this::tearDown);
+        engine.perform(this::tearDown);
     }
 
     /** Set-up pool: a closed connection got news, or its time is over. */
@@ -632,7 +636,9 @@ public final class StreamTransport extends VerbsConnection implements Connection
     private void tearDown() {
         if (enter(Stage.TEARING_DOWN)) {
             try {
-                endQueuePair();
+                if (engine.mayBlock()) {
+                    endQueuePair();
+                }
             } finally {
                 release();
             }

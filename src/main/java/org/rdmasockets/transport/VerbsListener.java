@@ -57,7 +57,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
         backlog = plan.backlog < 1 ? DEFAULT_BACKLOG : plan.backlog;
         maker = plan.maker;
         accepted = plan.accepted;
-        inOrder = new InOrder(engine.setupPool()::execute);
+        inOrder = new InOrder(engine::perform);
     }
 
     /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
@@ -90,15 +90,15 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
                 Arrival<C> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
                 arriving.add(arrival);
                 if (waiting.incrementAndGet() <= backlog && !closed.get()) {
-                    engine.setupPool().execute(() -> arrival.accept(maker));
+                    engine.perform(() -> arrival.accept(maker));
                 } else {
                     LOG.debug("[{}] connection refused: {}", local, closed.get() ? "closed" : "backlog is full");
-                    engine.setupPool().execute(arrival::refuse);
+                    engine.perform(arrival::refuse);
                 }
             }
             case ConnectionEvent.DeviceRemoved removed -> {
                 String device = listening.device() == null ? "" : " " + listening.device().info().name();
-                engine.setupPool().execute(listening::close);
+                engine.perform(listening::close);
                 boolean last = left.decrementAndGet() == 0;
                 LOG.warn("[{}] RDMA device{} was removed; the listener {}", local, device,
                         last ? "ends" : "goes on without it");
@@ -134,7 +134,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     public void close() {
         if (stop()) {
             identifiers.forEach(engine::release);
-            arriving.forEach(arrival -> engine.setupPool().execute(arrival::discard));
+            arriving.forEach(arrival -> engine.perform(arrival::discard));
         }
     }
 

@@ -56,6 +56,17 @@ public interface ConnectionIdentifier extends AutoCloseable {
     void resolveRoute(int timeoutMillis) throws VerbsException;
 
     /**
+     * Does what {@link #resolveAddress} and {@link #resolveRoute} do, without events, where nobody has to be asked.
+     *
+     * @param destination whom to reach
+     * @return false if that takes time or is not known; nothing has changed then
+     * @throws VerbsException if there is no route
+     */
+    default boolean resolveAtOnce(InetSocketAddress destination) throws VerbsException {
+        return false;
+    }
+
+    /**
      * The device that the address belongs to.
      *
      * @return the device, or null before one is known

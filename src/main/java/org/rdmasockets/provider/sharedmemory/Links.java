@@ -1,6 +1,9 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.net.InetSocketAddress;
+import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
@@ -10,11 +13,22 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The links to other processes, opened at first use. */
 final class Links implements LinkOwner {
+    private static final int MOST_ROUTES = 1024;
+
     private final SharedMemoryFabric fabric;
     /** Null until first use; written under this monitor. */
     private volatile LinkHub hub;
     /** Links with more entries than one call of the waiting thread takes. */
     private final Queue<LinkEnd> busy = new ConcurrentLinkedQueue<>();
+    /** Who was found to listen where. */
+    private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
+
+    /** A process that listens on an address, as long as it has given up no more names. */
+    private record Route(LinkEnd end, int namesGivenUp) {
+        boolean isCurrent() {
+            return end.isOpen() && end.link().peerNamesGivenUp() == namesGivenUp;
+        }
+    }
 
     /** No links. */
     Links(SharedMemoryFabric fabric) {
@@ -42,6 +56,31 @@ final class Links implements LinkOwner {
     @Override
     public LinkHandler onLink(Link link) {
         return new LinkEnd(fabric, link);
+    }
+
+    /** The link to the process that listens on an address; null if that is not known, or not any more. */
+    LinkEnd route(InetSocketAddress destination) {
+        Route known = routes.get(destination);
+        if (known != null && !known.isCurrent()) {
+            routes.remove(destination, known);
+            return null;
+        }
+        return known == null ? null : known.end();
+    }
+
+    /** The process at the other end of a link was found to listen on an address. */
+    void rememberRoute(InetSocketAddress destination, LinkEnd end) {
+        if (routes.size() >= MOST_ROUTES) {
+            routes.values().removeIf(route -> !route.isCurrent());
+        }
+        if (routes.size() < MOST_ROUTES) {
+            routes.put(destination, new Route(end, end.link().peerNamesGivenUp()));
+        }
+    }
+
+    /** Nobody listens on an address any more. */
+    void forgetRoute(InetSocketAddress destination) {
+        routes.remove(destination);
     }
 
     /** Remembers a link that has more entries; whoever waits goes on with it. */

@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.StringTokenizer;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
@@ -27,6 +28,8 @@ final class PortTable {
     private static final int LAST = 65_535;
     /** Fewer than these are too few, and ports that TCP may have, too, are better than none. */
     private static final int ENOUGH = 1_000;
+    /** Most ports that are held without need. */
+    private static final int MOST_KEPT = 64;
 
     /** An address and port that somebody holds. */
     static final class Claim {
@@ -70,6 +73,16 @@ final class PortTable {
     private final NumberTable<Claim> claims = new NumberTable<>();
     /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
     private int[] kernels;
+    /**
+     * Chosen ports that no connection has any more, and that this process goes on to hold for the next: to give one
+     * back and hold another takes two system calls. Guarded by this, as are the next two.
+     */
+    private final BitSet kept = new BitSet();
+    /** The same, oldest first; some may be gone or there again. */
+    private final int[] oldest = new int[MOST_KEPT];
+    /** How many were ever taken out there, and put in. */
+    private int taken;
+    private int put;
     /** Where the search for a free port goes on, 0 until there was one; guarded by this. */
     private int next;
 
@@ -144,13 +157,45 @@ final class PortTable {
             return null;
         }
         Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
-        claim.locked = chosen || LinkHub.tryHold(port); // a listener does without, its name counts
+        claim.locked = chosen || tryHold(port); // a listener does without, its name counts
         claim.next = claims.put(port, claim);
         return claim;
     }
 
+    private boolean tryHold(int port) {
+        boolean mine = kept.get(port);
+        kept.clear(port);
+        return mine || LinkHub.tryHold(port);
+    }
+
+    /** Keeps a port for the next connection. */
+    private void keep(int port) {
+        if (put - taken == MOST_KEPT) {
+            LinkHub.giveBack(port);
+            return;
+        }
+        oldest[put++ & MOST_KEPT - 1] = port;
+        kept.set(port);
+    }
+
+    /** The port that was kept for longest, or 0. */
+    private int keptPort() {
+        while (put != taken) {
+            int port = oldest[taken++ & MOST_KEPT - 1];
+            if (kept.get(port)) {
+                kept.clear(port);
+                return port;
+            }
+        }
+        return 0;
+    }
+
     /** A port that nobody holds, locked, or 0. */
     private int freePort() {
+        int before = keptPort();
+        if (before != 0) {
+            return before;
+        }
         if (kernels == null) {
             kernels = kernelsRange();
             next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1);
@@ -160,7 +205,7 @@ final class PortTable {
             next = port == LAST ? FIRST : port + 1;
             if (port >= kernels[0] && port <= kernels[1]) {
                 next = kernels[1] >= LAST ? FIRST : kernels[1] + 1;
-            } else if (claims.get(port) == null) {
+            } else if (claims.get(port) == null && !kept.get(port)) {
                 if (LinkHub.tryHold(port)) {
                     return port;
                 }
@@ -197,7 +242,7 @@ final class PortTable {
             ours |= other.locked;
             taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
         }
-        claim.locked |= !ours && !taken && LinkHub.tryHold(claim.address.getPort());
+        claim.locked |= !ours && !taken && tryHold(claim.address.getPort());
         if (taken || !ours && !claim.locked) {
             throw taken("rdma_resolve_addr", claim.address);
         }
@@ -245,6 +290,8 @@ final class PortTable {
         Claim left = claims.get(port);
         if (claim.locked && left != null) {
             left.locked = true;
+        } else if (claim.locked && !claim.exclusive) {
+            keep(port);
         } else if (claim.locked) {
             LinkHub.giveBack(port);
         }

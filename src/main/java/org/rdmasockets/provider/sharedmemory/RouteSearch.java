@@ -30,6 +30,12 @@ final class RouteSearch implements DialHandler, Expiring {
         this.identifier = identifier;
     }
 
+    /** Whether there is a link to a process that was found to listen on the destination, and that still does. */
+    synchronized boolean isKnown(InetSocketAddress destination) {
+        route = fabric.links().route(destination);
+        return route != null;
+    }
+
     /**
      * Begins; without any lock.
      *
@@ -89,6 +95,7 @@ final class RouteSearch implements DialHandler, Expiring {
             searching = false;
             route = (LinkEnd) link.handler();
         }
+        fabric.links().rememberRoute(identifier.remoteAddress(), route());
         identifier.routed();
     }
 

@@ -178,10 +178,40 @@ final class SharedMemoryIdentifier extends EventDelivery {
         if (isIdle()) {
             bind(new InetSocketAddress(destination.getAddress(), 0));
         }
-        resolved(destination);
+        synchronized (this) {
+            resolved(destination);
+            add(new ConnectionEvent.AddressResolved());
+        }
     }
 
-    private synchronized void resolved(InetSocketAddress destination) throws VerbsException {
+    @Override
+    public boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
+        LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
+        InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
+        RouteSearch known = null;
+        if (isElsewhere(destination)) {
+            known = new RouteSearch(fabric(), this);
+            if (!known.isKnown(destination)) {
+                return false;
+            }
+        }
+        if (isIdle()) {
+            bind(new InetSocketAddress(destination.getAddress(), 0));
+        }
+        synchronized (this) {
+            resolved(destination);
+            search = known;
+            state = State.ROUTE_RESOLVED;
+        }
+        return true;
+    }
+
+    private boolean isElsewhere(InetSocketAddress destination) {
+        return fabric().linksOnly() || fabric().ports().listener(destination) == null;
+    }
+
+    /** Takes a destination up; the monitor is held. */
+    private void resolved(InetSocketAddress destination) throws VerbsException {
         require("rdma_resolve_addr", State.BOUND);
         fabric().ports().connect(claim, chosenPort);
         if (local.getAddress().isAnyLocalAddress()) {
@@ -189,7 +219,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         remote = destination;
         state = State.ADDRESS_RESOLVED;
-        add(new ConnectionEvent.AddressResolved());
     }
 
     @Override
@@ -198,7 +227,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         synchronized (this) {
             require("rdma_resolve_route", State.ADDRESS_RESOLVED);
             state = State.RESOLVING_ROUTE;
-            if (fabric().linksOnly() || fabric().ports().listener(remote) == null) {
+            if (isElsewhere(remote)) {
                 search = new RouteSearch(fabric(), this);
                 elsewhere = search;
             }
@@ -513,6 +542,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     /** The other end, or nobody, refused the request of this one. */
     synchronized void rejected(int status, byte[] privateData) {
+        if (status == NOBODY_LISTENS) {
+            fabric().links().forgetRoute(remote);
+        }
         if (state == State.CONNECTING) {
             state = State.ENDED;
             add(new ConnectionEvent.Rejected(status, privateData));

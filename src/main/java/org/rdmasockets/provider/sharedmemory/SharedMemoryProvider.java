@@ -62,6 +62,11 @@ public final class SharedMemoryProvider implements VerbsProvider {
     }
 
     @Override
+    public boolean mayBlock() {
+        return false;
+    }
+
+    @Override
     public EventPoller createEventPoller() throws VerbsException {
         return new SharedMemoryEventPoller(fabric);
     }

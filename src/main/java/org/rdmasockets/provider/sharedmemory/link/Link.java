@@ -376,6 +376,29 @@ public final class Link implements AutoCloseable {
         }
     }
 
+    /** Lets the peer know that this side gave up a name. */
+    void nameGivenUp() {
+        if (mapping.enter()) {
+            SegmentLayout.INT.getAndAdd(mapping.memory(), SegmentLayout.control(side) + SegmentLayout.NAMES, 1);
+            mapping.leave();
+        }
+    }
+
+    /**
+     * How many names the peer has given up, as it says: where it was found once, it listens until this changes.
+     *
+     * @return a count, wrapping around; 0 after {@link #close}
+     */
+    public int peerNamesGivenUp() {
+        if (!mapping.enter()) {
+            return 0;
+        }
+        int count = (int) SegmentLayout.INT.getVolatile(mapping.memory(),
+                SegmentLayout.control(1 - side) + SegmentLayout.NAMES);
+        mapping.leave();
+        return count;
+    }
+
     /**
      * Memory for the connections of this link.
      *

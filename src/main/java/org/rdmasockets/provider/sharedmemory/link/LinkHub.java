@@ -5,6 +5,7 @@ import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -57,6 +58,7 @@ public final class LinkHub implements AutoCloseable {
     private final SourceTable sources = new SourceTable();
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
+    private final Set<Link> all = ConcurrentHashMap.newKeySet();
     /** How many links each process has, by its number. */
     private final Map<Integer, Integer> linksOf = new ConcurrentHashMap<>();
     private final AtomicInteger linkCount = new AtomicInteger();
@@ -290,6 +292,11 @@ public final class LinkHub implements AutoCloseable {
         sockets.watch(socket, interest, sourceId);
     }
 
+    /** Lets all peers know that this does not listen any more on an address where they may have found it. */
+    void nameGivenUp() {
+        all.forEach(Link::nameGivenUp);
+    }
+
     /** Forgets a source; its socket is closed by the caller. */
     void forget(long sourceId) {
         sources.remove(sourceId);
@@ -298,6 +305,7 @@ public final class LinkHub implements AutoCloseable {
     /** Forgets a link. */
     void forget(Link link, long sourceId) {
         links.remove(link.peer(), link);
+        all.remove(link);
         linkCount.decrementAndGet();
         linksOf.computeIfPresent(link.peerProcess(), (process, count) -> count == 1 ? null : count - 1);
         sources.remove(sourceId);
@@ -404,6 +412,7 @@ public final class LinkHub implements AutoCloseable {
         // First, so that an owner may close it at once.
         link.watchedAs(sourceId);
         links.put(link.peer(), link);
+        all.add(link);
         linkCount.incrementAndGet();
         linksOf.merge(link.peerProcess(), 1, Integer::sum);
         sources.replace(sourceId, link.source());

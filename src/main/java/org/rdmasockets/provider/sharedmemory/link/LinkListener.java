@@ -93,6 +93,7 @@ public final class LinkListener implements AutoCloseable {
         hub.forget(sourceId);
         if (closed.compareAndSet(false, true)) {
             named.close();
+            hub.nameGivenUp();
         }
     }
 }

@@ -14,6 +14,7 @@ import java.lang.invoke.VarHandle;
  * 0          control page of direction 0     +0    head: bytes ever consumed; written by the consumer
  *                                            +256  armed: 1 if the consumer wants to be rung at the next entry
  *                                            +512  blocked: 1 if the producer wants to be rung when there is room
+ *                                            +768  how many names the producer has given up; written by the producer
  * 4,096      control page of direction 1
  * 8,192      slots of side 0, 64 bytes each  +0    count of receives posted; written by the slot's side
  *                                            +4    starving: 1 if the other side wants to be rung at the next one
@@ -38,6 +39,7 @@ final class SegmentLayout {
     static final int HEAD = 0;
     static final int ARMED = 256;
     static final int BLOCKED = 512;
+    static final int NAMES = 768;
 
     static final int SLOT_BYTES = 64;
     static final int SLOT_COUNT = 0;
