@@ -38,12 +38,12 @@ final class Leader {
         while (true) {
             boolean polledNothing = shard.lead(inbox, waiter, SpinPolicy.LOOKS) <= 0;
             if (inbox.hasNews(waiter) && inbox.enterIfReady(role, waiter)) {
-                waiter.learn(last - start <= allowed);
+                waiter.learn(last - start <= allowed, policy);
                 return true;
             }
             long now = System.nanoTime();
             if (now - start >= budget) {
-                waiter.learn(false);
+                waiter.learn(false, policy);
                 return false;
             }
             if (!inbox.isOpen() || polledNothing && policy.wasDescheduled(last, now, budget)) {

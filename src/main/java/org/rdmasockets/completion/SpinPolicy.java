@@ -33,6 +33,9 @@ final class SpinPolicy {
     /** From one trial to the next then. */
     private static final long TRIAL_INTERVAL_NANOS = 10_000_000;
 
+    /** After trials that failed, at most 2^10 short waits pass without one: at moderate load none of them pays. */
+    private static final int MAX_REST_SHIFT = 11;
+
     /** Two lines of memory, as numbers. */
     private static final int DISTANCE = 32;
 
@@ -46,6 +49,10 @@ final class SpinPolicy {
     private volatile long manyAt;
     /** When the next one may try in spite of that. */
     private final AtomicLong nextTrial;
+    /** Short waits of all before the next trials, about: two who count at once may count one. */
+    private volatile int rest;
+    /** The next {@link #rest}, as a power of two. */
+    private volatile int restShift;
 
     /**
      * A policy for the processors of the settings.
@@ -108,6 +115,29 @@ final class SpinPolicy {
         long next = nextTrial.get();
         return now - manyAt >= CALM_NANOS
                 || now - next >= 0 && nextTrial.compareAndSet(next, now + TRIAL_INTERVAL_NANOS);
+    }
+
+    /**
+     * Whether the caller, whose wait was parked and yet short, may begin trials. Each that fails costs others of this
+     * process a processor, so all learn from one: what fails for some time is tried ever more rarely. Two ends that
+     * wait for each other alone count the same waits, so that they are on trial together.
+     */
+    boolean mayBeginTrials() {
+        int left = rest;
+        rest = left > 0 ? left - 1 : 1 << restShift;
+        return left <= 0;
+    }
+
+    /** Trials have failed. */
+    void trialsFailed() {
+        restShift = Math.min(restShift + 1, MAX_REST_SHIFT);
+        rest = 1 << restShift - 1;
+    }
+
+    /** A trial has paid: the next ones come at once. */
+    void trialsPaid() {
+        restShift = 0;
+        rest = 0;
     }
 
     /** True when more spin than may do so for long; then a spinner leaves. */

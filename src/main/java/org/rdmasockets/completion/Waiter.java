@@ -21,10 +21,10 @@ final class Waiter {
     private static final int TRIAL_FACTOR = 16;
     /** But no longer than this, or than the budget if that is more. */
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** So many trials in a row must fail. */
+    /** The last of so many trials must not fail. */
     private static final int TRIALS = 4;
-    /** After trials that failed, at most 2^5 short waits pass without one. */
-    private static final int MAX_REST_SHIFT = 5;
+    /** Where more threads were woken during a wait, others of this process want the processor that a trial takes. */
+    private static final int MOST_WAKES = 2;
 
     /** {@link #slot} has a completion: then this has the protocol lock, and applies it before all else. */
     private static final byte HOLDS = 1;
@@ -49,10 +49,6 @@ final class Waiter {
     private byte unspun;
     /** Trials left. */
     private byte trials;
-    /** Short waits before the next trials. */
-    private byte rest;
-    /** The next {@link #rest}, as a power of two. */
-    private byte restShift;
     /** How many threads had been woken when this arrived; the lowest bits. */
     private byte wakes;
     /** {@link #HOLDS}, {@link #PAID}, {@link #BRIEF}: each field more is 8 bytes for each idle connection. */
@@ -132,15 +128,18 @@ final class Waiter {
     }
 
     /** Learns from a spin that ended by what it waited for within the budget, or did not. */
-    void learn(boolean hit) {
+    void learn(boolean hit, SpinPolicy policy) {
         set(PAID, hit);
         hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
+        if (trials == 0 || --trials > 0) {
+            return;
+        }
+        // Once two have met, they go on to meet.
         if (hit) {
-            trials = (byte) (trials > 0 && !spinsPay() ? TRIALS : 0);
-            restShift = 0;
-        } else if (trials > 0 && --trials == 0) {
-            rest = (byte) (1 << restShift);
-            restShift = (byte) Math.min(restShift + 1, MAX_REST_SHIFT);
+            trials = (byte) (spinsPay() ? 0 : TRIALS);
+            policy.trialsPaid();
+        } else {
+            policy.trialsFailed();
         }
     }
 
@@ -157,17 +156,15 @@ final class Waiter {
      * @param budgetNanos longest spin but for trials
      * @param watchNanos longest watch
      * @param wakesBefore how many threads have been woken by now
+     * @param policy whether trials may begin
      */
-    void woken(long parkedNanos, int budgetNanos, long watchNanos, int wakesBefore) {
+    void woken(long parkedNanos, int budgetNanos, long watchNanos, int wakesBefore, SpinPolicy policy) {
         boolean rests = flags >> REST_SHIFT > 0;
         flags -= (byte) (rests ? 1 << REST_SHIFT : 0);
-        set(BRIEF, !rests && parkedNanos <= watchNanos && (byte) (wakesBefore - wakes) <= 1);
-        if (spinsPay() || trials > 0 || parkedNanos > trialNanos(budgetNanos)) {
-            return;
-        }
-        if (rest > 0) {
-            rest--;
-        } else {
+        int woken = wakesBefore - wakes & 0xFF;
+        set(BRIEF, !rests && parkedNanos <= watchNanos && woken <= 1);
+        if (!spinsPay() && trials == 0 && parkedNanos <= trialNanos(budgetNanos) && woken <= MOST_WAKES
+                && policy.mayBeginTrials()) {
             trials = TRIALS;
         }
     }

@@ -132,7 +132,7 @@ final class Watch {
 
     /** Lets a waiter learn from a wait that did not spin, or not only, and is over now. */
     void learn(Waiter waiter, long sinceNanos, int budgetNanos) {
-        waiter.woken(System.nanoTime() - sinceNanos, budgetNanos, limitNanos, wakes());
+        waiter.woken(System.nanoTime() - sinceNanos, budgetNanos, limitNanos, wakes(), policy);
     }
 
     /** Gives the place back. Whoever has woken this thread before may not have unparked it. */

@@ -15,6 +15,7 @@ class WaiterTest {
     /** Waits without a watch after one that was in vain. */
     private static final int REST = 7;
 
+    private final SpinPolicy policy = new SpinPolicy(PollerSettings.defaults(), null);
     private final Waiter waiter = new Waiter();
 
     @Test
@@ -24,7 +25,7 @@ class WaiterTest {
 
     @Test
     void aSpinThatPaysIsNotCutShort() {
-        waiter.learn(true);
+        waiter.learn(true, policy);
         assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS), "the peer may have to be woken next time");
     }
 
@@ -33,13 +34,13 @@ class WaiterTest {
         miss(20);
         int probes = 0;
         for (int i = 0; i < 640; i++) {
-            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0);
+            waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
             probes += waiter.spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
-        waiter.learn(true);
+        waiter.learn(true, policy);
         assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "one hit brings it back");
-        waiter.learn(false);
+        waiter.learn(false, policy);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "until the next miss");
     }
 
@@ -52,10 +53,10 @@ class WaiterTest {
     @Test
     void aShortParkIsFollowedByLongSpins() {
         miss(20);
-        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, WATCH_NANOS, 0);
+        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, WATCH_NANOS, 0, policy);
         for (int i = 0; i < TRIALS; i++) {
             assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
-            waiter.learn(false);
+            waiter.learn(false, policy);
         }
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "they failed");
     }
@@ -64,9 +65,9 @@ class WaiterTest {
     void trialsThatFailBecomeRarer() {
         miss(20);
         int parksBefore = 0;
-        for (int round = 0; round < 12; round++) {
+        for (int round = 0; round < 14; round++) {
             int parks = parksUntilTrial();
-            assertEquals(round == 0 ? 1 : Math.min(1 << round - 1, 1 << 5) + 1, parks, "round " + round);
+            assertEquals(round == 0 ? 1 : Math.min(1 << round - 1, 1 << 10) + 1, parks, "round " + round);
             assertTrue(parks >= parksBefore);
             parksBefore = parks;
             miss(TRIALS);
@@ -74,13 +75,29 @@ class WaiterTest {
     }
 
     @Test
+    void allOfAProcessLearnFromTrialsThatFail() {
+        miss(20);
+        for (int round = 0; round < 5; round++) {
+            parksUntilTrial();
+            miss(TRIALS);
+        }
+        Waiter another = new Waiter();
+        for (int i = 0; i < 20; i++) {
+            another.learn(false, policy);
+        }
+        another.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        assertEquals(0, another.spinNanos(BUDGET_NANOS), "they have just failed for the other one");
+        assertEquals(1 << 4, parksUntilTrial(), "both count short waits");
+    }
+
+    @Test
     void trialsThatPayBringSpinningBackForGood() {
         miss(20);
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
         miss(TRIALS - 1);
         for (int i = 0; i < 20; i++) {
             assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
-            waiter.learn(true);
+            waiter.learn(true, policy);
         }
         miss(4);
         assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS));
@@ -89,22 +106,32 @@ class WaiterTest {
     }
 
     @Test
+    void nobodyIsOnTrialWhereOthersAreAtWork() {
+        miss(20);
+        waiter.arrives(0);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 3, policy);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "three threads were woken meanwhile");
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 2, policy);
+        assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS), "this one, and its peer in the same process");
+    }
+
+    @Test
     void nobodyIsOnTrialWhereSpinningIsOff() {
         miss(20);
-        waiter.woken(1, 0, WATCH_NANOS, 0);
+        waiter.woken(1, 0, WATCH_NANOS, 0, policy);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
     }
 
     private void miss(int times) {
         for (int i = 0; i < times; i++) {
-            waiter.learn(false);
+            waiter.learn(false, policy);
         }
     }
 
     /** How many short parks it takes until a trial begins. */
     private int parksUntilTrial() {
         for (int parks = 1;; parks++) {
-            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0);
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
             if (waiter.spinNanos(BUDGET_NANOS) == TRIAL_NANOS) {
                 return parks;
             }
@@ -115,25 +142,25 @@ class WaiterTest {
     void aWatchIsWorthwhileAfterABriefWaitThatWokeNobodyElse() {
         assertFalse(waiter.isBrief(), "nothing is known yet");
         waiter.arrives(1_000);
-        waiter.woken(WATCH_NANOS, BUDGET_NANOS, WATCH_NANOS, 1_001);
+        waiter.woken(WATCH_NANOS, BUDGET_NANOS, WATCH_NANOS, 1_001, policy);
         assertTrue(waiter.isBrief());
         waiter.watchedInVain();
         for (int i = 0; i < REST; i++) {
-            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000);
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000, policy);
             assertFalse(waiter.isBrief(), "it was in vain");
         }
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_000, policy);
         assertTrue(waiter.isBrief());
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_002);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 1_002, policy);
         assertFalse(waiter.isBrief(), "others are at work");
-        waiter.woken(WATCH_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 1_000);
+        waiter.woken(WATCH_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 1_000, policy);
         assertFalse(waiter.isBrief(), "it took too long");
     }
 
     @Test
     void countsOfWokenThreadsMayWrapAround() {
         waiter.arrives(Integer.MAX_VALUE);
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, Integer.MIN_VALUE);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, Integer.MIN_VALUE, policy);
         assertTrue(waiter.isBrief());
     }
 }
