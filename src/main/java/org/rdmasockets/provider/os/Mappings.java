@@ -3,7 +3,6 @@ package org.rdmasockets.provider.os;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
@@ -157,8 +156,7 @@ public final class Mappings {
     /** Linked when it is needed: a process that only connects does not. */
     private static final class Discarding {
         private static final int REMOVE = 9;
-        private static final NativeFunction MADVISE = NativeFunction.returningInt("madvise", ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT);
+        private static final NativeFunction MADVISE = NativeFunction.returningInt("madvise");
     }
 
     /** Empties pages of shared memory; false if the kernel refused. */

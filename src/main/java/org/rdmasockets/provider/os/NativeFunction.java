@@ -1,80 +1,110 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A function of the C library for set-up and teardown: arguments travel in an array, errno is captured on every call,
- * and a failure names function, errno, arguments and remedy. Any thread may call.
+ * A function of the C library: errno is captured on every call, and a failure names function, errno, arguments and
+ * remedy. Any thread may call.
+ *
+ * <p>All functions share one native signature, six integers or pointers in registers, because each further signature
+ * costs a starting JVM some twenty classes and ten milliseconds. A function does not look at registers that it has no
+ * argument in, nor at the upper half of one that has an int; a variadic one takes integers from the same registers.
  */
+@SuppressWarnings("restricted")
 final class NativeFunction {
-    private final String name;
-    /** Takes an array: the memory for errno, then the arguments. */
-    private final MethodHandle handle;
+    /** Most arguments that travel in registers, on x86-64. */
+    private static final int MOST_ARGUMENTS = 6;
+    private static final Linker LINKER = Linker.nativeLinker();
+    /** Takes the address of a function, memory for errno, and the arguments. */
+    private static final MethodHandle CALL = LINKER.downcallHandle(
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+            Linker.Option.captureCallState("errno"));
 
-    private NativeFunction(String name, FunctionDescriptor descriptor, Linker.Option... options) {
+    private final String name;
+    /** Whether the function returns 64 bits, and not an int. */
+    private final boolean returnsLong;
+    /** Where the function is, looked up at the first call; whoever comes together finds the same. */
+    private MemorySegment address;
+
+    private NativeFunction(String name, boolean returnsLong) {
         this.name = name;
-        MethodHandle exact = Posix.link(name, descriptor, options);
-        handle = exact.asType(exact.type().generic()).asSpreader(Object[].class, exact.type().parameterCount());
+        this.returnsLong = returnsLong;
     }
 
     /** A function that returns an int. */
-    static NativeFunction returningInt(String name, MemoryLayout... arguments) {
-        return new NativeFunction(name, FunctionDescriptor.of(JAVA_INT, arguments), Posix.captureErrno());
+    static NativeFunction returningInt(String name) {
+        return new NativeFunction(name, false);
     }
 
     /** A function that returns a long or a pointer. */
-    static NativeFunction returningLong(String name, MemoryLayout... arguments) {
-        return new NativeFunction(name, FunctionDescriptor.of(JAVA_LONG, arguments), Posix.captureErrno());
-    }
-
-    /** A function that returns an int and has a variadic argument from the given index. */
-    static NativeFunction variadic(String name, int variadicFrom, MemoryLayout... arguments) {
-        return new NativeFunction(name, FunctionDescriptor.of(JAVA_INT, arguments), Posix.captureErrno(),
-                Linker.Option.firstVariadicArg(variadicFrom));
-    }
-
-    /** The C name. */
-    String name() {
-        return name;
+    static NativeFunction returningLong(String name) {
+        return new NativeFunction(name, true);
     }
 
     /**
      * Calls the function.
      *
-     * @param arguments its arguments, of exactly the types it was linked with
+     * @param arguments its arguments, pointers as addresses
      * @return what it returned, or the errno negated if that was -1
      */
-    long call(Object... arguments) {
-        Object[] all = new Object[arguments.length + 1];
-        System.arraycopy(arguments, 0, all, 1, arguments.length);
+    long call(long... arguments) {
+        long[] all = arguments.length == MOST_ARGUMENTS ? arguments
+                : Arrays.copyOf(arguments, MOST_ARGUMENTS);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(Posix.CAPTURED_BYTES);
-            all[0] = captured;
-            long result = ((Number) (Object) handle.invokeExact(all)).longValue();
-            return result == -1 ? -Posix.capturedErrno(captured) : result;
+            return result(captured,
+                    (long) CALL.invokeExact(address(), captured, all[0], all[1], all[2], all[3], all[4], all[5]));
         } catch (Throwable t) {
             throw Posix.unexpected(t);
         }
     }
 
     /**
+     * Calls a function of at most four arguments without allocating.
+     *
+     * @param captured memory for errno
+     * @return what it returned, or the errno negated if that was -1
+     */
+    long call(MemorySegment captured, long first, long second, long third, long fourth) {
+        try {
+            return result(captured,
+                    (long) CALL.invokeExact(address(), captured, first, second, third, fourth, 0L, 0L));
+        } catch (Throwable t) {
+            throw Posix.unexpected(t);
+        }
+    }
+
+    private MemorySegment address() {
+        MemorySegment found = address;
+        if (found == null) {
+            found = LINKER.defaultLookup().findOrThrow(name);
+            address = found;
+        }
+        return found;
+    }
+
+    private long result(MemorySegment captured, long returned) {
+        long result = returnsLong ? returned : (int) returned;
+        return result == -1 ? -Posix.capturedErrno(captured) : result;
+    }
+
+    /**
      * Calls the function and expects success.
      *
      * @param text the arguments that matter to a person, as {@code name=value} pairs
-     * @param arguments its arguments, of exactly the types it was linked with
+     * @param arguments its arguments, pointers as addresses
      * @return what it returned
      * @throws VerbsException if that was -1
      */
-    long check(String text, Object... arguments) throws VerbsException {
+    long check(String text, long... arguments) throws VerbsException {
         long result = call(arguments);
         if (result < 0) {
             throw failure(-result, text);

@@ -70,7 +70,7 @@ public final class PortLocks {
             lock.set(JAVA_SHORT, TYPE_OFFSET, (short) type);
             lock.set(JAVA_LONG, START_OFFSET, port);
             lock.set(JAVA_LONG, LENGTH_OFFSET, 1);
-            return (int) -Posix.FCNTL_LOCK.call(descriptor, Posix.F_OFD_SETLK, lock.address());
+            return (int) -Posix.FCNTL.call(descriptor, Posix.F_OFD_SETLK, lock.address());
         } catch (VerbsException e) {
             return 0; // no directory, or no descriptor left: the next port tries again
         }

@@ -4,20 +4,12 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.util.function.Consumer;
 
 /**
  * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Whoever comes here
  * has asked {@link Availability} first, because initialisation fails where native access is denied.
- *
- * <p>Calls that happen while data flows or a thread waits are made here exactly; the rest are {@link NativeFunction}s.
  */
 @SuppressWarnings("restricted")
 final class Posix {
@@ -68,60 +60,44 @@ final class Posix {
     static final int EPOLL_CTL_ADD = 1;
     static final int EPOLL_CTL_DEL = 2;
 
-    private static final Linker LINKER = Linker.nativeLinker();
-    private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = CAPTURED.varHandle(PathElement.groupElement("errno"));
-    /** Size of the memory that a call with captured errno needs, in bytes. */
-    static final long CAPTURED_BYTES = CAPTURED.byteSize();
+    /** Size of the memory that errno is captured into, {@code Linker.Option.captureStateLayout}: an int and no more. */
+    static final long CAPTURED_BYTES = Integer.BYTES;
 
-    static final NativeFunction MEMFD_CREATE = NativeFunction.returningInt("memfd_create", JAVA_LONG, JAVA_INT);
-    static final NativeFunction FTRUNCATE = NativeFunction.returningInt("ftruncate", JAVA_INT, JAVA_LONG);
-    static final NativeFunction FCNTL = NativeFunction.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_INT);
-    static final NativeFunction FCNTL_LOCK = NativeFunction.variadic("fcntl", 2, JAVA_INT, JAVA_INT, JAVA_LONG);
-    static final NativeFunction LSEEK = NativeFunction.returningLong("lseek", JAVA_INT, JAVA_LONG, JAVA_INT);
-    static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs", JAVA_INT, JAVA_LONG);
-    static final NativeFunction MMAP = NativeFunction.returningLong("mmap", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT,
-            JAVA_INT, JAVA_LONG);
-    static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap", JAVA_LONG, JAVA_LONG);
-    static final NativeFunction CLOSE = NativeFunction.returningInt("close", JAVA_INT);
+    static final NativeFunction MEMFD_CREATE = NativeFunction.returningInt("memfd_create");
+    static final NativeFunction FTRUNCATE = NativeFunction.returningInt("ftruncate");
+    static final NativeFunction FCNTL = NativeFunction.returningInt("fcntl");
+    static final NativeFunction LSEEK = NativeFunction.returningLong("lseek");
+    static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs");
+    static final NativeFunction MMAP = NativeFunction.returningLong("mmap");
+    static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
+    static final NativeFunction CLOSE = NativeFunction.returningInt("close");
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
-    static final NativeFunction SOCKET = NativeFunction.returningInt("socket", JAVA_INT, JAVA_INT, JAVA_INT);
-    static final NativeFunction BIND = NativeFunction.returningInt("bind", JAVA_INT, JAVA_LONG, JAVA_INT);
-    static final NativeFunction FCHMOD = NativeFunction.returningInt("fchmod", JAVA_INT, JAVA_INT);
-    static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);
-    static final NativeFunction FLOCK = NativeFunction.returningInt("flock", JAVA_INT, JAVA_INT);
-    static final NativeFunction LISTEN = NativeFunction.returningInt("listen", JAVA_INT, JAVA_INT);
-    static final NativeFunction CONNECT = NativeFunction.returningInt("connect", JAVA_INT, JAVA_LONG, JAVA_INT);
-    static final NativeFunction ACCEPT4 = NativeFunction.returningInt("accept4", JAVA_INT, JAVA_LONG, JAVA_LONG,
-            JAVA_INT);
-    static final NativeFunction SHUTDOWN = NativeFunction.returningInt("shutdown", JAVA_INT, JAVA_INT);
-    static final NativeFunction GETSOCKOPT = NativeFunction.returningInt("getsockopt", JAVA_INT, JAVA_INT, JAVA_INT,
-            JAVA_LONG, JAVA_LONG);
-    static final NativeFunction SETSOCKOPT = NativeFunction.returningInt("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT,
-            JAVA_LONG, JAVA_INT);
-    static final NativeFunction SENDMSG = NativeFunction.returningLong("sendmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
-    static final NativeFunction EVENTFD = NativeFunction.returningInt("eventfd", JAVA_INT, JAVA_INT);
-    static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1", JAVA_INT);
-    static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl", JAVA_INT, JAVA_INT, JAVA_INT,
-            JAVA_LONG);
-    /** For the names in messages only: {@link #epollWait} and the others below make the calls. */
-    static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait", JAVA_INT, JAVA_LONG, JAVA_INT,
-            JAVA_INT);
-    static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg", JAVA_INT, JAVA_LONG, JAVA_INT);
-
-    private static final MethodHandle EPOLL_WAIT_EXACT = link("epoll_wait",
-            FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT), captureErrno());
-    private static final MethodHandle RECVMSG_EXACT = link("recvmsg",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), captureErrno());
-    private static final MethodHandle SEND_EXACT = link("send",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-    private static final MethodHandle READ_EXACT = link("read",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle WRITE_EXACT = link("write",
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
+    static final NativeFunction SOCKET = NativeFunction.returningInt("socket");
+    static final NativeFunction BIND = NativeFunction.returningInt("bind");
+    static final NativeFunction FCHMOD = NativeFunction.returningInt("fchmod");
+    static final NativeFunction OPEN = NativeFunction.returningInt("open");
+    static final NativeFunction FLOCK = NativeFunction.returningInt("flock");
+    static final NativeFunction LISTEN = NativeFunction.returningInt("listen");
+    static final NativeFunction CONNECT = NativeFunction.returningInt("connect");
+    static final NativeFunction ACCEPT4 = NativeFunction.returningInt("accept4");
+    static final NativeFunction SHUTDOWN = NativeFunction.returningInt("shutdown");
+    static final NativeFunction GETSOCKOPT = NativeFunction.returningInt("getsockopt");
+    static final NativeFunction SETSOCKOPT = NativeFunction.returningInt("setsockopt");
+    static final NativeFunction SENDMSG = NativeFunction.returningLong("sendmsg");
+    static final NativeFunction EVENTFD = NativeFunction.returningInt("eventfd");
+    static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1");
+    static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl");
+    static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait");
+    private static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
+    private static final NativeFunction SEND = NativeFunction.returningLong("send");
+    private static final NativeFunction READ = NativeFunction.returningLong("read");
+    private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
     private static final MemorySegment ONE = allocateForEver(Long.BYTES);
+
+    /** Where all threads leave the errno that nobody reads. */
+    private static final MemorySegment IGNORED = allocateForEver(CAPTURED_BYTES);
 
     static {
         ONE.set(JAVA_LONG, 0, 1);
@@ -135,23 +111,6 @@ final class Posix {
         return Arena.global().allocate(bytes, Long.BYTES);
     }
 
-    /** The option that captures errno. */
-    static Linker.Option captureErrno() {
-        return Linker.Option.captureCallState("errno");
-    }
-
-    /**
-     * Links a function of the C library.
-     *
-     * @param name its name
-     * @param descriptor what it takes and returns
-     * @param options as of the linker
-     * @return the handle
-     */
-    static MethodHandle link(String name, FunctionDescriptor descriptor, Linker.Option... options) {
-        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), descriptor, options);
-    }
-
     /**
      * What a call captured.
      *
@@ -159,7 +118,7 @@ final class Posix {
      * @return positive errno
      */
     static int capturedErrno(MemorySegment captured) {
-        return (int) ERRNO.get(captured, 0L);
+        return captured.get(JAVA_INT, 0);
     }
 
     /** Memory without an owner at an address that stays mapped for ever. */
@@ -182,50 +141,27 @@ final class Posix {
 
     /** {@code epoll_wait}: how many events were written, or a negated errno. */
     static int epollWait(MemorySegment captured, int descriptor, long events, int capacity, int timeoutMillis) {
-        try {
-            int ready = (int) EPOLL_WAIT_EXACT.invokeExact(captured, descriptor, events, capacity, timeoutMillis);
-            return ready >= 0 ? ready : -capturedErrno(captured);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
+        return (int) EPOLL_WAIT.call(captured, descriptor, events, capacity, timeoutMillis);
     }
 
     /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
     static int receiveMessage(MemorySegment captured, int descriptor, long message) {
-        try {
-            long length = (long) RECVMSG_EXACT.invokeExact(captured, descriptor, message,
-                    MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-            return length >= 0 ? (int) length : -capturedErrno(captured);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
+        return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
     }
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        try {
-            long ignored = (long) SEND_EXACT.invokeExact(descriptor, ONE.address(), 1L, MSG_DONTWAIT | MSG_NOSIGNAL);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
+        SEND.call(IGNORED, descriptor, ONE.address(), 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
     static void readCounter(int descriptor, MemorySegment into) {
-        try {
-            long ignored = (long) READ_EXACT.invokeExact(descriptor, into.address(), (long) Long.BYTES);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
+        READ.call(IGNORED, descriptor, into.address(), Long.BYTES, 0);
     }
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        try {
-            long ignored = (long) WRITE_EXACT.invokeExact(descriptor, ONE.address(), (long) Long.BYTES);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
+        WRITE.call(IGNORED, descriptor, ONE.address(), Long.BYTES, 0);
     }
 
     /**

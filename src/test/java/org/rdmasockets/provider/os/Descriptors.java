@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.os;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.io.IOException;
@@ -24,13 +23,11 @@ public final class Descriptors {
     private static final int AF_INET = 2;
     private static final int SOCK_STREAM = 1;
     private static final int SO_LINGER = 13;
-    private static final NativeFunction SENDTO = NativeFunction.returningLong("sendto", JAVA_INT, JAVA_LONG, JAVA_LONG,
-            JAVA_INT, JAVA_LONG, JAVA_INT);
+    private static final NativeFunction SENDTO = NativeFunction.returningLong("sendto");
     private static final int O_RDWR = 2;
     private static final int FALLOC_FL_PUNCH_HOLE_KEEP_SIZE = 3;
-    private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_LONG, JAVA_INT);
-    private static final NativeFunction FALLOCATE = NativeFunction.returningInt("fallocate", JAVA_INT, JAVA_INT,
-            JAVA_LONG, JAVA_LONG);
+    private static final NativeFunction OPEN = NativeFunction.returningInt("open");
+    private static final NativeFunction FALLOCATE = NativeFunction.returningInt("fallocate");
 
     private Descriptors() {
     }
