@@ -21,6 +21,8 @@ import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamMaker;
 import org.rdmasockets.transport.StreamTransport;
 import org.rdmasockets.transport.TcpBinding;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,10 +36,10 @@ public final class ClientEnd implements AutoCloseable {
     private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
     /**
-     * Longest attempt within this host: nothing gets lost there, so who does not answer is only slow, and if it is
-     * stopped, it would not serve TCP either.
+     * Longest attempt within this host, unless the peer acknowledges it: nothing gets lost there, so a peer that does
+     * not answer is slow, and a stopped one is not waited for.
      */
-    private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final Policy policy;
     /** The transport that the socket asks for, null for none. */
@@ -166,7 +168,7 @@ public final class ClientEnd implements AutoCloseable {
             SocketWishes wishes) throws IOException {
         try {
             return transport.equals(Policy.TCP) ? connectTcp(remote, deadlineNanos, wishes)
-                    : connect(Providers.named(transport), true, remote, deadlineNanos, wishes);
+                    : connect(Providers.named(transport), true, remote, deadlineNanos, Long.MAX_VALUE, wishes);
         } catch (IOException e) {
             Tally.of(transport).countFailed();
             throw e;
@@ -226,22 +228,25 @@ public final class ClientEnd implements AutoCloseable {
         return OUTCOMES.failure(provider.name(), remote);
     }
 
-    /** One attempt, which leaves at least half of the time to those that come after it. */
+    /** One attempt, which leaves at least half of the time to those that come after it, unless the peer answers. */
     private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
             SocketWishes wishes) throws IOException {
         long start = System.nanoTime();
         long most = provider.name().equals(Policy.SHARED_MEMORY) ? LOCAL_ATTEMPT_NANOS : policy.attemptNanos();
         long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, (deadlineNanos - start) / 2);
         try {
-            Connection connection = connect(provider, false, remote,
-                    policy.fallback() ? start + budget : deadlineNanos, wishes);
+            Connection connection = connect(provider, false, remote, deadlineNanos,
+                    policy.fallback() ? start + budget : Long.MAX_VALUE, wishes);
             OUTCOMES.succeeded(provider.name(), remote);
             return connection;
         } catch (IOException e) {
             rethrowIfEnded(e); // which says nothing of the other end
             // On this host one server says nothing of the others.
             boolean thisPortOnly = isRefusal(e) || provider.name().equals(Policy.SHARED_MEMORY);
-            OUTCOMES.failed(provider.name(), remote, text(e), thisPortOnly, System.nanoTime() - start);
+            boolean notNow = e.getCause() instanceof VerbsException cause && cause.errno() == Errno.EAGAIN;
+            if (!notNow) {
+                OUTCOMES.failed(provider.name(), remote, text(e), thisPortOnly, System.nanoTime() - start);
+            }
             throw e;
         }
     }
@@ -267,12 +272,12 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     private Connection connect(VerbsProvider provider, boolean iwarp, InetSocketAddress remote, long deadlineNanos,
-            SocketWishes wishes) throws IOException {
+            long silenceNanos, SocketWishes wishes) throws IOException {
         Engine engine = Engine.of(provider);
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        return binding.connect(remote, deadlineNanos, new StreamMaker(wishes.sizes()));
+        return binding.connect(remote, deadlineNanos, silenceNanos, new StreamMaker(wishes.sizes()));
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)

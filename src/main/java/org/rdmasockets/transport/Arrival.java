@@ -1,9 +1,10 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.log.LimitedLog;
@@ -11,18 +12,21 @@ import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. */
+/**
+ * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Whatever is
+ * thrown on the way, an {@code Error} too, ends this one alone.
+ */
 final class Arrival<C extends VerbsConnection> {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
-
-    /** At most one warning in so long: peers must not be able to flood the log. */
-    private static final long WARNING_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final AtomicLong LAST_WARNING = new AtomicLong(System.nanoTime() - 2 * WARNING_NANOS);
+    /** What a peer is told that finds no place; it begins the private data, which zeros may follow. */
+    private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;
@@ -31,6 +35,9 @@ final class Arrival<C extends VerbsConnection> {
     private final Executor established;
     /** Told of the connection, or of null when there will be none; called once. */
     private final BiConsumer<Arrival<C>, C> outcome;
+    private final long cameNanos = System.nanoTime();
+    /** Whether it holds a place in the backlog; guarded by the listener. */
+    boolean counted;
     /** Guards the hand-over of the connection to who ends it. */
     private final Object lock = new Object();
     /** Guarded by lock. */
@@ -38,8 +45,16 @@ final class Arrival<C extends VerbsConnection> {
     private final ConnectionEvents events = new ConnectionEvents();
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
     private C connection;
+    /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
+    private volatile boolean answering;
+    /** Since when the peer has the answer, by {@code System.nanoTime}; 0 while it has none. */
+    private volatile long answeredNanos;
+    /** Whether something was thrown that nobody could deal with at once. */
+    private volatile boolean broken;
+    /** Whether the peer was told that it has to wait; poller thread only. */
+    private boolean acknowledged;
 
-    /** A request that was just received. */
+    /** A request that was just received, and whose end is watched from now on. */
     Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
             BiConsumer<Arrival<C>, C> outcome) {
         this.engine = engine;
@@ -47,6 +62,60 @@ final class Arrival<C extends VerbsConnection> {
         this.request = request.parameters();
         this.established = established;
         this.outcome = outcome;
+        identifier.handler((id, event) -> onEvent(event));
+    }
+
+    /**
+     * Tells whether a peer was refused only because no place was free.
+     *
+     * @param privateData what it was told
+     * @return true if this class has refused it so
+     */
+    static boolean isNoPlace(byte[] privateData) {
+        return privateData.length >= NO_PLACE.length
+                && Arrays.equals(privateData, 0, NO_PLACE.length, NO_PLACE, 0, NO_PLACE.length);
+    }
+
+    /** Poller thread: tells the peer, once, that its request is here and waits. */
+    void acknowledge() {
+        if (!acknowledged) {
+            acknowledged = true;
+            identifier.acknowledge();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "connection from " + identifier.remoteAddress();
+    }
+
+    /** Whether the peer shares memory with this process, so that its end is heard of at once. */
+    boolean isLocal() {
+        Device device = identifier.device();
+        return device != null && device.info().transport() == TransportType.SHARED_MEMORY;
+    }
+
+    /** Whether both come from one host. */
+    boolean isOfSameHost(Arrival<C> other) {
+        InetSocketAddress host = identifier.remoteAddress();
+        InetSocketAddress otherHost = other.identifier.remoteAddress();
+        return host != null && otherHost != null && host.getAddress().equals(otherHost.getAddress());
+    }
+
+    /** Since when this waits, in nanoseconds. */
+    long ageNanos(long now) {
+        return now - cameNanos;
+    }
+
+    /** How long the peer has not answered the answer, in nanoseconds; 0 if it is not its turn. */
+    long silentNanos(long now) {
+        long since = answeredNanos;
+        return since == 0 ? 0 : now - since;
+    }
+
+    /** Whether this cannot go on, and somebody has to {@link #discard} it. */
+    boolean isBroken() {
+        return broken;
     }
 
     /**
@@ -55,28 +124,23 @@ final class Arrival<C extends VerbsConnection> {
      * @param maker makes the connection
      */
     void accept(VerbsConnection.Maker<C> maker) {
+        boolean ownFault = false;
         try {
             maker.check(request.privateData());
-        } catch (IOException e) {
-            refuse(e, false);
-            return;
-        }
-        C prepared;
-        try {
-            prepared = maker.make(engine, identifier, events, Side.PASSIVE, request);
-        } catch (IOException | RuntimeException e) {
-            refuse(e, !hasEnded());
-            return;
-        }
-        if (!keep(prepared)) {
-            prepared.abort();
-            return;
-        }
-        try {
-            identifier.handler((id, event) -> onEvent(event));
+            ownFault = true;
+            C prepared = maker.make(engine, identifier, events, Side.PASSIVE, request);
+            if (!keep(prepared)) {
+                prepared.abort();
+                return;
+            }
+            ownFault = false;
+            answering = true;
             identifier.accept(answer(prepared.parameters()));
-        } catch (VerbsException e) {
-            refuse(e, false);
+            answeredNanos = System.nanoTime() | 1;
+        } catch (IOException e) {
+            refuse(e, ownFault);
+        } catch (Throwable e) {
+            refuse(e, true);
         }
     }
 
@@ -89,27 +153,40 @@ final class Arrival<C extends VerbsConnection> {
     }
 
     /** What this end lacks is for a person to see, now and then; the peer is only told no. */
-    private void refuse(Exception cause, boolean ownFault) {
-        long now = System.nanoTime();
-        long last = LAST_WARNING.get();
-        if (ownFault && now - last > WARNING_NANOS && LAST_WARNING.compareAndSet(last, now)) {
-            LIMITED.warn("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
-                    cause.toString());
-        } else {
-            LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
-                    cause.toString());
+    private void refuse(Throwable cause, boolean ownFault) {
+        try {
+            if (ownFault && !hasEnded()) {
+                Object[] arguments = {identifier.localAddress(), identifier.remoteAddress(), cause.toString(), cause};
+                LIMITED.warn("[{}<-{}] connection refused: {}",
+                        cause instanceof IOException ? Arrays.copyOf(arguments, arguments.length - 1) : arguments);
+            } else {
+                LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+                        cause.toString());
+            }
+            reject(new byte[0]);
+        } finally {
+            discard();
         }
-        refuse();
     }
 
     /** Poller thread: events until the connection is established. */
     private void onEvent(ConnectionEvent event) {
+        boolean done = false;
+        try {
+            take(event);
+            done = true;
+        } finally {
+            broken |= !done;
+        }
+    }
+
+    private void take(ConnectionEvent event) {
         switch (event) {
             case ConnectionEvent.Established news -> {
                 identifier.handler(events);
                 established.execute(this::start);
             }
-            case ConnectionEvent.Disconnected gone when identifier.device().supports(
+            case ConnectionEvent.Disconnected gone when answering && identifier.device().supports(
                     Capability.COMPLETION_IS_DELIVERY) -> {
                 // Only who was connected can disconnect there: it wrote and closed, and its last step of the handshake
                 // was lost on the way. What it wrote is here.
@@ -129,25 +206,39 @@ final class Arrival<C extends VerbsConnection> {
     /** Set-up pool: the peer is connected. */
     private void start() {
         C connected = kept();
+        boolean started = false;
         try {
             connected.start(request.privateData(), true);
-            if (end()) {
-                outcome.accept(this, connected);
-            }
+            started = true;
         } catch (IOException e) {
             LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), e.getMessage());
+        } catch (Throwable e) {
+            LIMITED.warn("[{}<-{}] connection lost while it was set up", identifier.localAddress(),
+                    identifier.remoteAddress(), e);
+        } finally {
+            if (!started) {
+                discard();
+            } else if (end()) {
+                outcome.accept(this, connected);
+            }
+        }
+    }
+
+    /** Set-up pool: tells the peer that there is no place. */
+    void refuse() {
+        try {
+            reject(NO_PLACE);
+        } finally {
             discard();
         }
     }
 
-    /** Set-up pool: tells the peer no. */
-    void refuse() {
+    private void reject(byte[] reason) {
         try {
-            identifier.reject(new byte[0]);
+            identifier.reject(reason);
         } catch (VerbsException e) {
             LOG.debug("[{}] {}", identifier.localAddress(), e.getMessage());
         }
-        discard();
     }
 
     /**
@@ -155,13 +246,17 @@ final class Arrival<C extends VerbsConnection> {
      * was lost, would otherwise keep it until the connection manager gives up, after a minute.
      */
     void discard() {
-        if (end()) {
+        if (!end()) {
+            return;
+        }
+        try {
             C unwanted = kept();
             if (unwanted == null) {
                 identifier.close();
             } else {
                 unwanted.abort();
             }
+        } finally {
             outcome.accept(this, null);
         }
     }

@@ -163,12 +163,29 @@ public final class Binding implements AutoCloseable {
      */
     public <C extends VerbsConnection> C connect(InetSocketAddress remote, long deadlineNanos,
             VerbsConnection.Maker<C> maker) throws IOException {
+        return connect(remote, deadlineNanos, Long.MAX_VALUE, maker);
+    }
+
+    /**
+     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way.
+     *
+     * @param <C> what is made
+     * @param remote whom to reach, resolved
+     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
+     * @param silenceNanos end of the attempt unless the peer has acknowledged it by then
+     * @param maker makes the connection
+     * @return the connection
+     * @throws IOException likewise; its cause is a {@code VerbsException} with {@link Errno#EAGAIN} if the failure says
+     *         nothing of the next attempt
+     */
+    public <C extends VerbsConnection> C connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
+            VerbsConnection.Maker<C> maker) throws IOException {
         if (remote.isUnresolved()) {
             throw new UnknownHostException(remote.getHostString());
         }
         try {
             Routes.ensureFamily(remote.getAddress());
-            return dialer(remote, maker).dial(deadlineNanos);
+            return dialer(remote, maker).dial(deadlineNanos, silenceNanos);
         } finally {
             close();
         }

@@ -19,6 +19,11 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer<C extends VerbsConnection> {
+    /** How long a peer is silent before it is looked at, and how often then. */
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
+    private static final int NO_RESOURCES = 3;
+
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
@@ -36,10 +41,16 @@ final class Dialer<C extends VerbsConnection> {
     private boolean cancelled;
     /** What was made for the connection; set-up pool only, one task after another. */
     private C connection;
-    /** End of the attempt by {@code System.nanoTime}; set before the first step. */
+    /** End of the attempt by {@code System.nanoTime}; this and all that follows are the calling thread's only. */
     private long deadlineNanos;
-    /** The deadline is the caller's, not our own bound; set before the first step. */
+    /** The deadline is the caller's, not our own bound. */
     private boolean callersDeadline;
+    /** Whether there is another way, so that a silent peer is not waited for as long as one that answers. */
+    private boolean impatient;
+    /** End of the attempt if the peer acknowledges the request; as {@link #dial} has it. */
+    private long lastNanos;
+    /** The peer has acknowledged the request, and answers when it can. */
+    private boolean acknowledged;
 
     /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
     Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
@@ -55,13 +66,15 @@ final class Dialer<C extends VerbsConnection> {
      * Connects.
      *
      * @param deadline end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
+     * @param silence end of the attempt unless the peer has acknowledged the request by then, or earlier if the peer is
+     *        stopped; {@code Long.MAX_VALUE} if there is no other way
      * @return the connection
      * @throws IOException as {@link Binding#connect} says
      */
-    C dial(long deadline) throws IOException {
-        callersDeadline = deadline != Long.MAX_VALUE;
-        deadlineNanos = callersDeadline ? deadline
-                : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
+    C dial(long deadline, long silence) throws IOException {
+        impatient = silence != Long.MAX_VALUE;
+        setDeadline(impatient ? silence : deadline);
+        lastNanos = deadline;
         boolean done = false;
         try {
             resolve();
@@ -84,6 +97,12 @@ final class Dialer<C extends VerbsConnection> {
                 abandon();
             }
         }
+    }
+
+    private void setDeadline(long deadline) {
+        callersDeadline = deadline != Long.MAX_VALUE;
+        deadlineNanos = callersDeadline ? deadline
+                : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
     }
 
     private void resolve() throws IOException {
@@ -120,13 +139,22 @@ final class Dialer<C extends VerbsConnection> {
     }
 
     private IOException timedOut() {
-        return callersDeadline ? NetErrors.connectTimedOut()
+        IOException timedOut = callersDeadline ? NetErrors.connectTimedOut()
                 : new ConnectException("Connection timed out: " + remote);
+        return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "
+                + "listen with a larger backlog") : timedOut;
     }
 
     /** Waits for an event; every other one is a failure. */
     private <E extends ConnectionEvent> E expect(Class<E> wanted) throws IOException {
-        Object event = Patience.await(events::next, deadlineNanos);
+        Object event = next();
+        while (event instanceof ConnectionEvent.RequestAcknowledged) {
+            if (!acknowledged) {
+                acknowledged = true;
+                setDeadline(lastNanos);
+            }
+            event = next();
+        }
         if (wanted.isInstance(event)) {
             return wanted.cast(event);
         }
@@ -145,7 +173,27 @@ final class Dialer<C extends VerbsConnection> {
         };
     }
 
+    /** The next event, or null at the deadline; looks now and then whether anything can be expected at all. */
+    private Object next() throws IOException {
+        if (!impatient || acknowledged) {
+            return Patience.await(events::next, deadlineNanos);
+        }
+        Object event = null;
+        while (event == null && Patience.remaining(deadlineNanos) > 0) {
+            event = Patience.await(nanos -> events.next(Math.min(nanos, LOOK_NANOS)), deadlineNanos);
+            if (event == null && identifier.isPeerStopped()) {
+                throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
+                        + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
+            }
+        }
+        return event;
+    }
+
     private IOException refused(ConnectionEvent.Rejected rejected) {
+        if (rejected.status() == NO_RESOURCES || Arrival.isNoPlace(rejected.privateData())) {
+            return NetErrors.notNow(new ConnectException("Connection refused: " + remote + ": thousands of connections "
+                    + "wait in its backlog"), remote, "accept more often");
+        }
         return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
     }
 

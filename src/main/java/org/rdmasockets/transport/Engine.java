@@ -58,6 +58,7 @@ public final class Engine {
     private final ConnectionManager connectionManager;
     private final CompletionPoller poller;
     private final Roster connections = new Roster();
+    private final Set<VerbsListener<?>> listeners = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
@@ -262,6 +263,16 @@ public final class Engine {
         connections.remove(connection);
     }
 
+    /** Has a listener visited at each tick from now on. */
+    void add(VerbsListener<?> listener) {
+        listeners.add(listener);
+    }
+
+    /** Undoes {@link #add}. */
+    void remove(VerbsListener<?> listener) {
+        listeners.remove(listener);
+    }
+
     /** Has a connection visited at each tick from now on, if it is registered. */
     void attend(VerbsConnection connection) {
         connections.attend(connection);
@@ -311,6 +322,13 @@ public final class Engine {
         coarseNanos = now;
         SETUP_POOL.relieve();
         connections.tick(now);
+        for (VerbsListener<?> listener : listeners) {
+            try {
+                listener.tick(now);
+            } catch (RuntimeException | Error e) {
+                LOG.debug("a listener is looked at again at the next tick", e);
+            }
+        }
     }
 
     /** Whether the process ends, so that nobody else waits for what is closed now. */

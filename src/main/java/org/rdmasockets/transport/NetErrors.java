@@ -87,6 +87,18 @@ final class NetErrors {
         return refused == null ? other(e) : with(refused, e);
     }
 
+    /**
+     * Marks a failure that says nothing of the next attempt, even if that follows at once.
+     *
+     * @param failure for the application
+     * @param remote whom to reach
+     * @param remedy what a person can do about it
+     * @return the failure
+     */
+    static <T extends IOException> T notNow(T failure, InetSocketAddress remote, String remedy) {
+        return with(failure, new VerbsException("rdma_connect", Errno.EAGAIN.number(), "remote=" + remote, remedy));
+    }
+
     /** In the words of the JDK, and then what to do. */
     private static SocketException tooManyFiles(Errno errno, InetSocketAddress address, VerbsException e) {
         return with(new SocketException("Too many open files" + (errno == Errno.ENFILE ? " in system" : "") + ": "

@@ -2,12 +2,15 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.SequencedSet;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
@@ -15,17 +18,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Beyond the
- * backlog connections are refused.
+ * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Those beyond
+ * the backlog wait, unanswered, until a place is free; TCP's wait likewise, where their kernel asks again and again.
+ * Only if thousands wait is a connection refused.
+ *
+ * <p>A place is held by a connection that nobody has taken, and by a handshake in progress, unless the peer does not
+ * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.
  *
  * @param <C> what a connection is
  */
 public final class VerbsListener<C extends VerbsConnection> implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(VerbsListener.class);
     private static final int DEFAULT_BACKLOG = 50;
-    /** Most that {@code rdma_ucm} allows by default ({@code max_backlog}). */
-    private static final int MAX_KERNEL_BACKLOG = 1024;
+    /** Most that wait beyond the backlog; {@code rdma_ucm} takes less at once ({@code max_backlog}, 1,024). */
+    private static final int MOST_HELD = 4096;
+    /** Most of them that come from one other host. */
+    private static final int MOST_HELD_OF_HOST = MOST_HELD / 2;
+    /** How long an unfinished handshake holds a place. */
+    private static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long a handshake may take. */
+    private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(30);
+    /** At least so many handshakes may be unfinished without a place. */
+    private static final int FEWEST_STALLED = 16;
+    /** So long the kernel asks for another host's process, which may have gone without a word. */
+    private static final long HELD_NANOS = TimeUnit.MINUTES.toNanos(2);
 
+    private final LimitedLog full = new LimitedLog(LOG, 1);
     private final Engine engine;
     /** One for each address that is listened on. */
     private final List<ConnectionIdentifier> identifiers;
@@ -35,10 +53,14 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     private final int backlog;
     /** Gets the finished connections. */
     private final AcceptQueue<? super C> accepted;
-    /** Connections being set up or waiting in the queue. */
-    private final AtomicInteger waiting = new AtomicInteger();
-    /** Those of them that are being set up. */
-    private final Set<Arrival<C>> arriving = ConcurrentHashMap.newKeySet();
+    /** Places of the backlog that are in use; guarded by this, as the next three. */
+    private int used;
+    /** Connections in the queue. */
+    private int queued;
+    /** Requests that wait for a place, the oldest first. */
+    private final SequencedSet<Arrival<C>> held = new LinkedHashSet<>();
+    /** Requests that are being accepted, the oldest first. */
+    private final SequencedSet<Arrival<C>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder;
     private final VerbsConnection.Maker<C> maker;
@@ -66,10 +88,11 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
         VerbsListener<C> listener = new VerbsListener<>(engine, identifiers, plan);
         boolean listening = false;
         plan.accepted.join();
+        engine.add(listener);
         try {
             for (ConnectionIdentifier identifier : identifiers) {
                 identifier.handler(listener::onEvent);
-                identifier.listen(Math.min(listener.backlog, MAX_KERNEL_BACKLOG));
+                identifier.listen(MOST_HELD);
             }
             listening = true;
             return listener;
@@ -86,16 +109,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     /** Poller thread. */
     private void onEvent(ConnectionIdentifier listening, ConnectionEvent event) {
         switch (event) {
-            case ConnectionEvent.ConnectRequest request -> {
-                Arrival<C> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
-                arriving.add(arrival);
-                if (waiting.incrementAndGet() <= backlog && !closed.get()) {
-                    engine.perform(() -> arrival.accept(maker));
-                } else {
-                    LOG.debug("[{}] connection refused: {}", local, closed.get() ? "closed" : "backlog is full");
-                    engine.perform(arrival::refuse);
-                }
-            }
+            case ConnectionEvent.ConnectRequest request -> onRequest(request);
             case ConnectionEvent.DeviceRemoved removed -> {
                 String device = listening.device() == null ? "" : " " + listening.device().info().name();
                 engine.perform(listening::close);
@@ -110,14 +124,174 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
         }
     }
 
+    /** Poller thread: what is thrown here costs this request. */
+    private void onRequest(ConnectionEvent.ConnectRequest request) {
+        Runnable next = null;
+        try {
+            next = take(request);
+        } finally {
+            if (next == null) {
+                request.identifier().close(); // which refuses it; nobody else knows of it, so this is quick
+            }
+        }
+        engine.perform(next);
+    }
+
+    /** What is to be done now. */
+    private Runnable take(ConnectionEvent.ConnectRequest request) {
+        Arrival<C> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
+        boolean fits;
+        boolean waits;
+        synchronized (this) {
+            fits = !closed.get() && held.size() < MOST_HELD && !takesAll(arrival);
+            waits = fits && used + held.size() >= backlog;
+            if (fits) {
+                held.add(arrival);
+            }
+        }
+        if (fits && waits) {
+            arrival.acknowledge();
+            warnIfFull();
+        } else if (!fits && !closed.get()) {
+            full.warn("[{}] the backlog of {} is full, and so is the queue of {} beyond it: {} is refused; call accept "
+                    + "more often, or listen with a larger backlog", local, backlog, MOST_HELD, arrival);
+        }
+        return fits ? this::acceptNext : arrival::refuse;
+    }
+
+    /** Whether another host would take more than its part; the monitor is held. */
+    private boolean takesAll(Arrival<C> arrival) {
+        return held.size() >= MOST_HELD_OF_HOST && !arrival.isLocal()
+                && held.stream().filter(arrival::isOfSameHost).count() >= MOST_HELD_OF_HOST;
+    }
+
+    /** The application is behind, and is told so now and then. */
+    private void warnIfFull() {
+        int waiting;
+        synchronized (this) {
+            if (queued < backlog || held.isEmpty()) {
+                return;
+            }
+            waiting = held.size();
+        }
+        full.warn("[{}] the backlog of {} is full, beyond it wait {}; call accept more often, or listen with a larger "
+                + "backlog", local, backlog, waiting);
+    }
+
+    /** Set-up pool: accepts the one that has waited longest, if there is a place for it. */
+    private void acceptNext() {
+        Arrival<C> next;
+        synchronized (this) {
+            if (used >= backlog || held.isEmpty() || closed.get()) {
+                return;
+            }
+            next = held.getFirst();
+            arriving.add(next);
+            held.remove(next);
+            next.counted = true;
+            used++;
+        }
+        next.accept(maker);
+    }
+
     /** Set-up pool: a request became a connection, or null. */
     private void onOutcome(Arrival<C> arrival, C connection) {
-        arriving.remove(arrival);
-        if (connection == null) {
-            waiting.decrementAndGet();
-        } else {
-            accepted.add(connection, waiting::decrementAndGet);
+        boolean queuing = false;
+        synchronized (this) {
+            held.remove(arrival);
+            arriving.remove(arrival);
+            if (connection != null) {
+                used += arrival.counted ? 0 : 1; // the peer was slow
+                arrival.counted = true;
+                queued++;
+            }
         }
+        try {
+            if (connection != null) {
+                accepted.add(connection, () -> leave(arrival, true));
+                queuing = true;
+                warnIfFull();
+            }
+        } finally {
+            if (!queuing) {
+                leave(arrival, connection != null);
+            }
+            if (connection != null && !queuing) {
+                connection.abort();
+            }
+        }
+    }
+
+    /** Any thread: gives the place back that an arrival or its connection has, once. */
+    private void leave(Arrival<C> arrival, boolean wasQueued) {
+        boolean more;
+        synchronized (this) {
+            if (!arrival.counted) {
+                return;
+            }
+            arrival.counted = false;
+            used--;
+            queued -= wasQueued ? 1 : 0;
+            more = !held.isEmpty();
+        }
+        if (more) {
+            acceptNextLater();
+        }
+    }
+
+    /** Any thread, an application's too, whose stack and locks are its own. */
+    private void acceptNextLater() {
+        try {
+            engine.setupPool().execute(this::acceptNext);
+        } catch (OutOfMemoryError | StackOverflowError e) {
+            return; // whoever has just taken a connection is not to lose it; the next tick accepts the next one
+        }
+    }
+
+    /** Poller thread, a few times a second while there are connections. */
+    void tick(long now) {
+        List<Arrival<C>> ended;
+        List<Arrival<C>> waiting;
+        int free;
+        synchronized (this) {
+            if (held.isEmpty() && arriving.isEmpty()) {
+                return;
+            }
+            ended = overdue(now);
+            waiting = new ArrayList<>(held);
+            free = Math.min(backlog - used, held.size());
+        }
+        ended.forEach(arrival -> engine.perform(arrival::discard));
+        for (; free > 0; free--) {
+            acceptNextLater();
+        }
+        waiting.forEach(Arrival::acknowledge);
+    }
+
+    /** Takes the place from handshakes that do not go on; gives what is to end. The monitor is held. */
+    private List<Arrival<C>> overdue(long now) {
+        int stalled = 0;
+        for (Arrival<C> arrival : arriving) {
+            if (arrival.counted && arrival.silentNanos(now) > PLACE_NANOS) {
+                arrival.counted = false;
+                used--;
+            }
+            stalled += arrival.counted ? 0 : 1;
+        }
+        List<Arrival<C>> ended = new ArrayList<>();
+        int tooMany = stalled - Math.max(backlog, FEWEST_STALLED);
+        for (Arrival<C> arrival : arriving) {
+            if (!arrival.counted && tooMany-- > 0 || arrival.isBroken()
+                    || arrival.silentNanos(now) > HANDSHAKE_NANOS) {
+                ended.add(arrival);
+            }
+        }
+        for (Arrival<C> arrival : held) {
+            if (arrival.isBroken() || arrival.ageNanos(now) > HELD_NANOS && !arrival.isLocal()) {
+                ended.add(arrival);
+            }
+        }
+        return ended;
     }
 
     /**
@@ -134,12 +308,18 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     public void close() {
         if (stop()) {
             identifiers.forEach(engine::release);
-            arriving.forEach(arrival -> engine.perform(arrival::discard));
+            List<Arrival<C>> all;
+            synchronized (this) {
+                all = new ArrayList<>(held);
+                all.addAll(arriving);
+            }
+            all.forEach(arrival -> engine.perform(arrival::discard));
         }
     }
 
     /** Stops accepting; true for the first caller, who then gives the port back. */
     private boolean stop() {
+        engine.remove(this);
         return closed.compareAndSet(false, true);
     }
 }

@@ -21,6 +21,10 @@ public sealed interface ConnectionEvent {
             implements ConnectionEvent {
     }
 
+    /** The peer has the request and answers later, see {@link ConnectionIdentifier#acknowledge}. */
+    record RequestAcknowledged() implements ConnectionEvent {
+    }
+
     /**
      * The connection is up ({@code RDMA_CM_EVENT_ESTABLISHED}, or {@code CONNECT_RESPONSE}).
      *
@@ -32,8 +36,8 @@ public sealed interface ConnectionEvent {
     /**
      * The peer, or its connection manager because nobody listens, said no ({@code RDMA_CM_EVENT_REJECTED}).
      *
-     * @param status the reason code: 8 on InfiniBand and RoCE when nobody listens, 28 when the consumer rejected; a
-     *         negative errno on iWARP
+     * @param status the reason code: 8 on InfiniBand and RoCE when nobody listens, 28 when the consumer rejected, 3
+     *         when there is no room for one more request; a negative errno on iWARP
      * @param privateData what the peer added
      */
     record Rejected(int status, byte[] privateData) implements ConnectionEvent {

@@ -121,7 +121,8 @@ public interface ConnectionIdentifier extends AutoCloseable {
 
     /**
      * Asks the peer for a connection ({@code rdma_connect}); ends in {@link ConnectionEvent.Established},
-     * {@link ConnectionEvent.Rejected}, {@link ConnectionEvent.Unreachable} or {@link ConnectionEvent.Failed}.
+     * {@link ConnectionEvent.Rejected}, {@link ConnectionEvent.Unreachable} or {@link ConnectionEvent.Failed}, perhaps
+     * after {@link ConnectionEvent.RequestAcknowledged}.
      * <em>May block</em>: soft-iWARP connects a kernel socket inside this call, for minutes if the peer is silent, and
      * {@link #close()} blocks as long.
      *
@@ -145,6 +146,24 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * @throws VerbsException if the peer has gone, or the device refuses
      */
     void accept(ConnectionParameters parameters) throws VerbsException;
+
+    /**
+     * Tells the peer that its request has arrived and is answered later: the message receipt acknowledgment (MRA) of
+     * InfiniBand's connection manager. The peer gets {@link ConnectionEvent.RequestAcknowledged}, unless it has the
+     * answer by then. Over {@code rdma_cm} this does nothing: the kernel acknowledges by itself, and tells nobody.
+     */
+    default void acknowledge() {
+    }
+
+    /**
+     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, so that nothing is to be
+     * expected of it now.
+     *
+     * @return false also if that is not known
+     */
+    default boolean isPeerStopped() {
+        return false;
+    }
 
     /**
      * Refuses a request ({@code rdma_reject}).

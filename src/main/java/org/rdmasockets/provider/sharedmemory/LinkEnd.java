@@ -52,6 +52,8 @@ final class LinkEnd implements LinkHandler {
      * upper half the immediate data.
      */
     static final int OPEN_WRITE = 9;
+    /** A request has arrived and is answered later. */
+    static final int ACKNOWLEDGE = 10;
 
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
@@ -471,6 +473,7 @@ final class LinkEnd implements LinkHandler {
                 case END -> onEnd(entry);
                 case ACCEPT -> peer(entry).onAccept(entry);
                 case REJECT -> peer(entry).onReject(entry);
+                case ACKNOWLEDGE -> peer(entry).onAcknowledge();
                 case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
@@ -536,8 +539,9 @@ final class LinkEnd implements LinkHandler {
             peer.release();
             throw new IllegalArgumentException("slot " + entry.value() + " does not exist");
         }
-        if (!offer(peer, greeting)) {
-            peer.refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+        int refusal = offer(peer, greeting);
+        if (refusal != 0) {
+            peer.refuse(refusal, NO_DATA);
         }
     }
 
@@ -552,11 +556,12 @@ final class LinkEnd implements LinkHandler {
         writer.ringPeer();
     }
 
-    private boolean offer(LinkPeer peer, Greeting greeting) {
+    /** 0, or why the request is refused. */
+    private int offer(LinkPeer peer, Greeting greeting) {
         InetSocketAddress destination = greeting.destination();
         SharedMemoryIdentifier listener = fabric.ports().listener(destination);
         if (listener == null) {
-            return false;
+            return SharedMemoryIdentifier.NOBODY_LISTENS;
         }
         SharedMemoryIdentifier request = listener.newRequest(destination, greeting.source(), peer,
                 greeting.parameters());

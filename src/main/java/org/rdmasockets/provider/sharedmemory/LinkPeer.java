@@ -374,6 +374,16 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     @Override
+    public void acknowledge() {
+        end.send(this, LinkEnd.ACKNOWLEDGE, 0, 0, NO_DATA);
+    }
+
+    @Override
+    public boolean isStopped() {
+        return end.link().isPeerStopped();
+    }
+
+    @Override
     public void reject(byte[] privateData) {
         refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
     }
@@ -422,6 +432,11 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             alive = !endSent;
         }
         identifier.accepted(this, greeting.parameters());
+    }
+
+    /** Our request has arrived and is answered later, unless that overtook this. */
+    void onAcknowledge() {
+        identifier.acknowledged();
     }
 
     /** Our request was refused; nothing follows. */

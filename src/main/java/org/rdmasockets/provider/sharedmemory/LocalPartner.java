@@ -35,6 +35,16 @@ final class LocalPartner implements Partner {
     }
 
     @Override
+    public void acknowledge() {
+        identifier.acknowledged();
+    }
+
+    @Override
+    public boolean isStopped() {
+        return false;
+    }
+
+    @Override
     public void reject(byte[] privateData) {
         identifier.rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
     }

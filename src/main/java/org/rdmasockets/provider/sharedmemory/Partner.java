@@ -27,6 +27,12 @@ interface Partner {
      */
     boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer);
 
+    /** Tells the partner that its request has arrived, and is answered later. */
+    void acknowledge();
+
+    /** Whether the partner's process is known to be stopped. */
+    boolean isStopped();
+
     /**
      * Refuses the request that this partner made.
      *

@@ -81,6 +81,15 @@ final class RouteSearch implements DialHandler, Expiring {
         identifier.watchClock();
     }
 
+    /** Whether the process that was dialled is known to be stopped. */
+    boolean isPeerStopped() {
+        Dial attempt;
+        synchronized (this) {
+            attempt = dial;
+        }
+        return attempt != null && attempt.isPeerStopped();
+    }
+
     /** The link to the process that was found; null if none was. */
     synchronized LinkEnd route() {
         return route;

@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class SharedMemoryIdentifier extends EventDelivery {
     /** Reason codes of the InfiniBand connection manager. */
+    static final int NO_RESOURCES = 3;
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
 
@@ -366,8 +367,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
             return;
         }
         SharedMemoryIdentifier listener = fabric().ports().listener(remoteAddress());
-        if (listener == null || !connectInProcess(listener, parameters)) {
-            rejected(NOBODY_LISTENS, NO_DATA);
+        int refusal = listener == null ? NOBODY_LISTENS : connectInProcess(listener, parameters);
+        if (refusal != 0) {
+            rejected(refusal, NO_DATA);
         }
     }
 
@@ -420,7 +422,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
         disconnected();
     }
 
-    private boolean connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
+    /** 0, or why the request is refused. */
+    private int connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
         SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(),
                 new LocalPartner(this), parameters);
         synchronized (this) {
@@ -456,15 +459,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
      * Takes a request into care until a handler gets it.
      *
      * @param request from {@link #newRequest}
-     * @return false if this listens no more, or too many wait; then the request is forgotten
+     * @return 0, or the reason code if this listens no more, or too many wait; then the request is forgotten
      */
-    synchronized boolean offer(SharedMemoryIdentifier request) {
-        if (closed || requests == null || !requests.add(request)) {
+    synchronized int offer(SharedMemoryIdentifier request) {
+        boolean listening = !closed && requests != null;
+        if (!listening || !requests.add(request)) {
             fabric().closed(request);
-            return false;
+            return listening ? NO_RESOURCES : NOBODY_LISTENS;
         }
         add(new ConnectionEvent.ConnectRequest(request, request.asked));
-        return true;
+        return 0;
     }
 
     @Override
@@ -551,6 +555,13 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
+    /** The other end has the request of this one. */
+    synchronized void acknowledged() {
+        if (state == State.CONNECTING) {
+            add(new ConnectionEvent.RequestAcknowledged());
+        }
+    }
+
     /** The other end has gone. */
     synchronized void disconnected() {
         switch (state) {
@@ -559,10 +570,35 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 add(new ConnectionEvent.Disconnected());
             }
             case ACCEPTING -> partnerGone = true;
-            case REQUESTED -> state = State.ENDED;
+            case REQUESTED -> {
+                state = State.ENDED;
+                add(new ConnectionEvent.Disconnected());
+            }
             default -> {
             }
         }
+    }
+
+    @Override
+    public void acknowledge() {
+        boolean waits;
+        synchronized (this) {
+            waits = state == State.REQUESTED && !closed;
+        }
+        if (waits) {
+            partner.acknowledge();
+        }
+    }
+
+    @Override
+    public boolean isPeerStopped() {
+        RouteSearch searching;
+        Partner asked;
+        synchronized (this) {
+            searching = search;
+            asked = state == State.CONNECTING ? partner : null;
+        }
+        return searching != null && searching.isPeerStopped() || asked != null && asked.isStopped();
     }
 
     @Override

@@ -59,6 +59,15 @@ public final class Dial implements AutoCloseable {
         return peer.process();
     }
 
+    /**
+     * Whether the listener's process is known to be stopped.
+     *
+     * @return false also if that is not known
+     */
+    public boolean isPeerStopped() {
+        return new PeerId(process, 0).isStopped();
+    }
+
     private Source source() {
         return new Source() {
             @Override

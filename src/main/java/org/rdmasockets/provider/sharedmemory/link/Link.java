@@ -114,6 +114,15 @@ public final class Link implements AutoCloseable {
         return peer.process();
     }
 
+    /**
+     * Whether the peer's process is known to be stopped.
+     *
+     * @return false also if that is not known
+     */
+    public boolean isPeerStopped() {
+        return peer.isStopped();
+    }
+
     /** 0 if this process dialled, else 1. */
     int side() {
         return side;

@@ -1,5 +1,10 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
 /**
  * Who a peer is: what the kernel says, and the random number that the peer's hub says. Either alone would not do: a
  * process can have several hubs, and a hostile one can repeat the number of another to get its connections.
@@ -11,5 +16,20 @@ record PeerId(int process, long hub) {
     /** Whether the kernel vouches for this, so that a link to it may serve for further connections. */
     boolean isCertain() {
         return process > 0;
+    }
+
+    /** Whether the process is known to be stopped: by a signal, or by a debugger. */
+    boolean isStopped() {
+        if (process <= 0) {
+            return false;
+        }
+        try {
+            String stat = Files.readString(Path.of("/proc", Integer.toString(process), "stat"),
+                    StandardCharsets.ISO_8859_1);
+            int state = stat.lastIndexOf(')') + 2; // the name before it may have such characters, too
+            return state < stat.length() && "Tt".indexOf(stat.charAt(state)) >= 0;
+        } catch (IOException e) {
+            return false;
+        }
     }
 }

@@ -1,0 +1,13 @@
+package org.rdmasockets.contract;
+
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.rdmasockets.provider.sharedmemory.Linked;
+
+/** RDMA sockets to which the transport is left, as between two processes. */
+@ExtendWith(Linked.class)
+class BacklogAutoOverLinkTest extends BacklogContract {
+    @Override
+    SocketFixture fixture() {
+        return new RdmaFixture(null);
+    }
+}
