@@ -197,10 +197,10 @@ public final class CompletionInbox {
         }
     }
 
-    /** The thread to wake for a role, or null. */
+    /** The thread to wake for a role, or null; close wakes who waits for what is closing. */
     private Thread wantsWake(Waiter waiter, Role role, Thread me) {
         Thread thread = threadOf(waiter);
-        return thread != null && thread != me && client.ready(role) ? thread : null;
+        return thread != null && thread != me && open && client.ready(role) ? thread : null;
     }
 
     private static Thread threadOf(Waiter waiter) {
@@ -495,8 +495,9 @@ public final class CompletionInbox {
 
     /** Wakes whom a batch of completions of some kinds concerns. Call without locks and after a full fence. */
     void wakeFor(int kinds) {
-        Thread waitingReader = reader.thread;
-        Thread waitingWriter = threadOf(writer);
+        boolean wakes = open; // else close does, for good
+        Thread waitingReader = wakes ? reader.thread : null;
+        Thread waitingWriter = wakes ? threadOf(writer) : null;
         shard.faults().afterWaiters();
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
@@ -518,6 +519,14 @@ public final class CompletionInbox {
         if (thread != null && thread != Thread.currentThread()) {
             shard.poller().wake(thread);
         }
+    }
+
+    /**
+     * Lets waits that begin end with {@link Wait#CLOSED}. Parked threads sleep on until {@link #close}, which must
+     * follow: so the caller can do everything else, {@link #retire} included, before it wakes them.
+     */
+    public void beginClose() {
+        open = false;
     }
 
     /**
@@ -580,12 +589,14 @@ public final class CompletionInbox {
 
     /**
      * Forgets this inbox, after {@code ibv_destroy_qp}: late completions go nowhere, and its index and its room in the
-     * completion queue are free again once the queue was drained, which happens here. Closes the inbox. Idempotent.
-     * <em>May block</em>: waits for the lock of the completion queue, and may destroy a completion queue that has
-     * become empty.
+     * completion queue are free again once the queue was drained, which happens here. Closes the inbox, unless somebody
+     * has begun to do so. Idempotent. <em>May block</em>: waits for the lock of the completion queue, and may destroy a
+     * completion queue that has become empty.
      */
     public void retire() {
-        close();
+        if (open) {
+            close();
+        }
         shard.retire(this);
     }
 

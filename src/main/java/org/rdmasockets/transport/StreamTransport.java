@@ -547,11 +547,15 @@ public final class StreamTransport extends VerbsConnection implements Connection
         if (enter(Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
             closed = true;
-            inbox.close();
-            inbox.onOrphan(this::onOrphan);
-            attend();
-            post(stream::disconnect);
-            engine.perform(this::linger);
+            inbox.beginClose();
+            try {
+                inbox.onOrphan(this::onOrphan);
+                attend();
+                post(stream::disconnect);
+                engine.perform(this::linger);
+            } finally {
+                inbox.close(); // last: the caller's close ends before a thread that this wakes looks at it
+            }
             if (Engine.isExiting()) {
                 awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
             }
@@ -581,9 +585,13 @@ public final class StreamTransport extends VerbsConnection implements Connection
         if (enter(Stage.CLOSING)) {
             closed = true;
             lingerDeadline = System.nanoTime();
+            inbox.beginClose();
+        }
+        try {
+            engine.perform(this::tearDown);
+        } finally {
             inbox.close();
         }
-        engine.perform(this::tearDown);
     }
 
     /** Set-up pool: a closed connection got news, or its time is over. */

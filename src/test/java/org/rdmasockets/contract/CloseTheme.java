@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -83,6 +84,33 @@ abstract class CloseTheme extends SocketTheme {
         assertTrue(pair.client().isClosed());
         read.failure(SocketException.class);
         write.failure(SocketException.class);
+    }
+
+    /** A program that closes a socket to end a call asks, where that fails, whether it was closed. */
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void whoeverCloseWakesSeesThatItIsClosed(ThreadKind kind) throws Exception {
+        SocketPair pair = pair();
+        ServerSocket listener = listening();
+        List<Call<Boolean>> waits = List.of(
+                Call.start(kind, "read", () -> isClosedWhenThisFails(pair.client()::isClosed,
+                        () -> pair.client().getInputStream().read())),
+                Call.start(kind, "write", () -> isClosedWhenThisFails(pair.client()::isClosed,
+                        () -> pair.client().getOutputStream().write(new byte[TOO_MUCH]))),
+                Call.start(kind, "accept", () -> isClosedWhenThisFails(listener::isClosed, listener::accept)));
+        for (Call<Boolean> wait : waits) {
+            wait.awaitBlocked();
+        }
+        pair.client().close();
+        listener.close();
+        for (Call<Boolean> wait : waits) {
+            assertTrue(wait.result());
+        }
+    }
+
+    private static boolean isClosedWhenThisFails(BooleanSupplier closed, Executable call) {
+        assertThrows(SocketException.class, call);
+        return closed.getAsBoolean();
     }
 
     @Test

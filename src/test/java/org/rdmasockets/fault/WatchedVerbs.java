@@ -18,7 +18,10 @@ import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** A provider through which a test sees the queue pairs of connections, and withholds events of connections. */
+/**
+ * A provider through which a test sees the queue pairs of connections and holds threads that use them, and which
+ * withholds events of connections.
+ */
 final class WatchedVerbs {
     private final VerbsProvider target;
     private final VerbsProvider provider;
@@ -26,6 +29,8 @@ final class WatchedVerbs {
     private final List<QueuePair> queuePairs = new CopyOnWriteArrayList<>();
     /** Identifiers that were made and not closed. */
     private final AtomicInteger open = new AtomicInteger();
+    /** Runs in each thread that is about to call a method of a queue pair or of an identifier; gets its name. */
+    private volatile Consumer<String> beforeCall = name -> { };
     /** Connection managers by what stands in their place, for pollers. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
     private final Map<Object, Object> standIns = new ConcurrentHashMap<>();
@@ -81,6 +86,11 @@ final class WatchedVerbs {
         return queuePairs;
     }
 
+    /** From now on, each thread that is about to call a method of a queue pair or of an identifier tells its name. */
+    void beforeCall(Consumer<String> task) {
+        beforeCall = task;
+    }
+
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
         Object result = pass(target, method, arguments);
         return switch (result) {
@@ -121,6 +131,7 @@ final class WatchedVerbs {
     }
 
     private Object onIdentifier(ConnectionIdentifier identifier, Method method, Object[] arguments) throws Throwable {
+        beforeCall.accept(method.getName());
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));
         }
@@ -130,6 +141,10 @@ final class WatchedVerbs {
         Object result = pass(identifier, method, arguments);
         if (result instanceof QueuePair queuePair) {
             queuePairs.add(queuePair);
+            return proxy(QueuePair.class, (m, a) -> {
+                beforeCall.accept(m.getName());
+                return pass(queuePair, m, a);
+            });
         }
         return result;
     }
