@@ -5,7 +5,7 @@ import java.util.List;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Prints why shared memory is unavailable, with "exhaust" also when there are no descriptors left. */
-final class AvailabilityMain {
+public final class AvailabilityMain {
     private AvailabilityMain() {
     }
 
