@@ -323,11 +323,10 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     private static void closeQuietly(AutoCloseable binding) {
-        switch (binding) {
-            case Binding verbs -> verbs.close();
-            case TcpBinding tcp -> tcp.close();
-            case null, default -> {
-            }
+        if (binding instanceof Binding verbs) {
+            verbs.close();
+        } else if (binding instanceof TcpBinding tcp) {
+            tcp.close();
         }
     }
 }

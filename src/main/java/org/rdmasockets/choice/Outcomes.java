@@ -55,8 +55,11 @@ final class Outcomes {
      * @return what happened lately, empty if nothing is known
      */
     synchronized Optional<String> failure(String transport, InetSocketAddress remote) {
-        return find(new Target(transport, remote.getAddress(), remote.getPort()))
-                .or(() -> find(new Target(transport, remote.getAddress(), 0)));
+        if (failures.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<String> ofPort = find(new Target(transport, remote.getAddress(), remote.getPort()));
+        return ofPort.isPresent() ? ofPort : find(new Target(transport, remote.getAddress(), 0));
     }
 
     private Optional<String> find(Target target) {
@@ -97,7 +100,9 @@ final class Outcomes {
      * @param remote who was reached
      */
     synchronized void succeeded(String transport, InetSocketAddress remote) {
-        failures.remove(new Target(transport, remote.getAddress(), remote.getPort()));
-        failures.remove(new Target(transport, remote.getAddress(), 0));
+        if (!failures.isEmpty()) { // as a rule, and a first connect need not load what compares targets
+            failures.remove(new Target(transport, remote.getAddress(), remote.getPort()));
+            failures.remove(new Target(transport, remote.getAddress(), 0));
+        }
     }
 }

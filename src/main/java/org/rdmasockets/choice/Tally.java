@@ -23,7 +23,12 @@ public final class Tally {
      * @return its tally
      */
     public static Tally of(String transport) {
-        return ALL.computeIfAbsent(transport, name -> new Tally());
+        Tally tally = ALL.get(transport);
+        if (tally == null) {
+            ALL.putIfAbsent(transport, new Tally());
+            tally = ALL.get(transport);
+        }
+        return tally;
     }
 
     /** A connect succeeded. */

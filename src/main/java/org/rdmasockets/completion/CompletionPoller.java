@@ -77,6 +77,11 @@ public final class CompletionPoller implements AutoCloseable {
     private long leaseDueNanos;
     private long tickDueNanos;
     private boolean ticking;
+    /**
+     * Whether the scheduler was looked for: at the first tick, because that loads a hundred classes of the management
+     * interface, which a first connect shall not wait for. Poller thread only.
+     */
+    private boolean knowsScheduler;
     /** Whether a queue's event is being handled; poller thread only. */
     private boolean handlesEvent;
     /** How many rounds in a row something was thrown, and in how many the wait failed; poller thread only. */
@@ -108,7 +113,7 @@ public final class CompletionPoller implements AutoCloseable {
         this.events = events;
         this.settings = settings;
         this.faults = faults;
-        this.spinPolicy = new SpinPolicy(settings, SchedulerQueue.find());
+        this.spinPolicy = new SpinPolicy(settings, null);
         this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults,
                 this::onEventBeside);
         this.thread = OwnThread.unstarted(settings.threadName(), this::run);
@@ -427,7 +432,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     /** How long to sleep: for ever, unless a lease or a tick is due. */
     private int timeoutMillis() {
-        boolean wantsTick = openInboxes.get() > 0 && !ticks.isEmpty();
+        boolean wantsTick = openInboxes.get() > 0 && !(ticks.isEmpty() && knowsScheduler);
         long now = System.nanoTime();
         if (wantsTick && !ticking) {
             tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
@@ -470,6 +475,10 @@ public final class CompletionPoller implements AutoCloseable {
     private void runTicks() {
         if (ticking && System.nanoTime() - tickDueNanos >= 0) {
             tickDueNanos = System.nanoTime() + settings.tickMillis() * (long) NANOS_PER_MILLI;
+            if (!knowsScheduler) {
+                knowsScheduler = true;
+                spinPolicy.ask(SchedulerQueue.find());
+            }
             for (Runnable everyTick : ticks) {
                 runLogged(everyTick);
             }

@@ -40,8 +40,8 @@ final class SpinPolicy {
     private static final int DISTANCE = 32;
 
     private final int processors;
-    /** How many virtual threads wait for a carrier, or null if the JVM does not tell. */
-    private final IntSupplier queued;
+    /** How many virtual threads wait for a carrier, or null if the JVM does not tell, or not yet. */
+    private volatile IntSupplier queued;
     /** By side, far enough apart that a processor does not take the other side's line of memory as well. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
     private volatile long noSpinBefore;
@@ -65,6 +65,11 @@ final class SpinPolicy {
         this.noSpinBefore = System.nanoTime();
         this.manyAt = noSpinBefore - CALM_NANOS;
         this.nextTrial = new AtomicLong(noSpinBefore);
+    }
+
+    /** Asks this from now on how many virtual threads wait for a carrier; null as in the constructor. */
+    void ask(IntSupplier scheduler) {
+        queued = scheduler;
     }
 
     /** Whether anybody may spin at all: not with a single processor. */
@@ -100,7 +105,8 @@ final class SpinPolicy {
 
     /** How many virtual threads wait for a carrier, 0 if the JVM does not tell. */
     private int waiting() {
-        return queued == null ? 0 : queued.getAsInt();
+        IntSupplier scheduler = queued;
+        return scheduler == null ? 0 : scheduler.getAsInt();
     }
 
     private void noteMany() {

@@ -78,6 +78,20 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
         return made;
     }
 
+    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof RegionLayout that && stagedOffset == that.stagedOffset
+                && outgoingOffset == that.outgoingOffset && incomingOffset == that.incomingOffset
+                && sendBytes == that.sendBytes && ringOffset == that.ringOffset && remoteBytes == that.remoteBytes;
+    }
+
+    @Override
+    public int hashCode() {
+        long sums = ((stagedOffset * 31 + outgoingOffset) * 31 + incomingOffset) * 31 + sendBytes;
+        return Long.hashCode((sums * 31 + ringOffset) * 31 + remoteBytes);
+    }
+
     /**
      * Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is.
      *

@@ -1,8 +1,6 @@
 package org.rdmasockets.provider.os;
 
 import java.io.IOException;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -31,9 +29,12 @@ public final class Availability {
         if (available) {
             return Optional.empty();
         }
-        Optional<String> problem = platformProblem(System.getProperty("os.name"), System.getProperty("os.arch"))
-                .or(Availability::nativeAccessProblem).or(() -> commitProblem(OVERCOMMIT))
-                .or(UserNamespace::problem).or(Availability::systemProblem);
+        Optional<String> problem = platformProblem(System.getProperty("os.name"), System.getProperty("os.arch"));
+        // No lambdas: each would be one more class to load before a first connect.
+        problem = problem.isPresent() ? problem : nativeAccessProblem();
+        problem = problem.isPresent() ? problem : commitProblem(OVERCOMMIT);
+        problem = problem.isPresent() ? problem : UserNamespace.problem();
+        problem = problem.isPresent() ? problem : systemProblem();
         available = problem.isEmpty();
         return problem;
     }
@@ -47,12 +48,10 @@ public final class Availability {
         return Optional.empty();
     }
 
-    @SuppressWarnings("restricted")
     private static Optional<String> nativeAccessProblem() {
         try {
-            Linker linker = Linker.nativeLinker();
-            linker.downcallHandle(FunctionDescriptor.ofVoid());
-            return linker.defaultLookup().find("memfd_create").isPresent() ? Optional.empty()
+            NativeFunction.Signature.link();
+            return NativeFunction.Signature.find("memfd_create") != null ? Optional.empty()
                     : Optional.of("The C library has no memfd_create: use glibc 2.27 or musl 1.1.20, or newer");
         } catch (IllegalCallerException e) {
             Module module = Availability.class.getModule();

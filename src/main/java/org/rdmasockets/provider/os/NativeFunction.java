@@ -22,11 +22,26 @@ import org.rdmasockets.verbs.VerbsException;
 final class NativeFunction {
     /** Most arguments that travel in registers, on x86-64. */
     private static final int MOST_ARGUMENTS = 6;
-    private static final Linker LINKER = Linker.nativeLinker();
-    /** Takes the address of a function, memory for errno, and the arguments. */
-    private static final MethodHandle CALL = LINKER.downcallHandle(
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
-            Linker.Option.captureCallState("errno"));
+
+    /** The one signature, on its own because {@link Availability} tries it: where native access is denied it fails. */
+    static final class Signature {
+        private Signature() {
+        }
+
+        /** Links it: what takes the address of a function, memory for errno, and the arguments. */
+        static MethodHandle link() {
+            return Linker.nativeLinker().downcallHandle(
+                    FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+                    Linker.Option.captureCallState("errno"));
+        }
+
+        /** The address of a function of the C library, null if it has none. */
+        static MemorySegment find(String name) {
+            return Linker.nativeLinker().defaultLookup().find(name).orElse(null);
+        }
+    }
+
+    private static final MethodHandle CALL = Signature.link();
 
     private final String name;
     /** Whether the function returns 64 bits, and not an int. */
@@ -85,7 +100,10 @@ final class NativeFunction {
     private MemorySegment address() {
         MemorySegment found = address;
         if (found == null) {
-            found = LINKER.defaultLookup().findOrThrow(name);
+            found = Signature.find(name);
+            if (found == null) {
+                throw new UnsupportedOperationException("the C library has no function " + name);
+            }
             address = found;
         }
         return found;

@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -44,7 +43,6 @@ public final class PacketBuffer {
 
     private final MemorySegment memory = Arena.ofAuto().allocate(PACKET_OFFSET + MAX_PACKET_BYTES, Long.BYTES);
     private final MemorySegment packet = memory.asSlice(PACKET_OFFSET);
-    private final MemorySegment control = memory.asSlice(CONTROL_OFFSET);
     private final MemorySegment captured = memory.asSlice(CAPTURED_OFFSET, Long.BYTES);
     private int length;
     /** The first descriptor of the packet received, or -1. */
@@ -56,9 +54,9 @@ public final class PacketBuffer {
 
     /** An empty buffer. */
     public PacketBuffer() {
-        memory.set(ADDRESS, IOV_POINTER_OFFSET, memory.asSlice(IOV_OFFSET));
+        memory.set(JAVA_LONG, IOV_POINTER_OFFSET, memory.address() + IOV_OFFSET);
         memory.set(JAVA_LONG, IOV_COUNT_OFFSET, 1);
-        memory.set(ADDRESS, IOV_OFFSET, packet);
+        memory.set(JAVA_LONG, IOV_OFFSET, packet.address());
     }
 
     /**
@@ -132,7 +130,7 @@ public final class PacketBuffer {
     }
 
     private void setControl(long bytes) {
-        memory.set(ADDRESS, CONTROL_POINTER_OFFSET, bytes == 0 ? MemorySegment.NULL : control);
+        memory.set(JAVA_LONG, CONTROL_POINTER_OFFSET, bytes == 0 ? 0 : memory.address() + CONTROL_OFFSET);
         memory.set(JAVA_LONG, CONTROL_LENGTH_OFFSET, bytes);
     }
 

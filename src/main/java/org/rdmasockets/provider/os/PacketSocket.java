@@ -1,12 +1,11 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,7 +73,7 @@ public final class PacketSocket extends Guard {
         try {
             Posix.FCHMOD.check("name=" + name, socket.descriptor, OWNER_ONLY);
             socket.passDescriptors(0);
-            withAddress(name, (address, bytes) -> Posix.BIND.check("name=" + name, socket.descriptor, address, bytes));
+            socket.give(Posix.BIND, name);
             socket.shared = true;
             Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
             return socket;
@@ -95,8 +94,7 @@ public final class PacketSocket extends Guard {
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
         try {
-            withAddress(name,
-                    (address, bytes) -> Posix.CONNECT.check("name=" + name, socket.descriptor, address, bytes));
+            socket.give(Posix.CONNECT, name);
             socket.shared = true;
             return socket;
         } catch (VerbsException e) {
@@ -105,20 +103,15 @@ public final class PacketSocket extends Guard {
         }
     }
 
-    /** What to do with the address of a name. */
-    private interface AddressUse {
-        void apply(long address, int bytes) throws VerbsException;
-    }
-
-    private static void withAddress(String name, AddressUse use) throws VerbsException {
+    /** Gives a function the address of a name. */
+    private void give(NativeFunction function, String name) throws VerbsException {
         byte[] path = name.getBytes(StandardCharsets.UTF_8);
         Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
         try (Arena arena = Arena.ofConfined()) {
             int bytes = PATH_OFFSET + path.length + 1;
             MemorySegment address = arena.allocate(bytes, Short.BYTES);
-            address.set(JAVA_SHORT, 0, (short) Posix.AF_UNIX);
-            MemorySegment.copy(path, 0, address, JAVA_BYTE, PATH_OFFSET, path.length);
-            use.apply(address.address(), bytes);
+            address.asByteBuffer().order(ByteOrder.nativeOrder()).putShort((short) Posix.AF_UNIX).put(path);
+            function.check("name=" + name, descriptor, address.address(), bytes);
         }
     }
 
@@ -176,6 +169,15 @@ public final class PacketSocket extends Guard {
      */
     public static int ownUser() {
         return (int) Posix.GETEUID.call();
+    }
+
+    /**
+     * A number that nobody can guess ({@code getrandom}); {@code SecureRandom} would load sixty classes for it.
+     *
+     * @return any number
+     */
+    public static long randomNumber() {
+        return Posix.randomNumber();
     }
 
     /**

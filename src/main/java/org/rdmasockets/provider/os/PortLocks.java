@@ -1,10 +1,8 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import java.util.BitSet;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -67,9 +65,8 @@ public final class PortLocks {
                 descriptor = SocketDirectory.own().openFile(FILE);
             }
             MemorySegment lock = arena.allocate(FLOCK_BYTES, Long.BYTES);
-            lock.set(JAVA_SHORT, TYPE_OFFSET, (short) type);
-            lock.set(JAVA_LONG, START_OFFSET, port);
-            lock.set(JAVA_LONG, LENGTH_OFFSET, 1);
+            lock.asByteBuffer().order(ByteOrder.nativeOrder()).putShort(TYPE_OFFSET, (short) type)
+                    .putLong(START_OFFSET, port).putLong(LENGTH_OFFSET, 1);
             return (int) -Posix.FCNTL.call(descriptor, Posix.F_OFD_SETLK, lock.address());
         } catch (VerbsException e) {
             return 0; // no directory, or no descriptor left: the next port tries again

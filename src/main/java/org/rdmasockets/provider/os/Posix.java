@@ -89,6 +89,7 @@ final class Posix {
     static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl");
     static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait");
     private static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
+    private static final NativeFunction GETRANDOM = NativeFunction.returningLong("getrandom");
     private static final NativeFunction SEND = NativeFunction.returningLong("send");
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
@@ -147,6 +148,18 @@ final class Posix {
     /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
     static int receiveMessage(MemorySegment captured, int descriptor, long message) {
         return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
+    }
+
+    /** Eight bytes from {@code getrandom}. */
+    static long randomNumber() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocate(Long.BYTES, Long.BYTES);
+            // So few bytes come whole, or not at all, and that only while the system starts.
+            while (GETRANDOM.call(number.address(), Long.BYTES, 0) != Long.BYTES) {
+                Thread.onSpinWait();
+            }
+            return number.get(JAVA_LONG, 0);
+        }
     }
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */

@@ -196,9 +196,11 @@ final class LinkEnd implements LinkHandler {
     /** Lets completion queues of a connection poll, and arm, this link. */
     void attach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
-            if (queues.merge(queue, 1, Integer::sum) == 1) {
+            int uses = queues.getOrDefault(queue, 0) + 1;
+            queues.put(queue, uses);
+            if (uses == 1) {
                 queue.attach(this);
-                served = queues.keySet().toArray(SharedMemoryCompletionQueue[]::new);
+                served = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
             }
         }
         if (queue.isArmed()) {

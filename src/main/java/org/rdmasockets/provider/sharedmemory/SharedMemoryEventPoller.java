@@ -191,7 +191,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     private synchronized ReadySource[] snapshot() {
         if (copied == null) {
-            copied = sources.toArray(ReadySource[]::new);
+            copied = sources.toArray(new ReadySource[0]);
         }
         return copied;
     }

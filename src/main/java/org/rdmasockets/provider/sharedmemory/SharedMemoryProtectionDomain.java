@@ -3,6 +3,7 @@ package org.rdmasockets.provider.sharedmemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
@@ -110,7 +111,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), "lengthBytes=" + bytes, "at most "
                     + SharedMemoryDevice.MAX_REGION_BYTES + " bytes");
         }
-        boolean unseen = access.stream().noneMatch(REMOTE::contains);
+        boolean unseen = Collections.disjoint(access, REMOTE);
         if ((local || home != null) && pages <= Slabs.MOST_SLICE_BYTES) {
             return allocateSlice(pages, access, !unseen && !local && home.isOpen());
         }

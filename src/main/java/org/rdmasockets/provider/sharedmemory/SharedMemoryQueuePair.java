@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.OptionalInt;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.QueuePair;
@@ -196,6 +195,14 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
                         QueuePairAttributes.RETRY_FOR_EVER));
     }
 
+    private static int fields(QueuePairAttributes attributes) {
+        int fields = 0;
+        for (Field field : Field.values()) {
+            fields += attributes.get(field).isPresent() ? 1 : 0;
+        }
+        return fields;
+    }
+
     @Override
     public void modify(QueuePairAttributes attributes) throws VerbsException {
         if (closed) {
@@ -203,7 +210,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
         }
         OptionalInt timer = attributes.get(Field.RECEIVER_NOT_READY_TIMER);
         boolean onlyTimer = timer.isPresent() && attributes.path() == null && attributes.access() == null
-                && Arrays.stream(Field.values()).filter(f -> attributes.get(f).isPresent()).count() == 1;
+                && fields(attributes) == 1;
         if (attributes.state() == QueuePairState.ERROR) {
             fail();
         } else if (attributes.state() == null && onlyTimer && timer.getAsInt() >= 0 && timer.getAsInt() < 32) {

@@ -1,8 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
-import java.security.SecureRandom;
 import java.util.ArrayDeque;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -36,7 +36,6 @@ public final class LinkHub implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LinkHub.class);
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
     private static final LimitedLog REFUSALS = new LimitedLog(LOG);
-    private static final SecureRandom RANDOM = new SecureRandom();
     /** The ports that Linux gives out by itself, as a rule ({@code net.ipv4.ip_local_port_range}). */
     private static final int FIRST_FREE_PORT = 32_768;
     private static final int LAST_FREE_PORT = 60_999;
@@ -53,14 +52,14 @@ public final class LinkHub implements AutoCloseable {
 
     private final LinkOwner owner;
     private final boolean linksToItself;
-    private final long number = RANDOM.nextLong();
+    private final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
     private final SourceTable sources = new SourceTable();
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
-    /** How many links each process has, by its number. */
-    private final Map<Integer, Integer> linksOf = new ConcurrentHashMap<>();
+    /** How many links each process has, by its number; guarded by itself. */
+    private final Map<Integer, Integer> linksOf = new HashMap<>();
     private final AtomicInteger linkCount = new AtomicInteger();
     private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
     /** Held while draining. */
@@ -307,7 +306,7 @@ public final class LinkHub implements AutoCloseable {
         links.remove(link.peer(), link);
         all.remove(link);
         linkCount.decrementAndGet();
-        linksOf.computeIfPresent(link.peerProcess(), (process, count) -> count == 1 ? null : count - 1);
+        count(link.peerProcess(), -1);
         sources.remove(sourceId);
     }
 
@@ -363,7 +362,7 @@ public final class LinkHub implements AutoCloseable {
             return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
         }
         // Processes of other containers have no number here, and are told apart by their hubs only.
-        if (process > 0 && linksOf.getOrDefault(process, 0) >= MOST_LINKS_OF_PROCESS) {
+        if (process > 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
             return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
         }
         Arrival oldest = null;
@@ -407,6 +406,23 @@ public final class LinkHub implements AutoCloseable {
         sources.remove(sourceId);
     }
 
+    private int linksOf(int process) {
+        synchronized (linksOf) {
+            return linksOf.getOrDefault(process, 0);
+        }
+    }
+
+    private void count(int process, int more) {
+        synchronized (linksOf) {
+            int count = linksOf(process) + more;
+            if (count > 0) {
+                linksOf.put(process, count);
+            } else {
+                linksOf.remove(process);
+            }
+        }
+    }
+
     /** Makes a link known. */
     void begin(Link link, long sourceId) {
         // First, so that an owner may close it at once.
@@ -414,7 +430,7 @@ public final class LinkHub implements AutoCloseable {
         links.put(link.peer(), link);
         all.add(link);
         linkCount.incrementAndGet();
-        linksOf.merge(link.peerProcess(), 1, Integer::sum);
+        count(link.peerProcess(), 1);
         sources.replace(sourceId, link.source());
         link.begin(owner);
         link.watch();

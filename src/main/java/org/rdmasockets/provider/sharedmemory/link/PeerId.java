@@ -32,4 +32,15 @@ record PeerId(int process, long hub) {
             return false;
         }
     }
+
+    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof PeerId(int otherProcess, long otherHub) && process == otherProcess && hub == otherHub;
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * process + Long.hashCode(hub);
+    }
 }

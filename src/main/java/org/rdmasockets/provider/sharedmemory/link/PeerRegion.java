@@ -1,11 +1,11 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.IntStream;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.VerbsException;
@@ -16,8 +16,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
         AccessFlag.REMOTE_ATOMIC};
     /** Every set of flags by its bits: many regions have the same. */
-    private static final List<Set<AccessFlag>> SETS = IntStream.range(0, 1 << FLAGS.length).mapToObj(PeerRegion::flags)
-            .toList();
+    private static final List<Set<AccessFlag>> SETS = sets();
 
     private final int remoteKey;
     private final long address;
@@ -65,6 +64,14 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
             bits |= 1L << flag.ordinal();
         }
         return bits;
+    }
+
+    private static List<Set<AccessFlag>> sets() {
+        List<Set<AccessFlag>> sets = new ArrayList<>();
+        for (int bits = 0; bits < 1 << FLAGS.length; bits++) {
+            sets.add(flags(bits));
+        }
+        return List.copyOf(sets);
     }
 
     private static Set<AccessFlag> flags(int bits) {
