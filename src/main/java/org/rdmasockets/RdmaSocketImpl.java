@@ -197,9 +197,8 @@ final class RdmaSocketImpl extends SocketImpl {
         if (!(remote instanceof InetSocketAddress target)) {
             throw new IllegalArgumentException("Unsupported address type");
         }
-        long deadlineNanos = deadline(millis);
         try {
-            implConnect(target, deadlineNanos);
+            implConnect(target, millis);
         } catch (IOException | RuntimeException e) {
             close();
             if (SocketErrors.isInterruptOfVirtualThread(e)) {
@@ -210,17 +209,17 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** As in the JDK, who connects too waits, and finds the socket connected or closed. */
-    private void implConnect(InetSocketAddress target, long deadlineNanos) throws IOException {
+    private void implConnect(InetSocketAddress target, int millis) throws IOException {
         beginWrite();
         try {
-            connectAlone(Addresses.destination(target, boundAddress()), deadlineNanos);
+            connectAlone(Addresses.destination(target, boundAddress()), millis);
         } finally {
             endWrite();
         }
     }
 
     /** Waits until connected; the caller has the turn to write. */
-    private void connectAlone(InetSocketAddress target, long deadlineNanos) throws IOException {
+    private void connectAlone(InetSocketAddress target, int millis) throws IOException {
         ClientEnd end;
         SocketWishes wishes;
         synchronized (this) {
@@ -235,7 +234,7 @@ final class RdmaSocketImpl extends SocketImpl {
             end = clientEnd != null ? clientEnd : ClientEnd.unbound(options.wantedTransport());
             hold(end);
         }
-        Chosen chosen = end.connect(target, deadlineNanos, wishes);
+        Chosen chosen = end.connect(target, millis, wishes);
         synchronized (this) {
             if (state == State.CONNECTING) {
                 adoptConnection(chosen);

@@ -41,6 +41,12 @@ public final class ClientEnd implements AutoCloseable {
      */
     private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+    /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
+    private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    /** Whether this process has connected; until then, loading may take longer than any timeout. */
+    private static volatile boolean practised;
+
     private final Policy policy;
     /** The transport that the socket asks for, null for none. */
     private final String wish;
@@ -49,6 +55,8 @@ public final class ClientEnd implements AutoCloseable {
     private final AutoCloseable reserved;
     /** Whether that port was asked for, and not chosen. */
     private final boolean portAsked;
+    /** What the caller of connect gives it, in nanoseconds; 0 for the default bound. */
+    private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;
     /** Protected by this. */
@@ -116,19 +124,23 @@ public final class ClientEnd implements AutoCloseable {
      * Connects, and uses this up whatever the outcome.
      *
      * @param remote whom to reach; a proxy may know a name that is not resolved
-     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
+     * @param millis longest time in milliseconds, 0 for the default bound; what this process takes to load is not
+     *        counted
      * @param wishes options that were set
      * @return the connection
      * @throws IOException as the transport that was asked for throws it, in {@code auto} as TCP does;
      *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
      *         {@code SocketException} if this was closed meanwhile
      */
-    public Chosen connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
+    public Chosen connect(InetSocketAddress remote, int millis, SocketWishes wishes) throws IOException {
         try {
+            timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millis);
             Policy.Decision decision = decide(remote, wishes);
-            Chosen chosen = decision.isAuto() ? connectAuto(remote, deadlineNanos, wishes)
-                    : new Chosen(connectOver(decision.transport(), remote, deadlineNanos, wishes), decision.reason());
+            long end = millis == 0 ? Long.MAX_VALUE : System.nanoTime() + timeoutNanos;
+            Chosen chosen = decision.isAuto() ? connectAuto(remote, end, wishes)
+                    : new Chosen(connectOver(decision.transport(), remote, end, wishes), decision.reason());
             Connection connection = chosen.connection();
+            practised = true;
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
                 tcp.keepFor(stream);
             }
@@ -139,6 +151,11 @@ public final class ClientEnd implements AutoCloseable {
         } finally {
             close();
         }
+    }
+
+    /** A deadline moved by the time since a moment: what this process takes to load or start is not the peer's. */
+    private static long later(long deadlineNanos, long begunNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? deadlineNanos : deadlineNanos + System.nanoTime() - begunNanos;
     }
 
     /** The transport to use. A wish that only TCP can grant makes auto choose TCP; a forced transport refuses it. */
@@ -176,19 +193,29 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     /** The first transport that leads there. */
-    private Chosen connectAuto(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
+    private Chosen connectAuto(InetSocketAddress remote, long givenNanos, SocketWishes wishes) throws IOException {
         List<String> others = new ArrayList<>();
+        List<Outcomes.Attempt> failed = new ArrayList<>();
+        long deadlineNanos = givenNanos;
+        long lookedNanos = 0;
         for (VerbsProvider provider : Providers.all()) {
             String name = provider.name();
+            long begun = System.nanoTime();
             String vain = whyVain(provider, remote).orElse(null);
+            deadlineNanos = later(deadlineNanos, begun); // by the start of an engine
             if (vain == null) {
+                boolean first = !Engine.of(provider).isPractised();
+                begun = System.nanoTime();
                 try {
-                    return new Chosen(attempt(provider, remote, deadlineNanos, wishes), because(others));
+                    return new Chosen(attempt(provider, remote, deadlineNanos, wishes, failed), because(others));
                 } catch (IOException e) {
                     rethrowIfEnded(e);
                     if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
                         throw e; // no two connections of this host have one port, over whatever they go
                     }
+                    deadlineNanos = first ? later(deadlineNanos, begun) : deadlineNanos;
+                    boolean absent = !(e instanceof SocketTimeoutException) && !isNotNow(e);
+                    lookedNanos = isHere(provider) && absent ? begun : lookedNanos;
                     vain = text(e);
                     Tally.of(name).countFailed();
                 }
@@ -200,7 +227,54 @@ public final class ClientEnd implements AutoCloseable {
         if (!policy.fallback()) {
             throw nothingLeads(remote, deadlineNanos, others);
         }
-        return new Chosen(connectOver(Policy.TCP, remote, deadlineNanos, wishes), because(others));
+        Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
+                : connectHere(remote, deadlineNanos, wishes, lookedNanos);
+        failed.forEach(OUTCOMES::failed); // who is reached over TCP alone was not just about to start
+        return new Chosen(connection, connection.transport().equals(Policy.TCP) ? because(others)
+                : "its server has just begun to listen");
+    }
+
+    /**
+     * Connects over TCP within this host, where nobody listened over shared memory a moment ago. A server begins to
+     * listen over TCP a little later than over shared memory; so if TCP leads there within that time, the server has
+     * no shared memory. If it takes longer than that, shared memory is looked at again, and preferred.
+     */
+    private Connection connectHere(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes,
+            long firstLookedNanos) throws IOException {
+        long lookedNanos = firstLookedNanos;
+        if (System.nanoTime() - lookedNanos > ServerEnd.HEAD_START_NANOS / 2) {
+            lookedNanos = System.nanoTime();
+            Connection connection = connectAfterAll(remote, deadlineNanos, wishes);
+            if (connection != null) {
+                return connection;
+            }
+        }
+        Connection tcp = connectOver(Policy.TCP, remote, deadlineNanos, wishes);
+        if (System.nanoTime() - lookedNanos < ServerEnd.HEAD_START_NANOS || reserved != null) {
+            return tcp;
+        }
+        Connection better = null;
+        boolean done = false;
+        try {
+            better = connectAfterAll(remote, deadlineNanos, wishes);
+            done = true;
+        } finally {
+            if (better != null || !done) {
+                tcp.close(0);
+            }
+        }
+        return better != null ? better : tcp;
+    }
+
+    /** Connects over shared memory; null if that fails, as before. */
+    private Connection connectAfterAll(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)
+            throws IOException {
+        try {
+            return attempt(Providers.sharedMemory(), remote, deadlineNanos, wishes, new ArrayList<>());
+        } catch (IOException e) {
+            rethrowIfEnded(e);
+            return null;
+        }
     }
 
     private static String because(List<String> others) {
@@ -217,7 +291,7 @@ public final class ClientEnd implements AutoCloseable {
 
     /** What can be known without trying. */
     private static Optional<String> whyVain(VerbsProvider provider, InetSocketAddress remote) {
-        if (provider.name().equals(Policy.SHARED_MEMORY) && !Routes.endsHere(remote)) {
+        if (isHere(provider) && !Routes.endsHere(remote)) {
             return Optional.of(remote.getAddress() + " is not this host");
         }
         try {
@@ -228,12 +302,22 @@ public final class ClientEnd implements AutoCloseable {
         return OUTCOMES.failure(provider.name(), remote);
     }
 
-    /** One attempt, which leaves at least half of the time to those that come after it, unless the peer answers. */
+    private static boolean isHere(VerbsProvider provider) {
+        return provider.name().equals(Policy.SHARED_MEMORY);
+    }
+
+    /**
+     * One attempt, which leaves time to those that come after it, unless the peer answers. What fails on this host is
+     * not to be remembered: to ask again costs next to nothing, and the server may begin to listen just now.
+     */
     private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
-            SocketWishes wishes) throws IOException {
+            SocketWishes wishes, List<Outcomes.Attempt> failed) throws IOException {
         long start = System.nanoTime();
-        long most = provider.name().equals(Policy.SHARED_MEMORY) ? LOCAL_ATTEMPT_NANOS : policy.attemptNanos();
-        long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, (deadlineNanos - start) / 2);
+        boolean here = isHere(provider);
+        long most = here ? LOCAL_ATTEMPT_NANOS : policy.attemptNanos();
+        long left = deadlineNanos - start;
+        long share = here ? left - left / 4 : left / 2; // TCP within a host is quick
+        long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, share);
         try {
             Connection connection = connect(provider, false, remote, deadlineNanos,
                     policy.fallback() ? start + budget : Long.MAX_VALUE, wishes);
@@ -241,11 +325,10 @@ public final class ClientEnd implements AutoCloseable {
             return connection;
         } catch (IOException e) {
             rethrowIfEnded(e); // which says nothing of the other end
-            // On this host one server says nothing of the others.
-            boolean thisPortOnly = isRefusal(e) || provider.name().equals(Policy.SHARED_MEMORY);
-            boolean notNow = e.getCause() instanceof VerbsException cause && cause.errno() == Errno.EAGAIN;
-            if (!notNow) {
-                OUTCOMES.failed(provider.name(), remote, text(e), thisPortOnly, System.nanoTime() - start);
+            long took = System.nanoTime() - start;
+            boolean hurried = e instanceof SocketTimeoutException && budget < Math.min(most, LEAST_PROOF_NANOS);
+            if (!here && !hurried && !isNotNow(e)) {
+                failed.add(new Outcomes.Attempt(provider.name(), remote, text(e), isRefusal(e), took));
             }
             throw e;
         }
@@ -253,6 +336,11 @@ public final class ClientEnd implements AutoCloseable {
 
     private static String text(IOException e) {
         return e instanceof SocketTimeoutException ? "no answer in time" : String.valueOf(e.getMessage());
+    }
+
+    /** Whether the peer is there, but has no place or does not run. */
+    private static boolean isNotNow(IOException e) {
+        return e.getCause() instanceof VerbsException cause && cause.errno() == Errno.EAGAIN;
     }
 
     private static boolean isRefusal(IOException e) {
@@ -273,18 +361,21 @@ public final class ClientEnd implements AutoCloseable {
 
     private Connection connect(VerbsProvider provider, boolean iwarp, InetSocketAddress remote, long deadlineNanos,
             long silenceNanos, SocketWishes wishes) throws IOException {
+        long begun = System.nanoTime();
         Engine engine = Engine.of(provider);
+        long deadline = later(deadlineNanos, begun);
+        long silence = later(silenceNanos, begun);
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        return binding.connect(remote, deadlineNanos, silenceNanos, new StreamMaker(wishes.sizes()));
+        return binding.connect(remote, deadline, silence, new StreamMaker(wishes.sizes()));
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)
             throws IOException {
         TcpBinding binding = tcpBinding(wishes);
         begin(binding);
-        return binding.connect(remote, deadlineNanos, wishes);
+        return binding.connect(remote, deadlineNanos, practised ? 0 : timeoutNanos, wishes);
     }
 
     private TcpBinding tcpBinding(SocketWishes wishes) throws IOException {

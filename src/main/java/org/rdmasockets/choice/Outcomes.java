@@ -23,6 +23,18 @@ final class Outcomes {
     private record Target(String transport, InetAddress host, int port) {
     }
 
+    /**
+     * An attempt that failed.
+     *
+     * @param transport the transport's name
+     * @param remote who was to be reached
+     * @param reason for people
+     * @param thisPortOnly whether it concerns that port alone, as when the host answered
+     * @param tookNanos how long it took, in nanoseconds
+     */
+    record Attempt(String transport, InetSocketAddress remote, String reason, boolean thisPortOnly, long tookNanos) {
+    }
+
     /** What is known, until when. */
     private record Failure(String reason, long startNanos, long endNanos) {
     }
@@ -77,20 +89,16 @@ final class Outcomes {
     }
 
     /**
-     * An attempt failed just now.
+     * Remembers an attempt, from now on.
      *
-     * @param transport the transport's name
-     * @param remote who was to be reached
-     * @param reason for people
-     * @param thisPortOnly whether it concerns that port alone, as when the host answered
-     * @param tookNanos how long it took, in nanoseconds
+     * @param attempt one that failed
      */
-    synchronized void failed(String transport, InetSocketAddress remote, String reason,
-            boolean thisPortOnly, long tookNanos) {
+    synchronized void failed(Attempt attempt) {
+        InetSocketAddress remote = attempt.remote;
         long now = clock.getAsLong();
-        Target target = new Target(transport, remote.getAddress(), thisPortOnly ? remote.getPort() : 0);
+        Target target = new Target(attempt.transport, remote.getAddress(), attempt.thisPortOnly ? remote.getPort() : 0);
         failures.remove(target); // so that it becomes the youngest
-        failures.put(target, new Failure(reason, now, now + Math.min(MAX_NANOS, TIMES * tookNanos)));
+        failures.put(target, new Failure(attempt.reason, now, now + Math.min(MAX_NANOS, TIMES * attempt.tookNanos)));
     }
 
     /**

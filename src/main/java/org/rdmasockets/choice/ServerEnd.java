@@ -8,6 +8,8 @@ import java.net.SocketOption;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.AcceptQueue;
@@ -33,6 +35,8 @@ public final class ServerEnd implements AutoCloseable {
     private static final LimitedLog ACCEPTED = new LimitedLog(LOG, 50);
     /** How often a free port of the first transport may be taken on another one. */
     private static final int MOST_TRIES = 16;
+    /** TCP listens so much later than the others: see {@link ClientEnd}. */
+    static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Policy.Decision decision;
     private final InetSocketAddress local;
@@ -64,20 +68,22 @@ public final class ServerEnd implements AutoCloseable {
         }
         Policy policy = Policy.current();
         Policy.Decision decision = policy.decide(wish, local);
-        return open(decision, decision.isAuto() ? all(policy) : List.of(decision.transport()), local,
+        List<String> transports = decision.isAuto() ? all(policy) : List.of(decision.transport());
+        prepare(transports);
+        return open(decision, transports, local,
                 (transport, address, accepted) -> open(transport, decision, address, backlog, wishes, accepted));
     }
 
-    /** Begins to listen over one transport. */
+    /** Takes a port of one transport. */
     @FunctionalInterface
     interface Opener {
         /**
-         * Begins to listen.
+         * Takes a port.
          *
          * @param transport the transport's name
          * @param address address and port; port 0 takes a free one
          * @param accepted gets the connections
-         * @return the listener
+         * @return a listener that has not begun
          * @throws IOException {@code BindException} "Address already in use" if the port is taken; another if this
          *         transport cannot listen there
          */
@@ -107,6 +113,19 @@ public final class ServerEnd implements AutoCloseable {
         }
     }
 
+    /** What takes long comes before a port is held. One that is not there is found out again when it is to listen. */
+    private static void prepare(List<String> transports) {
+        for (String transport : transports) {
+            try {
+                if (!transport.equals(Policy.TCP)) {
+                    Engine.of(Providers.named(transport)).prepare();
+                }
+            } catch (SocketException e) {
+                LOG.debug("{} cannot be prepared", transport, e);
+            }
+        }
+    }
+
     private static List<String> all(Policy policy) {
         List<String> all = new ArrayList<>();
         if (policy.fallback()) {
@@ -116,6 +135,7 @@ public final class ServerEnd implements AutoCloseable {
         return all;
     }
 
+    /** Takes all ports, and then listens, over TCP last: so nobody is taken by TCP where another transport comes. */
     private void listen(List<String> transports, Opener opener) throws IOException {
         InetSocketAddress next = local;
         for (String transport : transports) {
@@ -123,16 +143,32 @@ public final class ServerEnd implements AutoCloseable {
                 listeners.add(opener.open(transport, next, accepted));
                 next = new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
             } catch (IOException e) {
-                if (isFatal(transport, e)) {
-                    throw e;
+                leaveOut(transport, e);
+            }
+        }
+        for (Listener listener : List.copyOf(listeners).reversed()) {
+            try {
+                if (listener.transport().equals(Policy.TCP) && listeners.size() > 1) {
+                    LockSupport.parkNanos(HEAD_START_NANOS);
                 }
-                others.add(Policy.because(transport, e.getMessage()));
+                listener.start();
+            } catch (IOException e) {
+                leaveOut(listener.transport(), e);
+                listeners.remove(listener);
+                listener.close();
             }
         }
         if (listeners.isEmpty()) {
             throw new SocketException("Nothing can listen on " + local + ", and -D" + Policy.FALLBACK_PROPERTY
                     + "=never forbids TCP; " + String.join("; ", others));
         }
+    }
+
+    private void leaveOut(String transport, IOException e) throws IOException {
+        if (isFatal(transport, e)) {
+            throw e;
+        }
+        others.add(Policy.because(transport, e.getMessage()));
     }
 
     /** In auto, a transport that is not there is left out; one whose port is taken is not. */

@@ -9,7 +9,8 @@
  * has that port.
  *
  * <p>{@link org.rdmasockets.choice.ServerEnd} listens on one port number of TCP and of every provider at once, and
- * gives connections in the order in which they come.
+ * gives connections in the order in which they come. Engines are ready first, then all ports are taken, then it
+ * listens, over TCP last: a client that tries again and again never meets a server that only TCP reaches.
  *
  * <p>Every connection is logged with its transport and the reason, and counted. Any thread may call anything; nothing
  * here waits but {@code connect} and {@code accept}. This package moves no bytes.

@@ -109,7 +109,9 @@ record Way(Settings settings, Sharing shared) {
         InetSocketAddress next = local;
         for (VerbsProvider provider : providers) {
             try {
-                listeners.add(Binding.open(Engine.of(provider), isForced(), next)
+                Engine engine = Engine.of(provider);
+                engine.prepare();
+                listeners.add(Binding.open(engine, isForced(), next)
                         .listen(settings.backlog, new LinkMaker(settings, shared), accepted));
                 next = listeners.getFirst().localAddress();
             } catch (IOException e) {

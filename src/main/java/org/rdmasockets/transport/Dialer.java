@@ -11,6 +11,7 @@ import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -19,6 +20,8 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer<C extends VerbsConnection> {
+    /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
+    private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** How long a peer is silent before it is looked at, and how often then. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
@@ -51,6 +54,8 @@ final class Dialer<C extends VerbsConnection> {
     private long lastNanos;
     /** The peer has acknowledged the request, and answers when it can. */
     private boolean acknowledged;
+    /** The engine's first, which loads all code that a connection needs. */
+    private final boolean first;
 
     /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
     Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
@@ -60,6 +65,7 @@ final class Dialer<C extends VerbsConnection> {
         this.events = events;
         this.remote = remote;
         this.maker = maker;
+        first = !engine.isPractised();
     }
 
     /**
@@ -73,18 +79,21 @@ final class Dialer<C extends VerbsConnection> {
      */
     C dial(long deadline, long silence) throws IOException {
         impatient = silence != Long.MAX_VALUE;
-        setDeadline(impatient ? silence : deadline);
-        lastNanos = deadline;
+        boolean here = identifier.device().info().transport() == TransportType.SHARED_MEMORY;
+        long least = first && here ? System.nanoTime() + FIRST_NANOS : System.nanoTime();
+        lastNanos = later(deadline, least);
+        setDeadline(impatient ? later(silence, least) : lastNanos);
         boolean done = false;
         try {
             resolve();
-            onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, null));
+            make();
             request();
             byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
             onPool(() -> {
                 connection.start(peer, false);
                 return null;
             });
+            engine.practised();
             done = finish();
             if (!done) {
                 throw NetErrors.closed();
@@ -103,6 +112,24 @@ final class Dialer<C extends VerbsConnection> {
         callersDeadline = deadline != Long.MAX_VALUE;
         deadlineNanos = callersDeadline ? deadline
                 : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
+    }
+
+    /** The later of two times, of which the first may be none. */
+    private static long later(long aNanos, long bNanos) {
+        return aNanos != Long.MAX_VALUE && aNanos - bNanos < 0 ? bNanos : aNanos;
+    }
+
+    /** The first time, what this process takes for it is not taken from the time that the peer has. */
+    private void make() throws IOException {
+        long left = Patience.remaining(deadlineNanos);
+        if (first) {
+            deadlineNanos = later(deadlineNanos,
+                    System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
+        }
+        onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, null));
+        if (first) {
+            deadlineNanos = System.nanoTime() + left;
+        }
     }
 
     private void resolve() throws IOException {
@@ -139,6 +166,7 @@ final class Dialer<C extends VerbsConnection> {
     }
 
     private IOException timedOut() {
+        engine.practised(); // the next one shall not wait longer than it is told
         IOException timedOut = callersDeadline ? NetErrors.connectTimedOut()
                 : new ConnectException("Connection timed out: " + remote);
         return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "

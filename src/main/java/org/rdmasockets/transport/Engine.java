@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * What all connections over one provider's devices share: the connection manager, the poller and the registry of
  * connections. Made at first use, lives as long as the process. The set-up pool is the same for all engines.
  */
-public final class Engine {
+public final class Engine implements AutoCloseable {
     /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
     public static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
@@ -60,6 +60,8 @@ public final class Engine {
     private final Roster connections = new Roster();
     private final Set<VerbsListener<?>> listeners = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
+    /** Whether a connection has been made, so that all code that one needs is loaded. */
+    private volatile boolean practised;
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
 
@@ -72,11 +74,6 @@ public final class Engine {
                 .withWatchMillis(TransportSettings.watchMillis()));
         poller.addSource(connectionManager, this::drainConnectionEvents);
         poller.tick(this::tick);
-        try {
-            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
-        } catch (IllegalStateException e) {
-            exiting = true; // the first socket is made by another shutdown hook, and each close waits by itself
-        }
     }
 
     /** Without it there is no use for the connection manager; the next try makes a new one. */
@@ -103,14 +100,52 @@ public final class Engine {
             if (reason != null) {
                 throw new SocketException(provider.name() + " is not available: " + reason);
             }
-            try {
-                engine = new Engine(provider);
-            } catch (VerbsException e) {
-                throw NetErrors.other(e);
-            }
+            engine = apart(provider);
+            engine.endWithProcess();
             ENGINES.put(provider, engine);
         }
         return engine;
+    }
+
+    /** Has the end of the process wait for this engine's connections. */
+    private void endWithProcess() {
+        try {
+            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
+        } catch (IllegalStateException e) {
+            exiting = true; // the first socket is made by another shutdown hook, and each close waits by itself
+        }
+    }
+
+    /** An engine that {@link #of} does not know; the caller closes it. */
+    static Engine apart(VerbsProvider provider) throws SocketException {
+        try {
+            return new Engine(provider);
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
+        }
+    }
+
+    /**
+     * Loads what a connection needs, before the first one is listened for: no peer's timeout shall pay for it. Returns
+     * when that is done, or known to be impossible.
+     */
+    public void prepare() {
+        synchronized (connections) {
+            if (!practised) {
+                Rehearsal.of(provider);
+                practised = true;
+            }
+        }
+    }
+
+    /** Whether all code is loaded that a connection needs, as far as that can be known. */
+    public boolean isPractised() {
+        return practised;
+    }
+
+    /** A connection was made, or took longer than loading does. */
+    void practised() {
+        practised = true;
     }
 
     /**
@@ -360,5 +395,12 @@ public final class Engine {
                 continue; // it is not waited for; the others are
             }
         }
+    }
+
+    /** Of an engine {@linkplain #apart}, whose connections are torn down: frees its thread and descriptors. */
+    @Override
+    public void close() {
+        poller.close();
+        connectionManager.close();
     }
 }

@@ -1,5 +1,6 @@
 package org.rdmasockets.transport;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
@@ -15,6 +16,13 @@ public interface Listener extends AutoCloseable {
      * @return such as {@code tcp}
      */
     String transport();
+
+    /**
+     * Begins to listen, once. Until then the port is held, and who connects is refused.
+     *
+     * @throws IOException {@code BindException} if the port is taken; this is to be closed then
+     */
+    void start() throws IOException;
 
     /**
      * The address listened on.

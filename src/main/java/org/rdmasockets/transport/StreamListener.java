@@ -9,23 +9,31 @@ import org.rdmasockets.verbs.ConnectionParameters;
 
 /** Accepts byte streams over RDMA. */
 public final class StreamListener implements Listener {
-    private final String transport;
-    private final VerbsListener<StreamTransport> listener;
+    /** Holds the port until this listens. */
+    private final Binding binding;
+    private final int backlog;
+    private final AcceptQueue<Connection> accepted;
     private volatile StreamOptions options;
+    /** Null until this listens. */
+    private volatile VerbsListener<StreamTransport> listener;
 
     /**
-     * Begins to listen, and uses a binding up.
+     * Will listen, and takes a binding over.
      *
      * @param binding address and port
      * @param backlog most connections that wait to be accepted; below 1 means 50
      * @param options sizes of the connections to come
      * @param accepted gets the connections
-     * @throws IOException as {@link Binding#listen}
      */
-    public StreamListener(Binding binding, int backlog, StreamOptions options, AcceptQueue<Connection> accepted)
-            throws IOException {
+    public StreamListener(Binding binding, int backlog, StreamOptions options, AcceptQueue<Connection> accepted) {
+        this.binding = binding;
+        this.backlog = backlog;
         this.options = options;
-        transport = binding.transport();
+        this.accepted = accepted;
+    }
+
+    @Override
+    public void start() throws IOException {
         listener = binding.listen(backlog, new Latest(), accepted);
     }
 
@@ -45,12 +53,12 @@ public final class StreamListener implements Listener {
 
     @Override
     public String transport() {
-        return transport;
+        return binding.transport();
     }
 
     @Override
     public InetSocketAddress localAddress() {
-        return listener.localAddress();
+        return binding.localAddress();
     }
 
     @Override
@@ -65,6 +73,9 @@ public final class StreamListener implements Listener {
 
     @Override
     public void close() {
-        listener.close();
+        binding.close();
+        if (listener != null) {
+            listener.close();
+        }
     }
 }

@@ -64,13 +64,15 @@ public final class TcpBinding implements AutoCloseable {
      *
      * @param remote whom to reach, resolved
      * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's
+     * @param leastNanos if not 0, what the peer has instead, once this process has loaded everything, in nanoseconds
      * @param wishes options that were set
      * @return the connection
      * @throws IOException as {@code java.net.Socket} throws it; {@code InterruptedIOException} if this virtual thread
      *         was interrupted (status left set), {@code SocketException} "Socket closed" if this was closed meanwhile
      */
-    public Connection connect(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes) throws IOException {
-        if (deadlineNanos != Long.MAX_VALUE && Patience.remaining(deadlineNanos) == 0) {
+    public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, SocketWishes wishes)
+            throws IOException {
+        if (leastNanos == 0 && deadlineNanos != Long.MAX_VALUE && Patience.remaining(deadlineNanos) == 0) {
             close();
             throw NetErrors.connectTimedOut();
         }
@@ -80,7 +82,8 @@ public final class TcpBinding implements AutoCloseable {
         try {
             wishes.applyTo(socket.supportedOptions(), socket::setOption);
             socket.setOOBInline(wishes.urgentInline());
-            socket.connect(remote, TcpConnection.millisUntil(deadlineNanos));
+            socket.connect(remote,
+                    TcpConnection.millisUntil(leastNanos == 0 ? deadlineNanos : System.nanoTime() + leastNanos));
             Connection connection = new TcpConnection(socket);
             handedOver = true;
             return connection;

@@ -2,11 +2,16 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Proxy;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketOption;
-import java.util.concurrent.CountDownLatch;
+import java.net.StandardSocketOptions;
+import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -28,21 +33,27 @@ public final class TcpListener implements Listener {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final ServerSocket server;
+    private final InetAddress host;
+    private final int backlog;
     private final AcceptQueue<Connection> accepted;
+    /** Holds the port until the server socket has it; the JDK's server sockets listen when they bind. */
+    private final Socket holder = new Socket(Proxy.NO_PROXY);
     /** Room in the queue for this listener. */
     private final Semaphore room = new Semaphore(1);
     private final Runnable taken = room::release;
-    /** Has come to zero when nobody uses the socket any more. */
-    private final CountDownLatch left = new CountDownLatch(1);
+    /** Uses the server socket; null until this listens. */
+    private volatile Thread acceptor;
     private boolean reported;
 
-    private TcpListener(ServerSocket server, AcceptQueue<Connection> accepted) {
+    private TcpListener(ServerSocket server, InetAddress host, int backlog, AcceptQueue<Connection> accepted) {
         this.server = server;
+        this.host = host;
+        this.backlog = backlog;
         this.accepted = accepted;
     }
 
     /**
-     * Begins to listen.
+     * Takes an address, and does not listen yet.
      *
      * @param local address, may be the wildcard, and port; port 0 takes a free one
      * @param backlog most connections that wait to be accepted; below 1 means 50
@@ -54,13 +65,36 @@ public final class TcpListener implements Listener {
     public static TcpListener open(InetSocketAddress local, int backlog, SocketWishes wishes,
             AcceptQueue<Connection> accepted) throws IOException {
         ServerSocket server = new ServerSocket();
-        TcpListener listener = new TcpListener(server, accepted);
+        TcpListener listener = new TcpListener(server, local.getAddress(), backlog, accepted);
+        boolean bound = false;
+        try {
+            wishes.applyTo(server.supportedOptions(), server::setOption);
+            wishes.applyTo(Set.of(StandardSocketOptions.SO_REUSEPORT), listener.holder::setOption);
+            listener.holder.setReuseAddress(server.getReuseAddress());
+            listener.holder.bind(local);
+            bound = true;
+            return listener;
+        } finally {
+            if (!bound) {
+                listener.close();
+            }
+        }
+    }
+
+    @Override
+    public void start() throws IOException {
         boolean listening = false;
         accepted.join();
         try {
-            wishes.applyTo(server.supportedOptions(), server::setOption);
-            server.bind(local, backlog);
-            OwnThread.unstarted("rdma-tcp-accept", listener::serve).start();
+            boolean reuse = server.getReuseAddress();
+            holder.setReuseAddress(true); // two sockets may have one port while none of them listens
+            server.setReuseAddress(true);
+            server.bind(localAddress(), backlog);
+            server.setReuseAddress(reuse);
+            holder.close();
+            Thread thread = OwnThread.unstarted("rdma-tcp-accept", this::acceptAll);
+            thread.start();
+            acceptor = thread;
             listening = true;
         } catch (OutOfMemoryError e) {
             throw (SocketException) new SocketException("No thread can be started to accept over TCP; raise the limit "
@@ -68,23 +102,11 @@ public final class TcpListener implements Listener {
         } finally {
             if (!listening) {
                 accepted.withdraw();
-                listener.left.countDown(); // the thread will never run
-                listener.close();
             }
         }
-        return listener;
     }
 
-    /** The thread. */
-    private void serve() {
-        try {
-            acceptAll();
-        } finally {
-            left.countDown();
-        }
-    }
-
-    /** Until the server socket is closed; goes on whatever fails. */
+    /** The thread, until the server socket is closed; goes on whatever fails. */
     private void acceptAll() {
         while (!server.isClosed()) {
             try {
@@ -129,7 +151,7 @@ public final class TcpListener implements Listener {
 
     @Override
     public InetSocketAddress localAddress() {
-        return (InetSocketAddress) server.getLocalSocketAddress();
+        return new InetSocketAddress(host, server.isBound() ? server.getLocalPort() : holder.getLocalPort());
     }
 
     /** TCP has sizes of its own, which are options of {@code java.net}. */
@@ -151,18 +173,21 @@ public final class TcpListener implements Listener {
     @Override
     public void close() {
         try {
+            holder.close();
             server.close();
         } catch (IOException e) {
             LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
         }
         room.release(); // the thread may be waiting for room that nobody makes any more
-        awaitFreePort();
+        if (acceptor != null) {
+            awaitFreePort();
+        }
     }
 
     /** The JDK leaves the descriptor open until the thread that is in accept has left. */
     private void awaitFreePort() {
         try {
-            Patience.await(nanos -> left.await(nanos, TimeUnit.NANOSECONDS) ? true : null,
+            Patience.await(nanos -> acceptor.join(Duration.ofNanos(nanos)) ? true : null,
                     System.nanoTime() + CLOSE_NANOS);
         } catch (InterruptedIOException e) {
             LOG.debug("[{}] interrupted while closing; it goes on in the background", server.getLocalSocketAddress());

@@ -23,7 +23,7 @@ class OutcomesTest {
     }
 
     private void failed(boolean refused, long millis) {
-        outcomes.failed("ibverbs", PEER, "why", refused, TimeUnit.MILLISECONDS.toNanos(millis));
+        outcomes.failed(new Outcomes.Attempt("ibverbs", PEER, "why", refused, TimeUnit.MILLISECONDS.toNanos(millis)));
     }
 
     private boolean known(InetSocketAddress remote) {
@@ -81,10 +81,11 @@ class OutcomesTest {
     void whatIsRememberedIsBounded() {
         failed(true, 1_000);
         for (int i = 0; i < 1_023; i++) {
-            outcomes.failed("ibverbs", new InetSocketAddress(PEER.getAddress(), 10_000 + i), "", true, 1_000_000_000);
+            outcomes.failed(new Outcomes.Attempt("ibverbs", new InetSocketAddress(PEER.getAddress(), 10_000 + i), "",
+                    true, 1_000_000_000));
         }
         assertTrue(known(PEER));
-        outcomes.failed("ibverbs", OTHER_PORT, "", true, 1_000_000_000);
+        outcomes.failed(new Outcomes.Attempt("ibverbs", OTHER_PORT, "", true, 1_000_000_000));
         assertFalse(known(PEER), "the oldest goes first");
         assertTrue(known(OTHER_PORT));
     }

@@ -53,6 +53,13 @@ final class Links implements LinkOwner {
         return hub;
     }
 
+    /** Ends all links. */
+    synchronized void close() {
+        if (hub != null) {
+            hub.close();
+        }
+    }
+
     @Override
     public LinkHandler onLink(Link link) {
         return new LinkEnd(fabric, link);

@@ -10,6 +10,7 @@ import org.rdmasockets.verbs.VerbsException;
 /** A connection manager: a queue of events for its identifiers. */
 final class SharedMemoryConnectionManager extends ReadySource implements ConnectionManager {
     private final SharedMemoryFabric fabric;
+    private final boolean last;
     /** Guarded by itself. */
     private final ArrayDeque<Delivery> events = new ArrayDeque<>();
     /** Whether {@link #events} has any; written under its lock. */
@@ -20,9 +21,15 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     private record Delivery(SharedMemoryIdentifier identifier, ConnectionEvent event) {
     }
 
-    /** A manager without identifiers. */
-    SharedMemoryConnectionManager(SharedMemoryFabric fabric) {
+    /**
+     * A manager without identifiers.
+     *
+     * @param fabric what all objects of the provider share
+     * @param last whether its close ends the links of the provider
+     */
+    SharedMemoryConnectionManager(SharedMemoryFabric fabric, boolean last) {
         this.fabric = fabric;
+        this.last = last;
     }
 
     /** What all objects of the provider share. */
@@ -82,5 +89,8 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     @Override
     public void close() {
         closed = true;
+        if (last) {
+            fabric.links().close();
+        }
     }
 }

@@ -17,6 +17,8 @@ public final class SharedMemoryProvider implements VerbsProvider {
     public static final String NAME = "sharedmemory";
 
     private final SharedMemoryFabric fabric;
+    /** Whether the end of a connection manager is the end of this. */
+    private final boolean once;
 
     /** A provider with a device of its own: what is made by one cannot be used with another. */
     public SharedMemoryProvider() {
@@ -29,7 +31,12 @@ public final class SharedMemoryProvider implements VerbsProvider {
      * @param linksOnly true to reach even this process by a link
      */
     SharedMemoryProvider(boolean linksOnly) {
+        this(linksOnly, false);
+    }
+
+    private SharedMemoryProvider(boolean linksOnly, boolean once) {
         fabric = new SharedMemoryFabric(linksOnly);
+        this.once = once;
     }
 
     /** What all objects of this provider share. */
@@ -74,6 +81,12 @@ public final class SharedMemoryProvider implements VerbsProvider {
     @Override
     public ConnectionManager createConnectionManager() throws VerbsException {
         fabric.links().hub();
-        return new SharedMemoryConnectionManager(fabric);
+        return new SharedMemoryConnectionManager(fabric, once);
+    }
+
+    /** Its two ends meet over a link, as those of two processes do. */
+    @Override
+    public Optional<VerbsProvider> rehearsal() {
+        return Optional.of(new SharedMemoryProvider(true, true));
     }
 }

@@ -48,7 +48,7 @@ class HostileLinkTest {
     @BeforeEach
     void connect() throws Exception {
         poller = victim.createEventPoller();
-        manager = new SharedMemoryConnectionManager(victim.fabric());
+        manager = new SharedMemoryConnectionManager(victim.fabric(), false);
         listener = manager.createIdentifier((identifier, event) -> { });
         listener.bind(ANY_PORT);
         listener.listen(1);
