@@ -20,7 +20,7 @@ class EqualityByHandTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"stream.StreamSettings", "stream.RegionLayout", "verbs.QueuePairConfig",
-        "provider.sharedmemory.link.PeerId"})
+        "provider.sharedmemory.link.PeerId", "Transport"})
     void eachComponentMatters(String name) throws ReflectiveOperationException {
         Class<?> type = Class.forName("org.rdmasockets." + name);
         RecordComponent[] components = type.getRecordComponents();
@@ -50,6 +50,9 @@ class EqualityByHandTest {
         }
         if (type == FlowKind.class) {
             return FlowKind.values()[which];
+        }
+        if (type == String.class) {
+            return List.of("auto", "tcp").get(which);
         }
         if (type == CompletionQueue.class) {
             return queues[which];

@@ -21,8 +21,9 @@ public final class OwnThread {
         while (top != null && top.getParent() != null) {
             top = top.getParent();
         }
-        Thread thread = Thread.ofPlatform().daemon().group(top).name(name).priority(Thread.NORM_PRIORITY)
-                .inheritInheritableThreadLocals(false).unstarted(task);
+        Thread thread = new Thread(top, task, name, 0, false);
+        thread.setDaemon(true);
+        thread.setPriority(Thread.NORM_PRIORITY);
         thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
         return thread;
     }

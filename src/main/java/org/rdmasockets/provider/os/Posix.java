@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /**
@@ -148,6 +149,14 @@ final class Posix {
     /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
     static int receiveMessage(MemorySegment captured, int descriptor, long message) {
         return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
+    }
+
+    /** A text as C has it, by a plain copy: {@code allocateFrom} loads more than that. */
+    static MemorySegment text(Arena arena, String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        MemorySegment memory = arena.allocate(bytes.length + 1L);
+        memory.asByteBuffer().put(bytes);
+        return memory;
     }
 
     /** Eight bytes from {@code getrandom}. */

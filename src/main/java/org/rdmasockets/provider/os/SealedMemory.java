@@ -78,7 +78,7 @@ public final class SealedMemory extends Guard {
     /** Asks for memory that can never be executed; kernels before 6.3 do not know that flag. */
     private static int createDescriptor() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
-            long name = arena.allocateFrom(NAME).address();
+            long name = Posix.text(arena, NAME).address();
             long descriptor = Posix.MEMFD_CREATE.call(name, FLAGS | Posix.MFD_NOEXEC_SEAL);
             if (descriptor == -Errno.EINVAL.number()) {
                 descriptor = Posix.MEMFD_CREATE.call(name, FLAGS);

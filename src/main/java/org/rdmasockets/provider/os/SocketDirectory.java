@@ -210,7 +210,7 @@ public final class SocketDirectory {
 
     private static int open(Path path, int flags) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
-            return (int) Posix.OPEN.check("path=" + path, arena.allocateFrom(path.toString()).address(),
+            return (int) Posix.OPEN.check("path=" + path, Posix.text(arena, path.toString()).address(),
                     flags | Posix.O_CLOEXEC);
         }
     }
@@ -227,6 +227,9 @@ public final class SocketDirectory {
             Path directoryHere = place.resolve(directory);
             if (make(place, directoryHere) == null) {
                 Path file = directoryHere.resolve(name);
+                if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                    return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
+                }
                 try {
                     Files.createFile(file, PosixFilePermissions.asFileAttribute(
                             PosixFilePermissions.fromString("rw-------")));

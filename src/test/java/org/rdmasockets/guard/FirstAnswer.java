@@ -1,0 +1,118 @@
+package org.rdmasockets.guard;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.RdmaSocket;
+
+/**
+ * A program that connects, waits for one answer, and ends: what a JVM that starts has to do for that. It has nothing
+ * that would cost the JVM anything else, so no lambda and no text but a number.
+ */
+public final class FirstAnswer {
+    /** For the argument that asks for {@code RdmaSocket}. */
+    public static final String RDMA = "rdma";
+    /** For the argument that asks for {@code java.net.Socket}. */
+    public static final String PLAIN = "plain";
+    private static final int BYTES = 64;
+
+    private FirstAnswer() {
+    }
+
+    /**
+     * Says how long the connect took, and how long that and the answer took, in microseconds, and ends at once.
+     *
+     * @param arguments {@link #RDMA} or {@link #PLAIN} and a port on the loopback address; or {@code train}: connect to
+     *        another process and let it connect, over both, and end as programs do, so that the JVM can write a cache
+     */
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length == 1) {
+            train();
+            return;
+        }
+        long begin = System.nanoTime();
+        Socket socket = arguments[0].equals(RDMA) ? new RdmaSocket() : new Socket();
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(arguments[1])));
+        long connected = System.nanoTime();
+        exchange(socket);
+        long answered = System.nanoTime();
+        System.out.println((connected - begin) / 1_000);
+        System.out.println((answered - begin) / 1_000);
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void exchange(Socket socket) throws IOException {
+        socket.getOutputStream().write(new byte[BYTES]);
+        if (socket.getInputStream().readNBytes(BYTES).length < BYTES) {
+            throw new IOException("the server closed before it answered");
+        }
+    }
+
+    /**
+     * Answers one connection after the other, until the socket is closed.
+     *
+     * @param server a listening socket
+     * @throws IOException when it is closed
+     */
+    public static void serve(ServerSocket server) throws IOException {
+        while (true) {
+            try (Socket socket = server.accept()) {
+                answer(socket);
+            }
+        }
+    }
+
+    private static void answer(Socket socket) {
+        try {
+            socket.getOutputStream().write(socket.getInputStream().readNBytes(BYTES));
+            socket.getInputStream().read();
+        } catch (IOException e) {
+            return; // the client has ended, as it does
+        }
+    }
+
+    /** Starts this program again, in a process that serves, and connects to it; and it to this one. */
+    private static void train() throws IOException {
+        try (ServerSocket server = new RdmaServerSocket()) {
+            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
+                    "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                    Other.class.getName(), Integer.toString(server.getLocalPort())).start();
+            try (BufferedReader answers = other.inputReader(); Socket accepted = server.accept();
+                    Socket socket = new RdmaSocket(InetAddress.getLoopbackAddress(),
+                            Integer.parseInt(answers.readLine()))) {
+                accepted.getOutputStream().write(accepted.getInputStream().readNBytes(BYTES));
+                exchange(socket);
+            } finally {
+                other.destroy();
+            }
+        }
+    }
+
+    /** The other process. */
+    static final class Other {
+        private Other() {
+        }
+
+        /**
+         * Says its port, connects, and serves.
+         *
+         * @param arguments the port to connect to
+         */
+        public static void main(String[] arguments) throws IOException {
+            try (ServerSocket server = new RdmaServerSocket()) {
+                server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+                System.out.println(server.getLocalPort());
+                try (Socket socket = new RdmaSocket(InetAddress.getLoopbackAddress(),
+                        Integer.parseInt(arguments[0]))) {
+                    exchange(socket);
+                }
+                serve(server);
+            }
+        }
+    }
+}

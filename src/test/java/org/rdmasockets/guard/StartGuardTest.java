@@ -1,0 +1,131 @@
+package org.rdmasockets.guard;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.rdmasockets.RdmaServerSocket;
+
+/**
+ * What a JVM that starts loads until its first answer over shared memory, beyond what the JDK's archive has ready: that
+ * is what a first connect takes its time for, and counting it needs no clock. Linking one signature of C alone is 270
+ * classes, of which 48 are forms of method handles.
+ */
+@Timeout(value = 300, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StartGuardTest {
+    /** Where the library of threads and sockets of the JDK ends: what a plain socket needs is no more. */
+    private static final int MOST_PLAIN_CLASSES = 200;
+    private static final int MOST_CLASSES = 720;
+    private static final int MOST_FORMS = 80;
+    /** On a busy machine the poller's first tick may come before the answer, and loads what it is put off for. */
+    private static final int ATTEMPTS = 3;
+    /** Without the tests' SLF4J provider, which is a program's own. */
+    private static final String CLASS_PATH = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+            .filter(entry -> !entry.contains("slf4j-simple")).collect(Collectors.joining(File.pathSeparator));
+    private static final String SOURCE = " source: ";
+    private static final String ARCHIVE = "shared objects file";
+
+    @TempDir
+    private Path folder;
+    private ServerSocket server;
+
+    @BeforeEach
+    void serve() throws IOException {
+        server = new RdmaServerSocket();
+        server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                FirstAnswer.serve(server);
+            } catch (SocketException e) {
+                return; // closed: the end of the test
+            } catch (IOException e) {
+                e.printStackTrace();
+            }
+        });
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        server.close();
+    }
+
+    @Test
+    void aFirstAnswerLoadsFewClassesAndHardlyAnyForms() throws Exception {
+        List<String> fewest = load(FirstAnswer.RDMA);
+        for (int attempt = 1; attempt < ATTEMPTS && fewest.size() > MOST_CLASSES; attempt++) {
+            List<String> again = load(FirstAnswer.RDMA);
+            fewest = again.size() < fewest.size() ? again : fewest;
+        }
+        long forms = fewest.stream().filter(StartGuardTest::isForm).count();
+        assertTrue(fewest.size() <= MOST_CLASSES && forms <= MOST_FORMS, fewest.size() + " classes, at most "
+                + MOST_CLASSES + ", and " + forms + " forms, at most " + MOST_FORMS + ": " + fewest);
+        assertEquals(List.of(), fewest.stream().filter(StartGuardTest::isUnneeded).toList());
+    }
+
+    /** The counting itself. */
+    @Test
+    void aPlainSocketLoadsNoneOfOurs() throws Exception {
+        List<String> loaded = load(FirstAnswer.PLAIN);
+        assertTrue(loaded.size() <= MOST_PLAIN_CLASSES, loaded.size() + " classes: " + loaded);
+        assertEquals(List.of(), loaded.stream().filter(name -> name.startsWith("org.rdmasockets.transport.")).toList());
+    }
+
+    private static boolean isForm(String name) {
+        return name.startsWith("java.lang.invoke.LambdaForm$") || name.contains("Species_");
+    }
+
+    /** Other transports, and what costs far more than it gives here. */
+    private static boolean isUnneeded(String name) {
+        return Stream.of("org.rdmasockets.provider.ibverbs.generated.", "java.lang.management.", "java.util.regex.",
+                "java.security.SecureRandom", "java.util.Formatter", "java.lang.runtime.ObjectMethods",
+                "java.lang.invoke.StringConcatFactory").anyMatch(name::startsWith);
+    }
+
+    /** The classes beyond the archive that a new JVM has loaded when it has its first answer. */
+    private List<String> load(String socket) throws Exception {
+        Path log = Files.createTempFile(folder, "classes", ".log");
+        Process client = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xlog:class+load:file=" + log, "--enable-native-access=ALL-UNNAMED",
+                "-cp", CLASS_PATH, FirstAnswer.class.getName(), socket,
+                Integer.toString(server.getLocalPort())).redirectErrorStream(true).start();
+        FutureTask<String> output = new FutureTask<>(() -> new String(client.getInputStream().readAllBytes()));
+        Thread.ofPlatform().daemon().start(output);
+        try {
+            assertTrue(client.waitFor(100, TimeUnit.SECONDS), "no answer in 100 s");
+            assertEquals(0, client.exitValue(), output.get());
+        } finally {
+            client.destroyForcibly();
+        }
+        List<String> lines = Files.readAllLines(log).stream().filter(line -> line.contains(SOURCE)).toList();
+        assumeTrue(lines.stream().anyMatch(line -> line.contains(ARCHIVE)), "this JDK has no archive of classes");
+        List<String> names = new ArrayList<>();
+        for (String line : lines) {
+            if (!line.contains(ARCHIVE)) {
+                String before = line.substring(0, line.indexOf(SOURCE));
+                names.add(before.substring(before.lastIndexOf(' ') + 1));
+            }
+        }
+        names.sort(Comparator.naturalOrder());
+        return names;
+    }
+}
