@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
@@ -44,6 +45,9 @@ public final class ClientEnd implements AutoCloseable {
     /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+    /** Whether a person was warned that TCP is used where another transport was wanted. */
+    private static final AtomicBoolean WARNED = new AtomicBoolean();
+
     /** Whether this process has connected; until then, loading may take longer than any timeout. */
     private static volatile boolean practised;
 
@@ -55,6 +59,8 @@ public final class ClientEnd implements AutoCloseable {
     private final AutoCloseable reserved;
     /** Whether that port was asked for, and not chosen. */
     private final boolean portAsked;
+    /** Why transports that come before the chosen one are not used. */
+    private final Reasons others = new Reasons();
     /** What the caller of connect gives it, in nanoseconds; 0 for the default bound. */
     private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
@@ -145,11 +151,23 @@ public final class ClientEnd implements AutoCloseable {
                 tcp.keepFor(stream);
             }
             Tally.of(connection.transport()).countConnected();
-            LOG.info("[{}->{}] connected over {}, {}: {}", connection.localAddress(), remote, connection.transport(),
-                    connection.carrier(), chosen.reason());
+            log(remote, chosen, decision.isAuto());
             return chosen;
         } finally {
             close();
+        }
+    }
+
+    /** The first time that TCP takes the place of another transport, somebody should see it. */
+    private void log(InetSocketAddress remote, Chosen chosen, boolean auto) {
+        Connection connection = chosen.connection();
+        boolean insteadOfOthers = auto && connection.transport().equals(Policy.TCP);
+        if (insteadOfOthers && WARNED.compareAndSet(false, true)) {
+            LOG.warn("[{}->{}] connected over {}, {}: {} (only the first such line is a warning)",
+                    connection.localAddress(), remote, connection.transport(), connection.carrier(), others.toLog());
+        } else if (LOG.isInfoEnabled()) {
+            LOG.info("[{}->{}] connected over {}, {}: {}", connection.localAddress(), remote, connection.transport(),
+                    connection.carrier(), insteadOfOthers ? others.toLog() : chosen.reason());
         }
     }
 
@@ -170,7 +188,8 @@ public final class ClientEnd implements AutoCloseable {
                 : null;
         if (reason != null && decision.isAuto()) {
             if (!policy.fallback()) {
-                throw nothingLeads(remote, Long.MAX_VALUE, List.of(reason));
+                others.add(Policy.TCP, reason);
+                throw nothingLeads(remote, Long.MAX_VALUE);
             }
             return new Policy.Decision(Policy.TCP, reason);
         }
@@ -194,7 +213,6 @@ public final class ClientEnd implements AutoCloseable {
 
     /** The first transport that leads there. */
     private Chosen connectAuto(InetSocketAddress remote, long givenNanos, SocketWishes wishes) throws IOException {
-        List<String> others = new ArrayList<>();
         List<Outcomes.Attempt> failed = new ArrayList<>();
         long deadlineNanos = givenNanos;
         long lookedNanos = 0;
@@ -207,7 +225,7 @@ public final class ClientEnd implements AutoCloseable {
                 boolean first = !Engine.of(provider).isPractised();
                 begun = System.nanoTime();
                 try {
-                    return new Chosen(attempt(provider, remote, deadlineNanos, wishes, failed), because(others));
+                    return new Chosen(attempt(provider, remote, deadlineNanos, wishes, failed), because());
                 } catch (IOException e) {
                     rethrowIfEnded(e);
                     if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
@@ -222,15 +240,15 @@ public final class ClientEnd implements AutoCloseable {
             } else {
                 Tally.of(name).countPassedOver();
             }
-            others.add(Policy.because(name, vain));
+            others.add(name, vain);
         }
         if (!policy.fallback()) {
-            throw nothingLeads(remote, deadlineNanos, others);
+            throw nothingLeads(remote, deadlineNanos);
         }
         Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
                 : connectHere(remote, deadlineNanos, wishes, lookedNanos);
         failed.forEach(OUTCOMES::failed); // who is reached over TCP alone was not just about to start
-        return new Chosen(connection, connection.transport().equals(Policy.TCP) ? because(others)
+        return new Chosen(connection, connection.transport().equals(Policy.TCP) ? because()
                 : "its server has just begun to listen");
     }
 
@@ -277,16 +295,16 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
-    private static String because(List<String> others) {
-        return others.isEmpty() ? "it is the first choice" : String.join("; ", others);
+    private String because() {
+        return others.isEmpty() ? "it is the first choice" : others.text();
     }
 
-    private static IOException nothingLeads(InetSocketAddress remote, long deadlineNanos, List<String> others) {
+    private IOException nothingLeads(InetSocketAddress remote, long deadlineNanos) {
         if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
             return new SocketTimeoutException("Connect timed out");
         }
         return new ConnectException("Connection refused: only TCP might lead to " + remote + ", and -D"
-                + Policy.FALLBACK_PROPERTY + "=never forbids it; " + String.join("; ", others));
+                + Policy.FALLBACK_PROPERTY + "=never forbids it; " + others.text());
     }
 
     /** What can be known without trying. */

@@ -135,11 +135,6 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         return name;
     }
 
-    /** Names a transport and why it is not used, where the reason does not begin with its name already. */
-    static String because(String transport, String reason) {
-        return reason.startsWith(transport) ? reason : transport + ": " + reason;
-    }
-
     private static List<Rule> rules(Properties properties) {
         String file = properties.getProperty(RULES_PROPERTY);
         try {

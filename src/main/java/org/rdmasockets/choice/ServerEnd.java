@@ -43,7 +43,7 @@ public final class ServerEnd implements AutoCloseable {
     private final AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
     private final List<Listener> listeners = new ArrayList<>();
     /** Why the others do not listen. */
-    private final List<String> others = new ArrayList<>();
+    private final Reasons others = new Reasons();
 
     private ServerEnd(Policy.Decision decision, InetSocketAddress local) {
         this.decision = decision;
@@ -99,7 +99,9 @@ public final class ServerEnd implements AutoCloseable {
             try {
                 end.listen(transports, opener);
                 listening = true;
-                LOG.info("[{}] {}", end.localAddress(), end.reason());
+                if (LOG.isInfoEnabled()) {
+                    LOG.info("[{}] {}", end.localAddress(), end.reason(end.others.toLog()));
+                }
                 return end;
             } catch (BindException e) {
                 if (local.getPort() != 0 || tries == MOST_TRIES || end.listeners.isEmpty()) {
@@ -160,7 +162,7 @@ public final class ServerEnd implements AutoCloseable {
         }
         if (listeners.isEmpty()) {
             throw new SocketException("Nothing can listen on " + local + ", and -D" + Policy.FALLBACK_PROPERTY
-                    + "=never forbids TCP; " + String.join("; ", others));
+                    + "=never forbids TCP; " + others.text());
         }
     }
 
@@ -168,7 +170,7 @@ public final class ServerEnd implements AutoCloseable {
         if (isFatal(transport, e)) {
             throw e;
         }
-        others.add(Policy.because(transport, e.getMessage()));
+        others.add(transport, e.getMessage());
     }
 
     /** In auto, a transport that is not there is left out; one whose port is taken is not. */
@@ -210,11 +212,15 @@ public final class ServerEnd implements AutoCloseable {
      * @return for people
      */
     public String reason() {
+        return reason(others.text());
+    }
+
+    private String reason(String leftOut) {
         String over = "listens over " + String.join(", ", listeners.stream().map(Listener::transport).toList());
         if (!decision.isAuto()) {
             return over + " alone: " + decision.reason();
         }
-        return others.isEmpty() ? over : over + "; left out: " + String.join("; ", others);
+        return others.isEmpty() ? over : over + "; left out: " + leftOut;
     }
 
     /**
