@@ -120,7 +120,7 @@ final class Assembly {
 
     private void free() {
         if (region != null) {
-            region.close();
+            region.block().close();
         }
         settle();
     }
@@ -137,13 +137,14 @@ final class Assembly {
     /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
     private Void copy(Traffic traffic) throws EndpointException {
         traffic.ensureNotDiscarded();
-        long size = piece.bytes().byteSize();
+        ReceiveSide.Fragment next = piece;
+        long size = next.bytes().byteSize();
         if (size > 0) {
-            MemorySegment.copy(piece.bytes(), 0, region.memory(), done, size);
+            MemorySegment.copy(next.bytes(), 0, region.memory(), done, size);
         }
         done += size;
-        traffic.messageSide().giveBack(piece);
-        piece = null;
+        piece = null; // whatever becomes of its buffer: nothing is copied twice
+        traffic.messageSide().giveBack(next);
         return null;
     }
 

@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.DirectView;
 import org.rdmasockets.verbs.MemoryRegion;
 
@@ -73,6 +74,7 @@ final class Block {
     synchronized MemorySegment segment() {
         ensureOpen();
         if (seen == null) {
+            StackRoom.ensure();
             arena = Arena.ofShared();
             seen = DirectView.within(arena, memory());
         }

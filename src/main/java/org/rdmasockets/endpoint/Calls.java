@@ -68,12 +68,12 @@ final class Calls {
         boolean over = false;
         try {
             afterPost.run();
-            RawMessage message = own.pending.await();
+            RawMessage message = own.pending.await(Long.MAX_VALUE);
             over = true;
             return message;
         } catch (EndpointException e) {
             over = true;
-            own.region.close();
+            own.region.block().close();
             throw e;
         } finally {
             if (!over) {
@@ -93,7 +93,7 @@ final class Calls {
             return own;
         } finally {
             if (!posted) {
-                region.close();
+                region.block().close();
             }
         }
     }

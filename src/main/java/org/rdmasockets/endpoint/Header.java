@@ -25,7 +25,7 @@ import java.nio.ByteOrder;
  * not use are 0.
  *
  * @param kind what this is
- * @param flags {@link #FIRST}, {@link #IMMEDIATE}, or access rights as {@link Rights} codes them
+ * @param flags {@link #FIRST}, {@link #IMMEDIATE}, {@link #LEAVING}, or access rights as {@link Rights} codes them
  * @param controlTaken control messages that the sender has taken in
  * @param dataTaken data messages that the sender has taken in
  * @param word immediate data, a remote key or a result
@@ -44,6 +44,8 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
     static final int FIRST = 1;
     /** The message has immediate data. */
     static final int IMMEDIATE = 2;
+    /** On nothing but counts: the sender's process ends, and its connection with it. The receiver sends its counts. */
+    static final int LEAVING = 4;
 
     private static final int FLAGS_OFFSET = 1;
     private static final int CONTROL_TAKEN_OFFSET = 4;

@@ -41,7 +41,12 @@ final class Leases {
             case HANDED_OVER -> borrower.onHandedOver(header);
             case BYE -> link.traffic().onBye();
             case SIGNAL -> link.traffic().messageSide().onSignal(header);
-            case CREDIT, MESSAGE -> {
+            case CREDIT -> {
+                if ((header.flags() & Header.LEAVING) != 0) {
+                    link.traffic().onLeaving();
+                }
+            }
+            case MESSAGE -> {
             }
         }
     }

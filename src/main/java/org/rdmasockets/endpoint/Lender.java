@@ -154,7 +154,7 @@ final class Lender {
         LocalRegion region;
         try {
             region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights), part);
-        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+        } catch (IOException | RuntimeException | Error e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
             link.locked(() -> {
                 count(-1, request.lengthBytes());
@@ -247,7 +247,7 @@ final class Lender {
         Lent moved = null;
         try {
             moved = copy(back);
-        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+        } catch (IOException | RuntimeException | Error e) {
             LOG.debug("{} no memory for what the peer hands over: {}", link, e.getMessage());
         }
         Lent copied = moved;

@@ -196,10 +196,16 @@ final class Link extends VerbsConnection {
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
         inbox.enter();
         try {
+            traffic.tellAgain();
             T result = work.apply(traffic);
             traffic.sends().pump();
             traffic.noteSends(false);
             return result;
+        } catch (Error e) {
+            // How far it got is not known, so this connection cannot go on.
+            traffic.fail(new EndpointException(EndpointException.Reason.DEVICE,
+                    "an operation on this connection was cut short: " + e));
+            throw e;
         } finally {
             inbox.exit();
         }
@@ -349,6 +355,9 @@ final class Link extends VerbsConnection {
         if (leases.lender().isLending()) {
             setUp(leases.lender()::expire);
         }
+        if (traffic.isHalfFailed()) {
+            setUp(this::takeIn);
+        }
         long busy = traffic.busySinceNanos();
         if (busy != 0) {
             quietSinceNanos = now;
@@ -384,9 +393,20 @@ final class Link extends VerbsConnection {
     }
 
     @Override
+    public void leave() {
+        if (!hasReached(Stage.CLOSING)) {
+            compute(all -> {
+                all.leave();
+                return null;
+            });
+        }
+    }
+
+    @Override
     public boolean isDelivered() {
         return hasReached(Stage.TEARING_DOWN) || compute(all -> hasReached(Stage.CLOSING) ? isDelivered(all)
-                : all.failure() != null || !all.sends().isBusy());
+                : all.failure() != null || all.sends().isSettled(
+                        settings.raw || device.supports(Capability.COMPLETION_IS_DELIVERY)));
     }
 
     /**
@@ -413,14 +433,18 @@ final class Link extends VerbsConnection {
     void close() {
         if (enter(Stage.CLOSING)) {
             lingerDeadline = System.nanoTime() + settings.lingerNanos;
-            compute(all -> {
-                all.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
-                all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
-                return null;
-            });
-            inbox.close();
-            inbox.onOrphan(() -> setUp(this::linger));
-            setUp(this::linger);
+            try {
+                compute(all -> {
+                    all.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
+                    all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
+                    return null;
+                });
+            } finally {
+                inbox.close();
+                inbox.onOrphan(() -> setUp(this::linger));
+                setUp(this::linger);
+            }
+            awaitEndAtExit();
         }
     }
 
@@ -448,40 +472,69 @@ final class Link extends VerbsConnection {
     /** Set-up pool: the one way in which a connection ends. */
     private void tearDown() {
         if (enter(Stage.TEARING_DOWN)) {
-            compute(all -> {
-                all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
-                return null;
-            });
-            endQueuePair();
-            destroy();
-            place.identifier.close();
-            engine.forget(this);
-            enter(Stage.ENDED);
+            try {
+                compute(all -> {
+                    all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
+                    return null;
+                });
+            } finally {
+                endAll(this::endQueuePair, this::destroy, place.identifier::close, () -> engine.forget(this),
+                        () -> enter(Stage.ENDED));
+            }
             LOG.debug("{} torn down", this);
         }
     }
 
     /** Set-up pool: everything but the identifier. */
     private void destroy() {
-        if (queuePair != null) {
-            queuePair.close();
-        }
-        if (inbox != null) {
-            inbox.retire();
-        }
+        endAll(() -> {
+            if (queuePair != null) {
+                queuePair.close();
+            }
+        }, () -> {
+            if (inbox != null) {
+                inbox.retire();
+            }
+        }, this::releaseAll, () -> {
+            if (slots != null) {
+                slots.close();
+            }
+        }, () -> {
+            if (buffers != null) {
+                buffers.close();
+            }
+        }, () -> {
+            if (domain != null) {
+                domain.release();
+            }
+        });
+    }
+
+    private void releaseAll() {
         if (traffic.sends() != null) {
             inbox.enter();
-            traffic.releaseAll();
-            inbox.exit();
+            try {
+                traffic.releaseAll();
+            } finally {
+                inbox.exit();
+            }
         }
-        if (slots != null) {
-            slots.close();
+    }
+
+    /** Takes each step, whatever another throws; the first failure is the caller's. */
+    private static void endAll(Runnable... steps) {
+        Throwable first = null;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
+            }
         }
-        if (buffers != null) {
-            buffers.close();
-        }
-        if (domain != null) {
-            domain.release();
+        switch (first) {
+            case null -> { }
+            case Error e -> throw e;
+            case Throwable t -> throw (RuntimeException) t;
         }
     }
 

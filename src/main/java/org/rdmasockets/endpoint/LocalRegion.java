@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -150,6 +151,7 @@ public final class LocalRegion implements AutoCloseable {
      */
     @Override
     public void close() {
+        StackRoom.ensure();
         if (whole) {
             block.close();
         }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.rdmasockets.completion.Wait;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory
@@ -76,6 +77,12 @@ public final class Pending<T> {
      * @return true if {@link #await} would not wait
      */
     public boolean isDone() {
+        StackRoom.ensure();
+        return look();
+    }
+
+    /** As {@link #isDone}, for a caller that has {@link StackRoom}. */
+    boolean look() {
         if (!done) {
             seat.takeIn();
         }
@@ -101,6 +108,7 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await() throws IOException {
+        StackRoom.ensure();
         return await(Long.MAX_VALUE);
     }
 
@@ -115,10 +123,11 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await(Duration limit) throws IOException {
+        StackRoom.ensure();
         return await(Deadlines.after(limit));
     }
 
-    /** Waits until a time by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. */
+    /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; the caller has {@link StackRoom}. */
     T await(long deadlineNanos) throws IOException {
         Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");

@@ -42,15 +42,14 @@ final class RawReceives implements Receives {
             throw end.again();
         }
         int index = freeIndex();
-        RangeLocks.Hold hold = region.hold(true, "raw receive");
+        posted[index] = new Posted(region, region.hold(true, "raw receive"), pending); // the device's from here
         int result = queuePair.postReceive(request.receive(idBase | index)
                 .add(region.block().region(), region.offset(), (int) region.length()));
         if (result != QueuePair.POSTED) {
-            hold.release();
+            take(index);
             throw new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_recv failed: " + Errno.of(result)
                     + " (" + result + ")");
         }
-        posted[index] = new Posted(region, hold, pending);
     }
 
     private int freeIndex() throws EndpointException {

@@ -6,6 +6,7 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.OptionalInt;
 import java.util.Set;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.DeviceInfo;
@@ -29,6 +30,9 @@ import org.rdmasockets.verbs.DeviceInfo;
  * and when the peer closes or dies, all calls fail with an {@link EndpointException} that says why. An interrupt ends
  * the wait of a virtual thread, and only of such; the operation goes on, and its memory stays locked until it has
  * ended. So it is with a wait that has timed out.
+ *
+ * <p>Each call asks for {@link StackRoom} first: a caller that has come to the end of its stack learns it there, with
+ * nothing taken or begun, and the connection goes on.
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
@@ -97,6 +101,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException if the device refuses, or this is closed
      */
     public LocalRegion allocate(long size, long alignment, Set<AccessFlag> access) throws IOException {
+        StackRoom.ensure();
         return link.domain().allocate(size, alignment, Rights.complete(access), link.settings().strategy);
     }
 
@@ -130,6 +135,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException as {@link #send(LocalRegion)}
      */
     public void sendImmediate(int immediate) throws IOException {
+        StackRoom.ensure();
         calls.finish(calls.message(null, OptionalInt.of(immediate)));
     }
 
@@ -141,6 +147,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the message is longer than the peer takes
      */
     public Pending<Void> startSend(LocalRegion message) throws EndpointException {
+        StackRoom.ensure();
         return calls.message(message, OptionalInt.empty());
     }
 
@@ -153,6 +160,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the message is longer than the peer takes
      */
     public Pending<Void> startSend(LocalRegion message, int immediate) throws EndpointException {
+        StackRoom.ensure();
         return calls.message(message, OptionalInt.of(immediate));
     }
 
@@ -163,6 +171,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public Message receive() throws IOException {
+        StackRoom.ensure();
         return receiveUntil(Long.MAX_VALUE);
     }
 
@@ -174,10 +183,11 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public Message receive(Duration limit) throws IOException {
+        StackRoom.ensure();
         return receiveUntil(Deadlines.after(limit));
     }
 
-    /** Waits for the next message until a time by {@code System.nanoTime}. */
+    /** Waits for the next message until a time by {@code System.nanoTime}; the caller has {@link StackRoom}. */
     Message receiveUntil(long deadlineNanos) throws IOException {
         calls.ensureMessages();
         return assembly.receive(deadlineNanos);
@@ -205,6 +215,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the lease does not allow it
      */
     public Pending<Void> startRead(LocalRegion into, RemoteRegion from) throws EndpointException {
+        StackRoom.ensure();
         return calls.read(into, from);
     }
 
@@ -242,6 +253,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the lease does not allow it
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to) throws EndpointException {
+        StackRoom.ensure();
         return calls.write(from, to, OptionalInt.empty());
     }
 
@@ -256,6 +268,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to, int immediate) throws EndpointException {
+        StackRoom.ensure();
         return calls.write(from, to, OptionalInt.of(immediate));
     }
 
@@ -266,6 +279,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public int receiveImmediate() throws IOException {
+        StackRoom.ensure();
         return calls.takeImmediate(Long.MAX_VALUE);
     }
 
@@ -277,6 +291,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public int receiveImmediate(Duration limit) throws IOException {
+        StackRoom.ensure();
         return calls.takeImmediate(Deadlines.after(limit));
     }
 
@@ -292,6 +307,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no atomics
      */
     public long compareAndSwap(RemoteRegion remote, long expected, long desired) throws IOException {
+        StackRoom.ensure();
         return calls.finish(calls.atomic(new Atomic.Task(remote, true, expected, desired)));
     }
 
@@ -306,6 +322,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no atomics
      */
     public long fetchAndAdd(RemoteRegion remote, long increment) throws IOException {
+        StackRoom.ensure();
         return calls.finish(calls.atomic(new Atomic.Task(remote, false, increment, 0)));
     }
 
@@ -344,6 +361,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         answer in time
      */
     public RemoteLease requestRemote(long size, Duration time, Set<AccessFlag> rights) throws IOException {
+        StackRoom.ensure();
         return calls.request(size, time, rights);
     }
 
@@ -360,6 +378,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IllegalStateException if the region is closed, or shared already
      */
     public void share(LocalRegion region, Duration time) throws IOException {
+        StackRoom.ensure();
         calls.finish(calls.share(region, time));
     }
 
@@ -370,6 +389,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public RemoteLease receiveShared() throws IOException {
+        StackRoom.ensure();
         return calls.takeShared(Long.MAX_VALUE);
     }
 
@@ -381,6 +401,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public RemoteLease receiveShared(Duration limit) throws IOException {
+        StackRoom.ensure();
         return calls.takeShared(Deadlines.after(limit));
     }
 
@@ -393,6 +414,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         does not answer in time
      */
     public void handOver(RemoteLease lease) throws IOException {
+        StackRoom.ensure();
         calls.handOver(lease);
     }
 
@@ -405,6 +427,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public LocalRegion receiveHandedOver() throws IOException {
+        StackRoom.ensure();
         return calls.takeHandedOver(Long.MAX_VALUE);
     }
 
@@ -416,6 +439,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public LocalRegion receiveHandedOver(Duration limit) throws IOException {
+        StackRoom.ensure();
         return calls.takeHandedOver(Deadlines.after(limit));
     }
 
@@ -456,6 +480,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public Pending<Void> startSendRaw(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        StackRoom.ensure();
         return calls.rawMessage(message, immediate);
     }
 
@@ -481,6 +506,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if nothing will come
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
+        StackRoom.ensure();
         return calls.receiveRaw(size, afterPost);
     }
 
@@ -492,6 +518,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if too many are posted already, or this connection is over
      */
     public Pending<RawMessage> startReceiveRaw(LocalRegion region) throws EndpointException {
+        StackRoom.ensure();
         return calls.rawReceive(region);
     }
 
@@ -553,8 +580,17 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     @Override
     public void close() {
-        link.close();
-        assembly.close();
+        StackRoom.ensure();
+        end();
+    }
+
+    /** As {@link #close}, for a caller that has {@link StackRoom}. */
+    void end() {
+        try {
+            link.close();
+        } finally {
+            assembly.close();
+        }
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.verbs.AccessFlag;
 
@@ -337,6 +338,7 @@ public final class RdmaEndpointBuilder {
      *         name is not known, {@link EndpointException} if this device or the peer cannot do what is wanted
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
+        StackRoom.ensure();
         return new RdmaEndpoint(new Way(settings.clone(), shared).connect(server));
     }
 
@@ -367,6 +369,7 @@ public final class RdmaEndpointBuilder {
      *         {@code UnknownHostException} if the name is not known
      */
     public RdmaEndpointServer listen(InetSocketAddress local) throws IOException {
+        StackRoom.ensure();
         return new Way(settings.clone(), shared).listen(local);
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.VerbsListener;
 
@@ -56,6 +57,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
     }
 
     private RdmaEndpoint accept(long deadlineNanos) throws IOException {
+        StackRoom.ensure();
         RdmaEndpoint endpoint = new RdmaEndpoint(next(deadlineNanos));
         endpoint.link().accepted();
         return endpoint;
@@ -69,6 +71,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
     /** Stops listening: who waits in accept is told so, and connections that nobody took end. Idempotent. */
     @Override
     public void close() {
+        StackRoom.ensure();
         listeners.forEach(VerbsListener::close);
         accepted.close();
     }

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Several endpoints that are used together: each call begins all of its operations before it waits for any. Members are
@@ -53,20 +55,30 @@ public final class RdmaGroup {
         }
     }
 
-    /** What a call does with one member. */
+    /** What a call does with one member; the caller has {@link StackRoom} for all of them. */
     @FunctionalInterface
     private interface Begin {
         /** Begins it, for the member of that index. */
-        Pending<Void> at(int index) throws IOException;
+        Pending<Void> at(Calls member, int index) throws IOException;
     }
 
     /** Does something with all of them, and waits for all. */
     private void forEach(Begin one) throws IOException {
-        try (OperationScope scope = new OperationScope()) {
+        StackRoom.ensure();
+        OperationScope scope = new OperationScope();
+        try {
             for (int i = 0; i < members.size(); i++) {
-                scope.add(one.at(i));
+                scope.add(one.at(members.get(i).calls(), i));
             }
+        } catch (Throwable t) {
+            try {
+                scope.joinAll();
+            } catch (IOException e) {
+                t.addSuppressed(e);
+            }
+            throw t;
         }
+        scope.joinAll();
     }
 
     /**
@@ -77,7 +89,7 @@ public final class RdmaGroup {
      */
     public void scatter(List<LocalRegion> parts) throws IOException {
         ensureOneEach(parts);
-        forEach(i -> members.get(i).startSend(parts.get(i)));
+        forEach((member, i) -> member.message(parts.get(i), OptionalInt.empty()));
     }
 
     /**
@@ -90,7 +102,7 @@ public final class RdmaGroup {
     public void scatter(List<LocalRegion> parts, List<RemoteRegion> to) throws IOException {
         ensureOneEach(parts);
         ensureOneEach(to);
-        forEach(i -> members.get(i).startWrite(parts.get(i), to.get(i)));
+        forEach((member, i) -> member.write(parts.get(i), to.get(i), OptionalInt.empty()));
     }
 
     /**
@@ -100,7 +112,7 @@ public final class RdmaGroup {
      * @throws IOException if any cannot be sent
      */
     public void multicast(LocalRegion message) throws IOException {
-        forEach(i -> members.get(i).startSend(message));
+        forEach((member, i) -> member.message(message, OptionalInt.empty()));
     }
 
     /**
@@ -111,6 +123,7 @@ public final class RdmaGroup {
      * @throws IOException if one does not come; those that have come are closed
      */
     public List<Message> gather(Duration limit) throws IOException {
+        StackRoom.ensure();
         List<Message> messages = new ArrayList<>();
         long deadline = Deadlines.after(limit);
         boolean done = false;
@@ -137,6 +150,6 @@ public final class RdmaGroup {
     public void gather(List<LocalRegion> into, List<RemoteRegion> from) throws IOException {
         ensureOneEach(into);
         ensureOneEach(from);
-        forEach(i -> members.get(i).startRead(into.get(i), from.get(i)));
+        forEach((member, i) -> member.read(into.get(i), from.get(i)));
     }
 }

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Patience;
 
 /**
@@ -49,6 +50,7 @@ public final class RdmaNode implements AutoCloseable {
      */
     public static RdmaNode join(RdmaEndpointBuilder builder, InetAddress address, List<InetSocketAddress> nodes,
             int rank, Duration limit) throws IOException {
+        StackRoom.ensure();
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         boolean joined = false;
@@ -147,6 +149,7 @@ public final class RdmaNode implements AutoCloseable {
      * @throws IllegalArgumentException if the ranks are not in order, not known, or this one is not among them
      */
     public void barrier(BarrierKind kind, List<Integer> ranks, Duration limit) throws IOException {
+        StackRoom.ensure();
         check(ranks);
         long deadline = Deadlines.after(limit);
         if (!Patience.lock(turn, deadline)) {
@@ -216,9 +219,10 @@ public final class RdmaNode implements AutoCloseable {
     /** Closes all connections. Idempotent, does not block. */
     @Override
     public void close() {
+        StackRoom.ensure();
         for (RdmaEndpoint peer : peers) {
             if (peer != null) {
-                peer.close();
+                peer.end();
             }
         }
     }

@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.io.IOException;
 import java.time.Duration;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Memory of the peer that this end may use for a time. It ends when it is closed, or handed over, or when its time is
@@ -98,6 +99,7 @@ public final class RemoteLease implements AutoCloseable {
      */
     @Override
     public void close() {
+        StackRoom.ensure();
         if (end("was closed")) {
             link.leases().borrower().release(this);
         }

@@ -121,6 +121,18 @@ final class SendSide {
         }
     }
 
+    /** Tells the peer that this process ends. */
+    void leave() {
+        if (started && counting) {
+            tell(new Notice(new Header(Header.Kind.CREDIT, Header.LEAVING, 0, 0, 0, 0, 0, 0, 0, 0)));
+        }
+    }
+
+    /** Whether the device has sent all that it was given and, where that proves nothing, the peer has taken it in. */
+    boolean isSettled(boolean completionIsDelivery) {
+        return !isBusy() && controls.isEmpty() && (completionIsDelivery || control.isTaken());
+    }
+
     /** A control message to go out after {@link #fail}, as soon as it can. */
     void sayLast(Operation operation) {
         if (started && counting && failure == null) {
@@ -141,10 +153,18 @@ final class SendSide {
     private void add(ArrayDeque<Operation> row, Operation operation) {
         if (failure != null) {
             operation.abandon(failure);
-        } else {
-            row.add(operation);
-            pump();
+            return;
         }
+        boolean added = false;
+        try {
+            row.add(operation);
+            added = true;
+        } finally {
+            if (!added) {
+                operation.release();
+            }
+        }
+        pump();
     }
 
     /** Whether something waits for a slot, so that somebody has to take the next completion in. */

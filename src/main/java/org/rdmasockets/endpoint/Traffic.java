@@ -27,8 +27,16 @@ final class Traffic implements CompletionClient {
     private Receives receives;
     private Leases leases;
     private boolean peerLeaves;
+    /** The peer's process ends: once the connection has, the peer has closed it. */
+    private boolean peerEnds;
+    /** It waits to hear what has come. */
+    private boolean owesAnswer;
     private boolean discarded;
     private EndpointException failure;
+    /** All have been told of the failure. */
+    private boolean told;
+    /** That was cut short by an Error; read by any thread. */
+    private volatile boolean halfFailed;
     /** When the device last completed a send, or got one after a pause; 0 while it has none. Read by any thread. */
     private volatile long busySinceNanos;
 
@@ -88,17 +96,18 @@ final class Traffic implements CompletionClient {
 
     /** A header with the counts of this time. */
     Header stamp(Header header) {
+        owesAnswer = false;
         return receives.stamp(header);
     }
 
     /** Whether the peer should be told soon that data was taken. */
     boolean owesCredit() {
-        return receives.owesCredit();
+        return owesAnswer || receives.owesCredit();
     }
 
     /** Whether the peer must be told at once that control messages were taken. */
     boolean owesControlCredit() {
-        return receives.owesControlCredit();
+        return owesAnswer || receives.owesControlCredit();
     }
 
     /** Why the connection is over; null while it is not. */
@@ -172,7 +181,7 @@ final class Traffic implements CompletionClient {
     }
 
     private EndpointException ended() {
-        return peerLeaves ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
+        return peerLeaves || peerEnds ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
                 : new EndpointException(EndpointException.Reason.PEER_GONE,
                         "the peer is gone without a word, or the way to it is lost");
     }
@@ -198,21 +207,49 @@ final class Traffic implements CompletionClient {
         return peerLeaves;
     }
 
+    /** The peer's process ends. It may go on for a moment, and this end may have to send it something yet. */
+    void onLeaving() {
+        peerEnds = true;
+        owesAnswer = true;
+    }
+
+    /** This process ends: the peer is told, if it may be told anything. */
+    void leave() {
+        if (failure == null) {
+            sends.leave();
+        }
+    }
+
     /** This connection is over, by its own fault or another's; the first reason counts. */
     void fail(EndpointException reason) {
-        if (failure == null) {
+        if (failure == null || halfFailed) {
+            halfFailed = true;
             close(reason);
-            onFailure.accept(reason);
+            onFailure.accept(failure);
+            halfFailed = false;
+        }
+    }
+
+    /** Any thread: whether an Error has kept some from hearing of the failure, so that it is told again. */
+    boolean isHalfFailed() {
+        return halfFailed;
+    }
+
+    /** Tells those of the failure who have not heard of it. */
+    void tellAgain() {
+        if (halfFailed) {
+            fail(failure);
         }
     }
 
     /** This connection is not used any more; what the device has may still arrive. */
     void close(EndpointException reason) {
-        if (failure == null) {
-            failure = reason;
-            sends.fail(reason);
-            receives.end(reason);
-            leases.end(reason);
+        if (!told) {
+            failure = failure == null ? reason : failure;
+            sends.fail(failure);
+            receives.end(failure);
+            leases.end(failure);
+            told = true;
         }
     }
 

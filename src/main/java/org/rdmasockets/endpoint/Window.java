@@ -18,6 +18,11 @@ final class Window {
         return size - (sent - taken);
     }
 
+    /** Whether the peer has taken all that was sent. */
+    boolean isTaken() {
+        return sent == taken;
+    }
+
     /** One more is on its way. */
     void send() {
         sent++;

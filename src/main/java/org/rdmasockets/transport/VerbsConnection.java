@@ -1,6 +1,7 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -35,6 +36,17 @@ public abstract class VerbsConnection extends Ending implements ConnectionHandle
     /** Any thread: something is to be expected of this connection, so it is visited at each tick from now on. */
     protected final void attend() {
         engine.attend(this);
+    }
+
+    /** Any thread, after a close: where the process ends, nobody else waits until what was sent has arrived. */
+    protected final void awaitEndAtExit() {
+        if (Engine.isExiting()) {
+            try {
+                Patience.await(this::await, System.nanoTime() + TransportSettings.CURRENT.exitNanos());
+            } catch (InterruptedIOException e) {
+                return; // it goes on in the background, as long as the process does
+            }
+        }
     }
 
     /**

@@ -74,6 +74,15 @@ abstract class EndpointContract {
         }
     }
 
+    /** {@link OverflowTrials}. */
+    @Nested
+    class Overflows extends OverflowTrials {
+        @Override
+        EndpointFixture fixture() {
+            return EndpointContract.this.fixture();
+        }
+    }
+
     /** {@link GroupTrials}. */
     @Nested
     class Groups extends GroupTrials {
