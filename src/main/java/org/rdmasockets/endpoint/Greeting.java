@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 
 /**
  * What two endpoints tell each other when they connect, in the private data of the connection manager: 32 bytes,
- * big-endian, perhaps with zeros behind them.
+ * big-endian, perhaps with zeros behind them; of a node of a group, 52 bytes.
  *
  * <pre>
  *  0                               4       5       6               8
@@ -18,7 +18,9 @@ import java.nio.ByteBuffer;
  * | bytes of a buffer (16)        |       0                       |
  * +-------------------------------+-------------------------------+
  * | bytes of the longest message (24)                             |
- * +---------------------------------------------------------------+
+ * +-------------------------------+-------------------------------+
+ * | rank of a node (32)           | its token (36), 16 bytes ...
+ * +-------------------------------+
  * </pre>
  *
  * @param raw there are no messages, only what the application posts itself: both ends have to agree
@@ -26,19 +28,23 @@ import java.nio.ByteBuffer;
  * @param controlMessages how many control messages this end takes at once
  * @param bufferBytes longest single message, header included
  * @param maxMessageBytes longest message that is put together from several
+ * @param node rank of the node that says this, 0 for any other end; to be believed if a {@link NodeEntrance} does
  */
-record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes) {
+record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes, int node) {
+    /** How long it is without a pass. */
+    static final int BYTES = 32;
+
     private static final int MAGIC = 0x52444550;
     private static final byte VERSION = 1;
     private static final byte RAW = 1;
-    private static final int BYTES = 32;
     private static final int LEAST_CONTROL_MESSAGES = 8;
 
-    /** What the peer gets. */
-    byte[] encode() {
-        return ByteBuffer.allocate(BYTES).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0).putShort((short) 0)
+    /** What the peer gets, with the pass of a node, rank and token, or null. */
+    byte[] encode(byte[] pass) {
+        byte[] more = pass == null ? new byte[0] : pass;
+        return ByteBuffer.allocate(BYTES + more.length).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0).putShort((short) 0)
                 .putInt(dataMessages).putInt(controlMessages).putInt(bufferBytes).putInt(0).putLong(maxMessageBytes)
-                .array();
+                .put(more).array();
     }
 
     /**
@@ -64,7 +70,8 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
             int controlMessages = buffer.getInt();
             int bufferBytes = buffer.getInt();
             buffer.getInt();
-            Greeting greeting = new Greeting(raw, dataMessages, controlMessages, bufferBytes, buffer.getLong());
+            Greeting greeting = new Greeting(raw, dataMessages, controlMessages, bufferBytes, buffer.getLong(),
+                    buffer.remaining() < Integer.BYTES ? 0 : buffer.getInt());
             greeting.check();
             return greeting;
         } catch (BufferUnderflowException e) {

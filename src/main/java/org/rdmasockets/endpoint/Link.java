@@ -149,7 +149,7 @@ final class Link extends VerbsConnection {
     public ConnectionParameters parameters() {
         int reads = Math.clamp(Math.min(device.attributes().maxReadsAsTarget(),
                 device.attributes().maxReadsAsInitiator()), 1, MOST_READS);
-        return new ConnectionParameters(settings.greeting().encode(), reads, reads, Engine.RETRY_COUNT,
+        return new ConnectionParameters(settings.greeting().encode(settings.pass), reads, reads, Engine.RETRY_COUNT,
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
@@ -234,6 +234,11 @@ final class Link extends VerbsConnection {
     /** What goes on in it. */
     Traffic traffic() {
         return traffic;
+    }
+
+    /** Whether it has ended, or failed. */
+    boolean isOver() {
+        return compute(all -> all.failure() != null);
     }
 
     /** The application has this end: its peer may ask for memory. */

@@ -18,6 +18,9 @@ record LinkMaker(Settings settings, Sharing shared) implements VerbsConnection.M
     @Override
     public void check(byte[] privateData) throws IOException {
         check(settings, Greeting.decode(privateData));
+        if (settings.entrance != null) {
+            settings.entrance.check(privateData);
+        }
     }
 
     /** Refuses a peer that works otherwise. */

@@ -1,149 +1,171 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
-import java.net.SocketTimeoutException;
-import java.util.ArrayDeque;
-import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.rdmasockets.transport.Patience;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
 
 /**
- * Where nodes of higher rank come in: each connects, and says which it is. Several are heard at once. Who does not say
- * it soon, or says what is not awaited, is hung up on and harms nobody. Any thread.
+ * Where nodes of higher rank come in, and how this one shows lower ones which it is. Each has told each lower one, over
+ * the {@link TcpExchange}, the hash of a random pass that is meant for that one alone. It connects with its rank and the
+ * pass itself, in the private data of the connection manager: whoever has not the pass, or comes after the node, is
+ * refused before anything is made for him. Any thread.
  */
-final class NodeEntrance implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(NodeEntrance.class);
-    /** Longest silence of somebody who has connected. */
-    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
-    /** So many who have not said who they are may there be besides all nodes; then the first of them is hung up on. */
-    private static final int MOST_STRANGERS = 16;
+final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
+    /** A rank and a token. */
+    static final int PASS_BYTES = 20;
+
+    private static final int TOKEN_BYTES = PASS_BYTES - Integer.BYTES;
+    private static final int HASH_BYTES = 32;
 
     private final RdmaEndpointServer server;
-    private final long deadlineNanos;
-    private final int mostUnheard;
-    /** Those who have not been asked for, by rank; ended when they have come. */
-    private final Map<Long, CompletableFuture<RdmaEndpoint>> awaited = new ConcurrentHashMap<>();
-    /** Who has not said who he is; guarded by itself. */
-    private final ArrayDeque<RdmaEndpoint> unheard = new ArrayDeque<>();
+    private final int rank;
+    /** For each lower node. */
+    private final byte[][] passes;
+    /** Of the pass of each higher node that was heard, by rank; guarded by this. */
+    private final byte[][] hashes;
+    /** Those who have come and are not taken, by rank; guarded by this. */
+    private final RdmaEndpoint[] arrived;
+    /** Made beforehand: connections are looked at where nobody may wait; guarded by this. */
+    private final MessageDigest digest;
 
     /**
      * Opens it.
      *
-     * @param server where they connect
+     * @param builder what the endpoints are to be
+     * @param address where they connect
      * @param rank of this node
      * @param size how many nodes there are
-     * @param deadlineNanos end of all waits, by {@code System.nanoTime}
+     * @throws IOException as {@link RdmaEndpointBuilder#listen}
      */
-    NodeEntrance(RdmaEndpointServer server, int rank, int size, long deadlineNanos) {
-        this.server = server;
-        this.deadlineNanos = deadlineNanos;
-        mostUnheard = size + MOST_STRANGERS;
-        for (long other = rank + 1; other < size; other++) {
-            awaited.put(other, new CompletableFuture<>());
+    NodeEntrance(RdmaEndpointBuilder builder, InetAddress address, int rank, int size) throws IOException {
+        this.rank = rank;
+        hashes = new byte[size][];
+        arrived = new RdmaEndpoint[size];
+        try {
+            digest = MessageDigest.getInstance("SHA-256");
+        } catch (GeneralSecurityException e) {
+            throw new IOException("this JVM has no SHA-256", e);
         }
-        Thread.ofVirtual().name("rdma-node " + rank + " accept").start(this::acceptAll);
+        passes = new byte[Math.max(0, Math.min(rank, size))][];
+        SecureRandom random = new SecureRandom();
+        for (int lower = 0; lower < passes.length; lower++) {
+            byte[] token = new byte[TOKEN_BYTES];
+            random.nextBytes(token);
+            passes[lower] = ByteBuffer.allocate(PASS_BYTES).putInt(rank).put(token).array();
+        }
+        server = builder.listenFor(this, new InetSocketAddress(address, 0), size);
     }
 
-    /** Until the server is closed. */
-    private void acceptAll() {
-        while (true) {
-            try {
-                RdmaEndpoint caller = new RdmaEndpoint(server.next(Long.MAX_VALUE));
-                add(caller);
-                Thread.ofVirtual().name("rdma-node hear " + caller).start(() -> hear(caller));
-            } catch (IOException e) {
-                awaited.values().forEach(one -> one.completeExceptionally(e));
+    /** What this node connects to a lower one with. */
+    byte[] pass(int lower) {
+        return passes[lower];
+    }
+
+    /** Where this one listens and, for a lower node, the hash of the pass. */
+    @Override
+    public byte[] to(int other) {
+        InetSocketAddress local = server.localAddress();
+        byte[] host = local.getAddress().getAddress();
+        byte[] hash = other < passes.length ? hash(passes[other]) : new byte[HASH_BYTES];
+        return ByteBuffer.allocate(HASH_BYTES + Short.BYTES + host.length).put(hash).putShort((short) local.getPort())
+                .put(host).array();
+    }
+
+    @Override
+    public synchronized void from(int other, byte[] told) {
+        if (other > rank && told.length > HASH_BYTES) {
+            hashes[other] = ByteBuffer.allocate(HASH_BYTES).put(told, 0, HASH_BYTES).array();
+        }
+    }
+
+    /** Where a node listens, as it has told. */
+    static InetSocketAddress address(byte[] told) throws IOException {
+        if (told.length < HASH_BYTES + Short.BYTES) {
+            throw new IOException("a node tells " + told.length + " bytes, which are no address");
+        }
+        ByteBuffer buffer = ByteBuffer.wrap(told, HASH_BYTES, told.length - HASH_BYTES);
+        int port = Short.toUnsignedInt(buffer.getShort());
+        byte[] host = new byte[buffer.remaining()];
+        buffer.get(host);
+        return new InetSocketAddress(InetAddress.getByAddress(host), port);
+    }
+
+    private synchronized byte[] hash(byte[] pass) {
+        return digest.digest(pass);
+    }
+
+    /**
+     * Looks at what somebody has who wants to connect.
+     *
+     * @param privateData the greeting
+     * @throws IOException if this is no node that is awaited
+     */
+    synchronized void check(byte[] privateData) throws IOException {
+        ByteBuffer buffer = ByteBuffer.wrap(privateData);
+        byte[] pass = new byte[PASS_BYTES];
+        if (privateData.length >= Greeting.BYTES + PASS_BYTES) {
+            buffer.get(Greeting.BYTES, pass);
+        }
+        int claimed = ByteBuffer.wrap(pass).getInt();
+        byte[] known = claimed < 0 || claimed >= hashes.length ? null : hashes[claimed];
+        if (known == null || !MessageDigest.isEqual(known, hash(pass))) {
+            throw new IOException("a stranger, who says that he is node " + claimed);
+        }
+    }
+
+    /**
+     * Waits for a node of higher rank, whose endpoint is the caller's then.
+     *
+     * @param other its rank
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}
+     * @throws IOException {@code SocketTimeoutException} if it has not come in time
+     */
+    RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
+        while (!hasArrived(other)) {
+            RdmaEndpoint caller = new RdmaEndpoint(server.next(deadlineNanos));
+            take(caller, caller.link().peer().node());
+        }
+        synchronized (this) {
+            RdmaEndpoint node = arrived[other];
+            arrived[other] = null;
+            hashes[other] = null; // whoever shows its pass from now on is refused
+            return node;
+        }
+    }
+
+    private synchronized boolean hasArrived(int other) {
+        return arrived[other] != null;
+    }
+
+    /** A pass is good for one connection, and for another if that is over. */
+    private void take(RdmaEndpoint caller, int claimed) {
+        synchronized (this) {
+            RdmaEndpoint before = arrived[claimed];
+            boolean first = hashes[claimed] != null && (before == null || before.link().isOver());
+            if (!first) {
+                caller.link().abort();
                 return;
             }
-        }
-    }
-
-    private void add(RdmaEndpoint caller) {
-        RdmaEndpoint first = null;
-        synchronized (unheard) {
-            unheard.add(caller);
-            if (unheard.size() > mostUnheard) {
-                first = unheard.poll();
+            arrived[claimed] = caller;
+            if (before != null) {
+                before.link().abort();
             }
         }
-        if (first != null) {
-            first.link().abort(); // a stranger gets no time
-        }
+        caller.link().accepted();
     }
 
-    private void hear(RdmaEndpoint caller) {
-        boolean known = false;
-        try {
-            long silent = Math.min(SILENCE_NANOS, Patience.remaining(deadlineNanos));
-            CompletableFuture<RdmaEndpoint> node = awaited.get(
-                    caller.calls().takeSignal(Deadlines.after(silent)).number());
-            // Not among the strangers any more when somebody gets it: he may close this entrance at once.
-            caller.link().accepted();
-            known = take(caller) && node != null && node.complete(caller);
-        } catch (IOException e) {
-            LOG.debug("{}: {}", caller, e.toString());
-        } finally {
-            if (!known) {
-                take(caller);
-                caller.link().abort();
-            }
-        }
-    }
-
-    /** Takes a caller from the strangers; false if he was hung up on. */
-    private boolean take(RdmaEndpoint caller) {
-        synchronized (unheard) {
-            return unheard.remove(caller);
-        }
-    }
-
-    /** A node of higher rank that was not asked for yet. */
-    CompletableFuture<RdmaEndpoint> awaited(int other) {
-        return awaited.get((long) other);
-    }
-
-    /** Waits for a node of higher rank, whose endpoint is the caller's then. */
-    RdmaEndpoint await(int other) throws IOException {
-        CompletableFuture<RdmaEndpoint> node = awaited(other);
-        if (Patience.await(nanos -> isThere(node, nanos), deadlineNanos) == null) {
-            throw new SocketTimeoutException("node " + other + " has not connected in time");
-        }
-        if (node.isCompletedExceptionally()) {
-            throw new IOException("no node can connect any more", node.exceptionNow());
-        }
-        awaited.remove((long) other);
-        return node.resultNow();
-    }
-
-    private static Boolean isThere(CompletableFuture<RdmaEndpoint> node, long nanos) throws InterruptedException {
-        try {
-            node.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
-    }
-
-    /** Hangs up on all who were not awaited. */
+    /** Hangs up on all who were not taken. */
     @Override
-    public void close() {
+    public synchronized void close() {
         server.close();
-        for (CompletableFuture<RdmaEndpoint> one : awaited.values()) {
-            one.completeExceptionally(new IOException("the entrance is closed"));
-            if (!one.isCompletedExceptionally()) {
-                one.resultNow().close();
+        for (RdmaEndpoint one : arrived) {
+            if (one != null) {
+                one.end();
             }
-        }
-        synchronized (unheard) {
-            unheard.forEach(RdmaEndpoint::close);
         }
     }
 }

@@ -65,7 +65,10 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return what it is to be
      */
     public RdmaEndpointBuilder another() {
-        return new RdmaEndpointBuilder(link.settings().clone(), new Sharing(link.domain()));
+        Settings own = link.settings().clone();
+        own.pass = null; // shown to one node only
+        own.entrance = null;
+        return new RdmaEndpointBuilder(own, new Sharing(link.domain()));
     }
 
     /**

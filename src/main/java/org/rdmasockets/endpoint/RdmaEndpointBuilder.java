@@ -296,6 +296,19 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
+     * A secret that all nodes of a group know, see {@link RdmaNode#join}. Without it, whoever can listen at the address
+     * that was named for a rank, before its node does, is taken for that. It is not sent, and nothing is encrypted.
+     *
+     * @param secret at least 16 bytes that nobody guesses; copied
+     * @return this
+     */
+    public RdmaEndpointBuilder groupSecret(byte[] secret) {
+        atLeast(16, secret.length, "the length of a group's secret in bytes");
+        settings.groupSecret = secret.clone();
+        return this;
+    }
+
+    /**
      * Parts the memory of a further connection from its parent's: keys of one open nothing in the other.
      *
      * @return this
@@ -342,11 +355,25 @@ public final class RdmaEndpointBuilder {
         return new RdmaEndpoint(new Way(settings.clone(), shared).connect(server));
     }
 
-    /** Connects before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
-    RdmaEndpoint connectUntil(InetSocketAddress server, long deadlineNanos) throws IOException {
+    /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
+    RdmaEndpoint connectUntil(InetSocketAddress server, byte[] pass, long deadlineNanos) throws IOException {
         Settings own = settings.clone();
         own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
+        own.pass = pass;
         return new RdmaEndpoint(new Way(own, shared).connect(server));
+    }
+
+    /** Listens for so many nodes of a group. */
+    RdmaEndpointServer listenFor(NodeEntrance entrance, InetSocketAddress local, int size) throws IOException {
+        Settings own = settings.clone();
+        own.entrance = entrance;
+        own.backlog = Math.max(own.backlog, size);
+        return new Way(own, shared).listen(local);
+    }
+
+    /** What the nodes of a group know; null for nothing. */
+    byte[] secret() {
+        return settings.groupSecret;
     }
 
     /**

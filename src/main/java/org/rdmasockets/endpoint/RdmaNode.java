@@ -1,14 +1,15 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 import org.rdmasockets.lock.StackRoom;
@@ -22,6 +23,8 @@ import org.rdmasockets.transport.Patience;
  * order. Once one has failed, nobody knows who has passed: so all further ones fail, too.
  */
 public final class RdmaNode implements AutoCloseable {
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
     private final int rank;
     /** By rank; null at the own one. */
     private final RdmaEndpoint[] peers;
@@ -37,7 +40,9 @@ public final class RdmaNode implements AutoCloseable {
     }
 
     /**
-     * Finds all other nodes and connects to them. Who connects and is none of them is hung up on.
+     * Finds all other nodes and connects to them. A node is who answers, over TCP, at the address that was named for
+     * its rank, and who knows the {@linkplain RdmaEndpointBuilder#groupSecret secret} if there is one; who connects and
+     * is none of them is refused.
      *
      * @param builder what the endpoints are to be; it is told to share a protection domain
      * @param address an address of this node's device
@@ -54,34 +59,41 @@ public final class RdmaNode implements AutoCloseable {
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         boolean joined = false;
-        try (RdmaEndpointServer server = builder.sharedProtectionDomain().listen(new InetSocketAddress(address, 0));
-                NodeEntrance entrance = new NodeEntrance(server, rank, nodes.size(), deadline)) {
-            List<byte[]> all = TcpExchange.exchange(nodes, rank, encode(server.localAddress()), limit);
+        try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank,
+                nodes.size())) {
+            List<byte[]> all = TcpExchange.exchange(nodes, rank, entrance, builder.secret(), deadline);
             for (int other = 0; other < rank; other++) {
-                node.peers[other] = builder.connectUntil(decode(all.get(other)), deadline);
-                node.peers[other].calls().signal(rank, 0).await(deadline);
+                node.peers[other] = connect(builder, NodeEntrance.address(all.get(other)), entrance.pass(other),
+                        deadline);
             }
             for (int other = rank + 1; other < nodes.size(); other++) {
-                node.peers[other] = entrance.await(other);
+                node.peers[other] = entrance.await(other, deadline);
             }
             joined = true;
             return node;
         } finally {
             if (!joined) {
-                node.close();
+                node.end();
             }
         }
     }
 
-    private static byte[] encode(InetSocketAddress address) {
-        byte[] host = address.getAddress().getAddress();
-        return ByteBuffer.allocate(host.length + Short.BYTES).put(host).putShort((short) address.getPort()).array();
-    }
-
-    private static InetSocketAddress decode(byte[] bytes) throws IOException {
-        int hostBytes = Math.max(0, bytes.length - Short.BYTES);
-        return new InetSocketAddress(InetAddress.getByAddress(Arrays.copyOf(bytes, hostBytes)),
-                Short.toUnsignedInt(ByteBuffer.wrap(bytes).getShort(hostBytes)));
+    /** Until the time is over: a node that is called by many strangers, too, may refuse for a moment. */
+    private static RdmaEndpoint connect(RdmaEndpointBuilder builder, InetSocketAddress lower, byte[] pass,
+            long deadlineNanos) throws IOException {
+        while (true) {
+            try {
+                return builder.connectUntil(lower, pass, deadlineNanos);
+            } catch (ConnectException e) {
+                if (Patience.remaining(deadlineNanos) < RETRY_NANOS) {
+                    throw e;
+                }
+            }
+            Patience.await(nanos -> {
+                TimeUnit.NANOSECONDS.sleep(Math.min(nanos, RETRY_NANOS));
+                return true;
+            }, deadlineNanos);
+        }
     }
 
     /**
@@ -220,6 +232,10 @@ public final class RdmaNode implements AutoCloseable {
     @Override
     public void close() {
         StackRoom.ensure();
+        end();
+    }
+
+    private void end() {
         for (RdmaEndpoint peer : peers) {
             if (peer != null) {
                 peer.end();

@@ -36,6 +36,12 @@ final class Settings implements Cloneable {
     long acknowledgeNanos = TimeUnit.SECONDS.toNanos(30);
     long lingerNanos = TimeUnit.SECONDS.toNanos(10);
     int backlog = 50;
+    /** What all nodes of a group know; null for nothing. */
+    byte[] groupSecret;
+    /** What a node shows when it connects; null for what is no node. */
+    byte[] pass;
+    /** Looks at who connects to a node; null for what is none. */
+    NodeEntrance entrance;
 
     /** What a peer may do with memory that it asks for, as far as the device can. */
     Set<AccessFlag> remoteRights(Device on) {
@@ -49,7 +55,7 @@ final class Settings implements Cloneable {
 
     /** What this end tells its peer. */
     Greeting greeting() {
-        return new Greeting(raw, dataMessages, CONTROL_MESSAGES, bufferBytes, maxMessageBytes);
+        return new Greeting(raw, dataMessages, CONTROL_MESSAGES, bufferBytes, maxMessageBytes, 0);
     }
 
     /** Receives that are posted at most. */

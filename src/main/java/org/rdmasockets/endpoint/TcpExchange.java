@@ -3,30 +3,45 @@ package org.rdmasockets.endpoint;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Patience;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets nodes tell each other what they need to connect, over plain TCP: each gets the bytes of all. A node waits for
- * those of higher rank and calls those of lower rank, again and again while they are not there yet.
+ * Lets nodes tell each other what they need to connect, over plain TCP: each gets the bytes of all. A node believes
+ * what it hears at the address that was named for a rank, and nothing that a caller says: it listens at its own
+ * address, and calls all others, again and again while they are not there yet.
  *
- * <p>What goes each way: {@code "RDEX"}, the sender's rank and the length of what follows as 4 bytes each, big-endian,
- * and the bytes. A caller that says something else is hung up on, and harms nobody.
+ * <p>A caller says {@code "RDEX"}, its rank in 4 bytes, big-endian, and 16 random bytes. The answer is {@code "RDEX"},
+ * the rank of who answers, the length of what follows as 4 bytes each, the bytes, and an HMAC (SHA-256) of all of that,
+ * which is 0 without a secret; then, once it has heard the caller's rank itself, one byte. So each node knows when it
+ * may leave. Callers from other hosts than those that were named are hung up on, and so is who says something else.
  */
 public final class TcpExchange {
     /** The most that a node may have to say. */
@@ -34,36 +49,70 @@ public final class TcpExchange {
 
     private static final Logger LOG = LoggerFactory.getLogger(TcpExchange.class);
     private static final int MAGIC = 0x52444558;
+    private static final int NONCE_BYTES = 16;
+    private static final int CALL_BYTES = 2 * Integer.BYTES + NONCE_BYTES;
     private static final int HEADER_BYTES = 3 * Integer.BYTES;
+    private static final String MAC = "HmacSHA256";
+    private static final int MAC_BYTES = 32;
+    private static final int HEARD = 1;
     private static final int RETRY_MILLIS = 50;
     /** How long somebody who has called, or answers, may take for all that he has to say. */
     private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** So many callers besides all nodes are heard at once; then the first of them is hung up on. */
     private static final int MOST_STRANGERS = 16;
 
+    private final List<InetSocketAddress> nodes;
     private final int rank;
-    private final byte[] own;
+    private final Words words;
+    /** Null for none. */
+    private final byte[] secret;
     private final long deadlineNanos;
-    /** What each has said. */
-    private final List<CompletableFuture<byte[]>> said = new ArrayList<>();
-    /** Who is being heard; guarded by itself. */
+    /** Whose addresses were named. */
+    private final Set<InetAddress> hosts;
+    private final SecureRandom random = new SecureRandom();
+    /** What is known of each node, by rank. */
+    private final List<Node> others = new ArrayList<>();
+    /** Callers, the first of them first; guarded by itself, as {@link #calls} and {@link #over} are. */
     private final ArrayDeque<Socket> callers = new ArrayDeque<>();
+    /** Those who are called. */
+    private final Set<Socket> calls = new HashSet<>();
+    /** Nobody is called, or heard, any more. */
+    private boolean over;
 
-    private record Said(int rank, byte[] bytes) {
+    /** What a node has to say, and hears. Called by any thread. */
+    interface Words {
+        /** What it tells a node; the same each time. */
+        byte[] to(int other);
+
+        /** What a node tells; called once for each, before that hears that it was heard. */
+        void from(int other, byte[] bytes);
     }
 
-    private TcpExchange(int size, int rank, byte[] own, long deadlineNanos) {
+    /** What is known of a node. */
+    private static final class Node {
+        /** What it has said. */
+        private final CompletableFuture<byte[]> said = new CompletableFuture<>();
+        /** Done when it has heard this one. */
+        private final CompletableFuture<byte[]> heard = new CompletableFuture<>();
+        /** Why it could not be called the last time; null if it was. */
+        private volatile Throwable failure;
+    }
+
+    private TcpExchange(List<InetSocketAddress> nodes, int rank, Words words, byte[] secret, long deadlineNanos) {
+        this.nodes = nodes;
         this.rank = rank;
-        this.own = own.clone();
+        this.words = words;
+        this.secret = secret;
         this.deadlineNanos = deadlineNanos;
-        for (int i = 0; i < size; i++) {
-            said.add(new CompletableFuture<>());
-        }
-        said.get(rank).complete(this.own);
+        hosts = nodes.stream().map(InetSocketAddress::getAddress).collect(Collectors.toSet());
+        nodes.forEach(node -> others.add(new Node()));
+        others.get(rank).said.complete(words.to(rank));
+        others.get(rank).heard.complete(null);
     }
 
     /**
-     * Tells all nodes something and learns what they tell.
+     * Tells all nodes something and learns what they tell. Whoever can reach a node's address from one of the named
+     * hosts hears what it tells.
      *
      * @param nodes where each listens, by rank
      * @param rank of this one
@@ -76,37 +125,62 @@ public final class TcpExchange {
      */
     public static List<byte[]> exchange(List<InetSocketAddress> nodes, int rank, byte[] own, Duration limit)
             throws IOException {
+        StackRoom.ensure();
+        byte[] told = own.clone();
+        return exchange(nodes, rank, new Words() {
+            @Override
+            public byte[] to(int other) {
+                return told;
+            }
+
+            @Override
+            public void from(int other, byte[] bytes) {
+                // The caller gets all of them.
+            }
+        }, null, Deadlines.after(limit));
+    }
+
+    /** Likewise, with something else for each, and among nodes that know a secret, null for none. */
+    static List<byte[]> exchange(List<InetSocketAddress> nodes, int rank, Words words, byte[] secret,
+            long deadlineNanos) throws IOException {
         if (rank < 0 || rank >= nodes.size()) {
             throw new IllegalArgumentException("there is no rank " + rank + " among " + nodes.size() + " nodes");
         }
         if (new HashSet<>(nodes).size() != nodes.size()) {
             throw new IllegalArgumentException("two nodes have the same address: " + nodes);
         }
-        if (own.length > MAX_BYTES) {
-            throw new IllegalArgumentException("a node tells at most " + MAX_BYTES + " bytes, not " + own.length);
+        int length = words.to(rank).length;
+        if (length > MAX_BYTES) {
+            throw new IllegalArgumentException("a node tells at most " + MAX_BYTES + " bytes, not " + length);
         }
-        return new TcpExchange(nodes.size(), rank, own, Deadlines.after(limit)).run(nodes);
+        return new TcpExchange(List.copyOf(nodes), rank, words, secret, deadlineNanos).run();
     }
 
-    private List<byte[]> run(List<InetSocketAddress> nodes) throws IOException {
-        boolean last = rank == nodes.size() - 1;
+    private List<byte[]> run() throws IOException {
         List<Thread> threads = new ArrayList<>();
-        try (ServerSocket server = last ? null : listen(nodes.get(rank))) {
-            if (server != null) {
-                threads.add(start("accept", () -> acceptAll(server)));
-            }
-            for (int other = 0; other < rank; other++) {
-                int lower = other;
-                threads.add(start("call " + other, () -> call(nodes.get(lower), lower)));
+        try (ServerSocket server = listen(nodes.get(rank))) {
+            threads.add(start("accept", () -> acceptAll(server)));
+            for (int other = 0; other < nodes.size(); other++) {
+                int called = other;
+                if (called != rank) {
+                    threads.add(start("call " + called, () -> call(called)));
+                }
             }
             List<byte[]> all = new ArrayList<>();
             for (int other = 0; other < nodes.size(); other++) {
-                all.add(await(other));
+                all.add(await(other, others.get(other).said, "come"));
+            }
+            for (int other = 0; other < nodes.size(); other++) {
+                await(other, others.get(other).heard, "heard this one");
             }
             return all;
         } finally {
+            synchronized (callers) {
+                over = true;
+                callers.forEach(TcpExchange::close);
+                calls.forEach(TcpExchange::close);
+            }
             threads.forEach(Thread::interrupt);
-            hangUp(0);
         }
     }
 
@@ -126,13 +200,18 @@ public final class TcpExchange {
     }
 
     private Thread start(String what, Runnable work) {
-        return Thread.ofVirtual().name("rdma-exchange " + rank + " " + what).start(work);
+        Thread thread = OwnThread.unstarted("rdma-exchange " + rank + " " + what, work);
+        thread.start();
+        return thread;
     }
 
-    private byte[] await(int other) throws IOException {
-        CompletableFuture<byte[]> one = said.get(other);
+    private byte[] await(int other, CompletableFuture<byte[]> one, String what) throws IOException {
         if (Patience.await(nanos -> isDone(one, nanos), deadlineNanos) == null) {
-            throw new SocketTimeoutException("node " + other + " has not come in time");
+            Throwable last = others.get(other).failure;
+            SocketTimeoutException e = new SocketTimeoutException("node " + other + " has not " + what + " in time: "
+                    + nodes.get(other) + (last == null ? " is silent" : ": " + last.getMessage()));
+            e.initCause(last);
+            throw e;
         }
         return one.resultNow();
     }
@@ -151,81 +230,180 @@ public final class TcpExchange {
     private int millisLeft(long endNanos) throws IOException {
         long left = Math.min(endNanos - System.nanoTime(), Patience.remaining(deadlineNanos));
         if (left <= 0) {
-            throw new SocketTimeoutException("the exchange is over");
+            throw new SocketTimeoutException("it says nothing, or too slowly");
         }
-        return (int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(left));
+        return millis(left);
     }
 
-    /** Until the server is closed. */
+    private static int millis(long nanos) {
+        return Math.clamp(TimeUnit.NANOSECONDS.toMillis(nanos), 1, Integer.MAX_VALUE);
+    }
+
+    /** Until the server is closed. What fails costs one caller. */
     private void acceptAll(ServerSocket server) {
         while (!server.isClosed()) {
             try {
-                Socket caller = server.accept();
+                admit(server.accept());
+            } catch (IOException | RuntimeException | Error e) {
+                if (!server.isClosed()) {
+                    LOG.debug("accept failed", e);
+                    pause();
+                }
+            }
+        }
+    }
+
+    private void admit(Socket caller) {
+        boolean admitted = false;
+        try {
+            if (hosts.contains(caller.getInetAddress())) {
                 synchronized (callers) {
                     callers.add(caller);
+                    while (callers.size() > (over ? 0 : nodes.size() + MOST_STRANGERS)) {
+                        close(callers.poll());
+                    }
                 }
                 start("answer", () -> answer(caller));
-                hangUp(server.isClosed() ? 0 : said.size() + MOST_STRANGERS);
-            } catch (IOException e) {
-                if (server.isClosed() || Thread.currentThread().isInterrupted()) {
-                    return;
-                }
-                LOG.debug("accept failed", e);
-                pause();
+                admitted = true;
+            }
+        } finally {
+            if (!admitted) {
+                leave(caller);
             }
         }
     }
 
-    /** Leaves so many callers, the last of them. */
-    private void hangUp(int most) {
-        synchronized (callers) {
-            while (callers.size() > most) {
-                close(callers.poll());
-            }
-        }
-    }
-
-    private static void close(Socket caller) {
+    private static void close(Socket one) {
         try {
-            caller.close();
+            one.close();
         } catch (IOException e) {
-            LOG.debug("closing {} failed", caller, e);
+            LOG.debug("closing {} failed", one, e);
+        }
+    }
+
+    private void leave(Socket one) {
+        close(one);
+        synchronized (callers) {
+            callers.remove(one);
+            calls.remove(one);
         }
     }
 
     private void answer(Socket caller) {
-        try (caller) {
-            Said heard = hear(caller);
-            if (heard.rank <= rank) {
-                throw new IOException("rank " + heard.rank + " calls rank " + rank);
+        try {
+            ByteBuffer call = ByteBuffer.wrap(read(caller, CALL_BYTES, System.nanoTime() + ANSWER_NANOS));
+            checkMagic(call);
+            int claimed = call.getInt();
+            if (claimed < 0 || claimed >= nodes.size() || claimed == rank) {
+                throw new IOException("rank " + claimed + " calls rank " + rank);
             }
-            tell(caller);
-            said.get(heard.rank).complete(heard.bytes);
-        } catch (IOException e) {
+            byte[] nonce = new byte[NONCE_BYTES];
+            call.get(nonce);
+            byte[] bytes = words.to(claimed);
+            DataOutputStream out = new DataOutputStream(caller.getOutputStream());
+            out.write(ByteBuffer.allocate(HEADER_BYTES).putInt(MAGIC).putInt(rank).putInt(bytes.length).array());
+            out.write(bytes);
+            out.write(mac(nonce, claimed, rank, bytes));
+            if (isDone(others.get(claimed).said, Patience.remaining(deadlineNanos)) != null) {
+                out.write(HEARD);
+            }
+        } catch (IOException | InterruptedException | RuntimeException e) {
             LOG.debug("hung up on {}: {}", caller.getRemoteSocketAddress(), e.toString());
         } finally {
-            synchronized (callers) {
-                callers.remove(caller);
+            leave(caller);
+        }
+    }
+
+    /** Until it has answered and heard this one, or the time is over. What fails is tried again. */
+    private void call(int other) {
+        Node node = others.get(other);
+        while (!node.heard.isDone() && !Thread.currentThread().isInterrupted()
+                && Patience.remaining(deadlineNanos) > 0) {
+            Socket socket = new Socket();
+            try {
+                synchronized (callers) {
+                    if (over) {
+                        return;
+                    }
+                    calls.add(socket);
+                }
+                call(other, socket);
+            } catch (ConnectException e) {
+                node.failure = e;
+                if (node.said.isDone()) {
+                    node.heard.complete(null); // it has left, which it does when it has heard all, or has failed
+                }
+            } catch (IOException | RuntimeException | Error e) {
+                node.failure = e;
+            } finally {
+                leave(socket);
+            }
+            if (!node.heard.isDone()) {
+                pause();
             }
         }
     }
 
-    /** Until it has answered, or the time is over. */
-    private void call(InetSocketAddress node, int lower) {
-        while (!said.get(lower).isDone() && !Thread.currentThread().isInterrupted()
-                && deadlineNanos - System.nanoTime() > 0) {
-            try (Socket socket = new Socket()) {
-                socket.connect(node, millisLeft(System.nanoTime() + ANSWER_NANOS));
-                tell(socket);
-                Said heard = hear(socket);
-                if (heard.rank != lower) {
-                    throw new IOException("rank " + heard.rank + " is where rank " + lower + " should be");
-                }
-                said.get(lower).complete(heard.bytes);
-            } catch (IOException e) {
-                LOG.debug("{}: {}", node, e.toString());
-                pause();
-            }
+    private void call(int other, Socket socket) throws IOException {
+        InetSocketAddress address = nodes.get(other);
+        InetAddress own = nodes.get(rank).getAddress();
+        if (own.getClass() == address.getAddress().getClass() && !own.isAnyLocalAddress()
+                && own.isLoopbackAddress() == address.getAddress().isLoopbackAddress()) {
+            socket.bind(new InetSocketAddress(own, 0)); // this host may have other addresses, which nobody has named
+        }
+        long end = System.nanoTime() + ANSWER_NANOS;
+        socket.connect(address, millisLeft(end));
+        byte[] nonce = new byte[NONCE_BYTES];
+        random.nextBytes(nonce);
+        socket.getOutputStream().write(ByteBuffer.allocate(CALL_BYTES).putInt(MAGIC).putInt(rank).put(nonce).array());
+        ByteBuffer header = ByteBuffer.wrap(read(socket, HEADER_BYTES, end));
+        checkMagic(header);
+        int claimed = header.getInt();
+        if (claimed != other) {
+            throw new IOException("rank " + claimed + " is where rank " + other + " should be");
+        }
+        int length = header.getInt();
+        if (length < 0 || length > MAX_BYTES) {
+            throw new IOException("a node tells at most " + MAX_BYTES + " bytes, not " + length);
+        }
+        byte[] bytes = read(socket, length, end);
+        byte[] mac = read(socket, MAC_BYTES, end);
+        if (secret != null && !MessageDigest.isEqual(mac, mac(nonce, rank, other, bytes))) {
+            throw new IOException("who listens there does not know the secret of the group: give all nodes the same");
+        }
+        Node node = others.get(other);
+        if (!node.said.isDone()) {
+            words.from(other, bytes);
+            node.said.complete(bytes);
+        }
+        node.failure = null;
+        socket.setSoTimeout(millis(Patience.remaining(deadlineNanos)));
+        if (socket.getInputStream().read() == HEARD) {
+            node.heard.complete(null);
+        }
+    }
+
+    private static void checkMagic(ByteBuffer said) throws IOException {
+        if (said.getInt() != MAGIC) {
+            throw new IOException("this is no node");
+        }
+    }
+
+    /** Shows who answered which call with what, to those who know the secret. */
+    private byte[] mac(byte[] nonce, int caller, int answering, byte[] bytes) throws IOException {
+        if (secret == null) {
+            return new byte[MAC_BYTES];
+        }
+        try {
+            Mac mac = Mac.getInstance(MAC);
+            mac.init(new SecretKeySpec(secret, MAC));
+            mac.update("RDEX answer".getBytes(StandardCharsets.US_ASCII));
+            mac.update(ByteBuffer.allocate(3 * Integer.BYTES).putInt(nodes.size()).putInt(caller).putInt(answering)
+                    .array());
+            mac.update(nonce);
+            return mac.doFinal(bytes);
+        } catch (GeneralSecurityException e) {
+            throw new IOException("this JVM has no " + MAC, e);
         }
     }
 
@@ -237,33 +415,7 @@ public final class TcpExchange {
         }
     }
 
-    private void tell(Socket socket) throws IOException {
-        DataOutputStream out = new DataOutputStream(socket.getOutputStream());
-        out.writeInt(MAGIC);
-        out.writeInt(rank);
-        out.writeInt(own.length);
-        out.write(own);
-        out.flush();
-    }
-
     /** Hears somebody out, who may be slow on purpose. */
-    private Said hear(Socket socket) throws IOException {
-        long end = System.nanoTime() + ANSWER_NANOS;
-        ByteBuffer header = ByteBuffer.wrap(read(socket, HEADER_BYTES, end));
-        if (header.getInt() != MAGIC) {
-            throw new IOException("this is no node");
-        }
-        int claimed = header.getInt();
-        if (claimed < 0 || claimed >= said.size()) {
-            throw new IOException("there is no rank " + claimed);
-        }
-        int length = header.getInt();
-        if (length < 0 || length > MAX_BYTES) {
-            throw new IOException("a node tells at most " + MAX_BYTES + " bytes, not " + length);
-        }
-        return new Said(claimed, read(socket, length, end));
-    }
-
     private byte[] read(Socket socket, int length, long endNanos) throws IOException {
         byte[] bytes = new byte[length];
         int have = 0;

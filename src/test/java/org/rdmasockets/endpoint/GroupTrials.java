@@ -6,19 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 
 /** Scopes, groups, ranked nodes and their barriers. */
@@ -261,45 +262,133 @@ abstract class GroupTrials extends EndpointTrial {
         other.failure(IOException.class);
     }
 
-    /** Who connects and says nothing, or a rank that is not awaited, keeps nobody out. */
-    @Test
-    void strangersDoNotKeepNodesFromJoining() throws Exception {
-        List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(2);
-        Call<RdmaNode> first = start("join 0",
-                () -> RdmaNode.join(builder(), fixture().address(), nodes, 0, PATIENCE));
-        byte[] told = TcpExchange.exchange(nodes, 1, new byte[0], PATIENCE).getFirst();
-        int port = Short.toUnsignedInt(ByteBuffer.wrap(told).getShort(told.length - Short.BYTES));
-        InetSocketAddress entrance = new InetSocketAddress(fixture().address(), port);
-        RdmaEndpoint silent = closing(builder().connect(entrance));
-        RdmaEndpoint lower = closing(builder().connect(entrance));
-        lower.calls().signal(0, 0); // it may be turned away before that is known to have arrived
-        RdmaEndpoint node = closing(builder().connect(entrance));
-        node.calls().signal(1, 0).await(PATIENCE);
-        try (RdmaNode joined = first.result()) {
-            assertThrows(EndpointException.class, () -> silent.receive(PATIENCE));
-            assertThrows(EndpointException.class, () -> lower.receive(PATIENCE));
-            node.sendImmediate(7);
-            assertEquals(7, joined.peer(1).receive(PATIENCE).immediate().orElseThrow());
+    /** Where a node listens for others over RDMA, as it tells everybody who calls it as node 1 over TCP. */
+    private static InetSocketAddress entrance(InetSocketAddress node) throws Exception {
+        try (Socket caller = TcpExchangeTest.dial(node)) {
+            caller.setSoTimeout(30_000);
+            caller.getOutputStream().write(TcpExchangeTest.call(1));
+            DataInputStream in = new DataInputStream(caller.getInputStream());
+            in.readLong();
+            return NodeEntrance.address(in.readNBytes(in.readInt()));
         }
     }
 
-    /** Whoever waits for the last node closes the entrance at once, before the thread that heard it does anything. */
+    private void assertRefused(InetSocketAddress entrance, byte[] pass) {
+        assertThrows(ConnectException.class,
+                () -> builder().connectUntil(entrance, pass, Deadlines.after(PATIENCE)).close());
+    }
+
+    private static byte[] pass(int rank, int token) {
+        return ByteBuffer.allocate(NodeEntrance.PASS_BYTES).putInt(rank).putInt(token).array();
+    }
+
+    /** Whoever comes first with the number of a node, or with none, is refused; the group forms nevertheless. */
     @Test
-    void aNodeThatHasComeIsNoStranger() throws Exception {
-        RdmaEndpointServer server = builder().listen(new InetSocketAddress(fixture().address(), 0));
-        NodeEntrance entrance = new NodeEntrance(server, 0, 2, Deadlines.after(PATIENCE));
-        CompletableFuture<RdmaEndpoint> taken = entrance.awaited(1).thenApply(node -> {
-            try (entrance) {
-                return entrance.await(1);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
+    void strangersTakeNobodysPlace() throws Exception {
+        List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(2);
+        Call<RdmaNode> first = start("join 0",
+                () -> RdmaNode.join(builder().backlog(4), fixture().address(), nodes, 0, PATIENCE));
+        InetSocketAddress entrance = entrance(nodes.getFirst());
+        for (int i = 0; i < 10; i++) {
+            assertRefused(entrance, null);
+            assertRefused(entrance, pass(1, i));
+        }
+        for (int rank : new int[] {-1, 0, 2, Integer.MAX_VALUE}) {
+            assertRefused(entrance, pass(rank, 0));
+        }
+        assertRefused(entrance, new byte[1]);
+        Call<RdmaNode> second = start("join 1",
+                () -> RdmaNode.join(builder(), fixture().address(), nodes, 1, PATIENCE));
+        try (RdmaNode one = first.result(); RdmaNode other = second.result()) {
+            one.peer(1).sendImmediate(7);
+            assertEquals(7, other.peer(0).receive(PATIENCE).immediate().orElseThrow());
+        }
+    }
+
+    /** What one node shows another opens neither that a second time nor a third. */
+    @Test
+    void aPassIsGoodForOneConnectionToOneNode() throws Exception {
+        List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(3);
+        long deadline = Deadlines.after(PATIENCE);
+        Call<RdmaNode> first = start("join 0",
+                () -> RdmaNode.join(builder(), fixture().address(), nodes, 0, PATIENCE));
+        NodeEntrance second = closing(new NodeEntrance(builder(), fixture().address(), 1, 3));
+        NodeEntrance third = closing(new NodeEntrance(builder(), fixture().address(), 2, 3));
+        Call<List<byte[]>> told = start("exchange 1", () -> TcpExchange.exchange(nodes, 1, second, null, deadline));
+        TcpExchange.exchange(nodes, 2, third, null, deadline);
+        InetSocketAddress entrance = NodeEntrance.address(told.result().getFirst());
+        assertRefused(entrance, third.pass(1));
+        RdmaEndpoint genuine = closing(builder().connectUntil(entrance, second.pass(0), deadline));
+        Await.until("the pass opens nothing any more", () -> {
+            try {
+                return isHungUpOn(closing(builder().connectUntil(entrance, second.pass(0), deadline)));
+            } catch (ConnectException e) {
+                return true;
             }
         });
-        RdmaEndpoint node = closing(builder().connect(server.localAddress()));
-        node.calls().signal(1, 0).await(PATIENCE);
-        RdmaEndpoint heard = closing(taken.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
-        heard.sendImmediate(7);
-        assertEquals(7, node.receive(PATIENCE).immediate().orElseThrow());
+        RdmaEndpoint last = closing(builder().connectUntil(entrance, third.pass(0), deadline));
+        try (RdmaNode joined = first.result()) {
+            genuine.sendImmediate(7);
+            assertEquals(7, joined.peer(1).receive(PATIENCE).immediate().orElseThrow());
+            last.sendImmediate(8);
+            assertEquals(8, joined.peer(2).receive(PATIENCE).immediate().orElseThrow());
+        }
+    }
+
+    private static boolean isHungUpOn(RdmaEndpoint end) throws IOException {
+        assertThrows(EndpointException.class, () -> end.receive(PATIENCE));
+        return true;
+    }
+
+    /** While many connect that are none of them. */
+    @Test
+    void aGroupFormsWhileStrangersCall() throws Exception {
+        List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(3);
+        List<Call<RdmaNode>> calls = new ArrayList<>();
+        Call<RdmaNode> first = start("join 0",
+                () -> RdmaNode.join(builder().backlog(2), fixture().address(), nodes, 0, PATIENCE));
+        InetSocketAddress entrance = entrance(nodes.getFirst());
+        List<Call<Void>> strangers = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            int token = i;
+            strangers.add(run("stranger", () -> {
+                while (!first.isDone()) {
+                    assertThrows(IOException.class, () -> builder().connectUntil(entrance, pass(2, token),
+                            Deadlines.after(PATIENCE)).close());
+                }
+            }));
+        }
+        for (int rank = 1; rank < 3; rank++) {
+            int own = rank;
+            calls.add(start("join " + rank,
+                    () -> RdmaNode.join(builder(), fixture().address(), nodes, own, PATIENCE)));
+        }
+        try (RdmaNode zero = first.result(); RdmaNode one = calls.get(0).result();
+                RdmaNode two = calls.get(1).result()) {
+            Call<Void> other = run("barrier of 1", () -> one.barrier(PATIENCE));
+            Call<Void> another = run("barrier of 2", () -> two.barrier(PATIENCE));
+            zero.barrier(PATIENCE);
+            other.result();
+            another.result();
+        }
+        for (Call<Void> stranger : strangers) {
+            stranger.result();
+        }
+    }
+
+    @Test
+    void nodesThatKnowASecretFormAGroupAndOthersDoNot() throws Exception {
+        byte[] secret = random(16, 1);
+        List<RdmaNode> nodes = join(2, () -> builder().groupSecret(secret));
+        nodes.get(0).peer(1).sendImmediate(7);
+        assertEquals(7, nodes.get(1).peer(0).receive(PATIENCE).immediate().orElseThrow());
+        assertThrows(IllegalArgumentException.class, () -> builder().groupSecret(new byte[15]));
+        List<InetSocketAddress> others = TcpExchangeTest.freeAddresses(2);
+        Call<RdmaNode> knows = start("join 0", () -> RdmaNode.join(builder().groupSecret(secret), fixture().address(),
+                others, 0, Duration.ofSeconds(3)));
+        assertThrows(IOException.class,
+                () -> RdmaNode.join(builder(), fixture().address(), others, 1, Duration.ofSeconds(3)));
+        assertTrue(knows.failure(SocketTimeoutException.class).getMessage().contains("secret"));
     }
 
     @Test
