@@ -2,11 +2,14 @@ package org.rdmasockets.endpoint;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.interop.Program;
@@ -47,6 +50,32 @@ abstract class ProcessTrials extends EndpointTrial {
         endpoint.write(filled(endpoint, PeerMain.SHARED_BYTES, 2), shared.region());
         endpoint.handOver(shared);
         assertArrayEquals(random(PeerMain.SHARED_BYTES, 2), endpoint.receive(PATIENCE).toArray());
+    }
+
+    /** It gets what was sent, and then the end in order, as after a close. */
+    @ParameterizedTest
+    @ValueSource(strings = {"returns", "exits", "talksInHook", "closesInHook"})
+    void thePeerOfAProcessThatEndsGetsAllAndThenTheEnd(String way) throws Exception {
+        RdmaEndpointServer server = closing(builder().listen(anyPort()));
+        Program child = closing(Program.java(LeaverMain.class.getName(), way, fixture().device(),
+                fixture().address().getHostAddress(), Integer.toString(server.localAddress().getPort())));
+        RdmaEndpoint end = closing(server.accept(PATIENCE));
+        boolean talks = way.equals("talksInHook");
+        if (!talks) {
+            assertEquals(0, child.awaitEnd(), child::output);
+        }
+        for (int i = 0; i < LeaverMain.MESSAGES; i++) {
+            try (Message message = end.receive(PATIENCE)) {
+                assertEquals(i, message.immediate().orElseThrow());
+                assertEquals(LeaverMain.BYTES, message.length());
+            }
+            if (talks) {
+                end.sendImmediate(i);
+            }
+        }
+        refused(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end", () -> end.receive(PATIENCE));
+        assertEquals(0, child.awaitEnd(), child::output);
+        assertFalse(child.output().contains("failed"), child::output);
     }
 
     /** async-rdma never notices a peer's death; parity, traps: peer dies while parked. */
