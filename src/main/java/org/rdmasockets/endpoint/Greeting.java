@@ -30,7 +30,8 @@ import java.nio.ByteBuffer;
  * @param maxMessageBytes longest message that is put together from several
  * @param node rank of the node that says this, 0 for any other end; to be believed if a {@link NodeEntrance} does
  */
-record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes, int node) {
+record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes,
+        int node) {
     /** How long it is without a pass. */
     static final int BYTES = 32;
 
@@ -42,9 +43,9 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
     /** What the peer gets, with the pass of a node, rank and token, or null. */
     byte[] encode(byte[] pass) {
         byte[] more = pass == null ? new byte[0] : pass;
-        return ByteBuffer.allocate(BYTES + more.length).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0).putShort((short) 0)
-                .putInt(dataMessages).putInt(controlMessages).putInt(bufferBytes).putInt(0).putLong(maxMessageBytes)
-                .put(more).array();
+        return ByteBuffer.allocate(BYTES + more.length).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0)
+                .putShort((short) 0).putInt(dataMessages).putInt(controlMessages).putInt(bufferBytes).putInt(0)
+                .putLong(maxMessageBytes).put(more).array();
     }
 
     /**

@@ -10,8 +10,8 @@ import java.security.SecureRandom;
 
 /**
  * Where nodes of higher rank come in, and how this one shows lower ones which it is. Each has told each lower one, over
- * the {@link TcpExchange}, the hash of a random pass that is meant for that one alone. It connects with its rank and the
- * pass itself, in the private data of the connection manager: whoever has not the pass, or comes after the node, is
+ * the {@link TcpExchange}, the hash of a random pass that is meant for that one alone. It connects with its rank and
+ * the pass itself, in the private data of the connection manager: whoever has not the pass, or comes after the node, is
  * refused before anything is made for him. Any thread.
  */
 final class NodeEntrance implements TcpExchange.Words, AutoCloseable {

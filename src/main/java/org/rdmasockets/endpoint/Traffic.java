@@ -181,7 +181,8 @@ final class Traffic implements CompletionClient {
     }
 
     private EndpointException ended() {
-        return peerLeaves || peerEnds ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
+        return peerLeaves || peerEnds
+                ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
                 : new EndpointException(EndpointException.Reason.PEER_GONE,
                         "the peer is gone without a word, or the way to it is lost");
     }
