@@ -452,6 +452,14 @@ public final class CompletionInbox {
     }
 
     /**
+     * Takes over every completion that the completion queue holds at this time, for all its connections. May wait for
+     * the holder of the completion queue's lock, briefly.
+     */
+    public void drain() {
+        shard.drain();
+    }
+
+    /**
      * Takes over every completion that the completion queue holds at this time, for all its connections, and then puts
      * a token in, so that it comes after them. May wait for the holder of the completion queue's lock, briefly.
      *

@@ -23,6 +23,11 @@ final class ReceiveBuffer implements Received {
 
     private final ChunkStock stock;
     private final int credits;
+    /**
+     * Whether the second chunk waits until half of the first is filled: where the peer hears of it at once, a
+     * connection that is never busy spares a message.
+     */
+    private final boolean lendsLate;
 
     /** Where the last chunk ends that was lent, in a ring of large ones. */
     private int lentUntil;
@@ -42,6 +47,8 @@ final class ReceiveBuffer implements Received {
     private Chunk offered;
     /** True once nobody will read: what arrives is free at once. */
     private boolean discarding;
+    /** A second chunk was lent. */
+    private boolean lentMore;
     /** Data messages that arrived, wrapping around. */
     private int received;
     /** Data messages that the peer may have sent, wrapping around. */
@@ -57,7 +64,9 @@ final class ReceiveBuffer implements Received {
         this.stock = stock;
         this.credits = settings.credits();
         this.granted = credits;
+        this.lendsLate = settings.copiesAtPost();
         lend();
+        lentMore = false;
     }
 
     /**
@@ -111,7 +120,7 @@ final class ReceiveBuffer implements Received {
 
     /** The chunk being filled is the last, and what is unread has not grown by large chunks before a pause already. */
     private boolean mayGrow() {
-        return filling.next() == null && count <= AHEAD && offered == null;
+        return filling.next() == null && count <= AHEAD && offered == null && lentMore;
     }
 
     /** What the peer may write at once; moves on to the next chunk if the current one is full. */
@@ -195,7 +204,8 @@ final class ReceiveBuffer implements Received {
      * @return true if the peer has room in fewer than two, and fewer than two are not used up or a large one is here
      */
     boolean isChunkDue() {
-        return offered == null && (count < AHEAD || stock.hasLarge() && ahead() < AHEAD);
+        boolean few = count < AHEAD && (lentMore || !lendsLate || room() < stock.lowWater());
+        return offered == null && (few || stock.hasLarge() && ahead() < AHEAD);
     }
 
     /** In how many chunks the peer has room. */
@@ -214,6 +224,7 @@ final class ReceiveBuffer implements Received {
      */
     Chunk lend() {
         Chunk chunk = stock.take();
+        lentMore = true;
         // A large one ends where it would in a ring of such chunks only, so that few messages are split at its end.
         chunk.lend(stock.bytes(chunk) - (chunk.isPermanent() ? 0 : lentUntil));
         append(chunk);

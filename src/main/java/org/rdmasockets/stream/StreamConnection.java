@@ -47,14 +47,15 @@ public final class StreamConnection {
     private DirectSender directSender;
 
     /**
-     * One end that is not connected yet. Zeroes the remote region: the table must be empty, and a peer that claims to
-     * have written what it did not write must not make us show it what another connection left there.
+     * One end that is not connected yet.
      *
      * @param queuePair the queue pair, with {@link StreamSettings#sendElements}, one receive element and the depths of
      *        the settings
      * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
      * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE, and
-     *        REMOTE_READ for {@link FlowKind#READ_RING}
+     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: the table must be empty,
+     *        and a peer that claims to have written what it did not write must not make us show what another
+     *        connection left there
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
      * @throws IllegalArgumentException if a region is too small, or the base has low bits
@@ -68,7 +69,6 @@ public final class StreamConnection {
         this.settings = settings;
         this.remoteRegion = remoteRegion;
         closing = new Closing(!settings.immediateData());
-        remoteRegion.segment().fill((byte) 0);
         SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         receiveQueue = new ReceiveQueue(sendQueue, sendRegion, settings);

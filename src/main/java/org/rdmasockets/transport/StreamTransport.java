@@ -597,6 +597,9 @@ public final class StreamTransport extends VerbsConnection implements Connection
     /** Set-up pool: a closed connection got news, or its time is over. */
     private void linger() {
         boolean over;
+        if (!engine.mayBlock()) {
+            inbox.drain(); // what was posted has completed by now, as a rule
+        }
         inbox.enter();
         try {
             over = stream.failure() != null || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
