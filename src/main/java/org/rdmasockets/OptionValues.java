@@ -1,10 +1,9 @@
 package org.rdmasockets;
 
 import java.net.SocketOption;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.rdmasockets.transport.Recent;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamOptions;
@@ -56,6 +55,8 @@ final class OptionValues {
     boolean urgentInline;
     /** No proxy is asked for. */
     boolean direct;
+    /** What {@link #forTransport} gives, once it was asked for; these values do not change from then on. */
+    private StreamOptions sizes;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
 
@@ -101,9 +102,14 @@ final class OptionValues {
      * @return a snapshot
      */
     StreamOptions forTransport() {
-        return new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize, inlineBytes,
-                maps, streamKind.name(), messageBytes, trafficClass, spinMicros, keepAlive, keepAliveIdleSeconds,
-                keepAliveProbeSeconds());
+        StreamOptions known = sizes;
+        if (known == null) {
+            known = new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
+                    inlineBytes, maps, streamKind.name(), messageBytes, trafficClass, spinMicros, keepAlive,
+                    keepAliveIdleSeconds, keepAliveProbeSeconds());
+            sizes = known;
+        }
+        return known;
     }
 
     /**
@@ -142,21 +148,38 @@ final class OptionValues {
         return RECENT.same(this);
     }
 
-    private List<Object> all() {
-        return Arrays.asList(transport, receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
-                inlineBytes, maps, streamKind, messageBytes, keepAlive, keepAliveIdleSeconds,
-                keepAliveIntervalSeconds, keepAliveCount, lingerSeconds, noDelay, reuseAddress, trafficClass,
-                spinMicros, urgentInline, direct, set);
-    }
-
+    /** Makes no objects: each connection asks a few times. */
     @Override
-    public boolean equals(Object other) {
-        return other instanceof OptionValues values && all().equals(values.all());
+    public boolean equals(Object object) {
+        return object instanceof OptionValues other && hasSizesOf(other) && hasProbesOf(other)
+                && lingerSeconds == other.lingerSeconds && noDelay == other.noDelay
+                && reuseAddress == other.reuseAddress && urgentInline == other.urgentInline && direct == other.direct
+                && Objects.equals(transport, other.transport) && Objects.equals(set, other.set);
     }
 
+    private boolean hasSizesOf(OptionValues other) {
+        return receiveBufferBytes == other.receiveBufferBytes && sendBufferBytes == other.sendBufferBytes
+                && sendQueueSize == other.sendQueueSize && receiveQueueSize == other.receiveQueueSize
+                && inlineBytes == other.inlineBytes && maps == other.maps && streamKind == other.streamKind
+                && messageBytes == other.messageBytes && trafficClass == other.trafficClass
+                && spinMicros == other.spinMicros;
+    }
+
+    private boolean hasProbesOf(OptionValues other) {
+        return keepAlive == other.keepAlive && keepAliveIdleSeconds == other.keepAliveIdleSeconds
+                && keepAliveIntervalSeconds == other.keepAliveIntervalSeconds
+                && keepAliveCount == other.keepAliveCount;
+    }
+
+    /** Of what differs between sockets of one program. */
     @Override
     public int hashCode() {
-        return all().hashCode();
+        int hash = Objects.hashCode(transport);
+        hash = 31 * hash + receiveBufferBytes;
+        hash = 31 * hash + sendBufferBytes;
+        hash = 31 * hash + spinMicros;
+        hash = 31 * hash + lingerSeconds;
+        return 31 * hash + (noDelay ? 1 : 0) + (keepAlive ? 2 : 0) + (reuseAddress ? 4 : 0) + (direct ? 8 : 0);
     }
 
     /**

@@ -33,6 +33,7 @@ final class Resources {
 
     private static final Recent<StreamSettings> SETTINGS = new Recent<>();
     private static final Recent<QueuePairConfig> QUEUES = new Recent<>();
+    private static volatile Made last;
 
     private ProtectionDomain domain;
     /** Null where none is needed. */
@@ -90,6 +91,10 @@ final class Resources {
         };
     }
 
+    /** What the connection before was made with; the next is mostly made with the same. */
+    private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {
+    }
+
     /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
     private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
         return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(),
@@ -100,15 +105,26 @@ final class Resources {
     private static StreamSettings settings(ConnectionIdentifier identifier, StreamOptions options)
             throws VerbsException {
         Device device = identifier.device();
+        int port = identifier.portNumber();
+        Made before = last;
+        if (before != null && before.options == options && before.device == device && before.port == port) {
+            return before.settings;
+        }
+        StreamSettings settings = SETTINGS.same(settings(device, port, options));
+        last = new Made(device, port, options, settings);
+        return settings;
+    }
+
+    private static StreamSettings settings(Device device, int port, StreamOptions options) throws VerbsException {
         int most = device.attributes().maxWorkRequests();
         StreamSettings settings = StreamSettings
-                .forDevice(device, device.port(identifier.portNumber()).maxMessageBytes())
+                .forDevice(device, device.port(port).maxMessageBytes())
                 .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most));
         // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
         int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
                 options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
-        return SETTINGS.same(settings.withBuffers(options.sendBufferBytes(), receiveBytes)
-                .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes()));
+        return settings.withBuffers(options.sendBufferBytes(), receiveBytes)
+                .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes());
     }
 
     /** Where completions arrive. */

@@ -336,16 +336,6 @@ class StreamConnectionTest {
     }
 
     @Test
-    void remoteMemoryIsZeroedFirst() throws SocketException {
-        StreamSettings settings = ScriptedConnection.infiniBand();
-        SimulatedRegion send = SimulatedRegion.local(arena, settings.sendRegionBytes());
-        SimulatedRegion remote = SimulatedRegion.remote(arena, settings.remoteRegionBytes());
-        remote.segment().fill((byte) 'x');
-        new StreamConnection(new FakeQueuePair(settings, 0, send, remote), send, remote, settings, 0);
-        assertEquals(-1, remote.segment().mismatch(arena.allocate(remote.lengthBytes())));
-    }
-
-    @Test
     void refusesRegionsThatAreTooSmallAndAForeignBase() {
         StreamSettings settings = ScriptedConnection.infiniBand();
         SimulatedRegion send = SimulatedRegion.local(arena, settings.sendRegionBytes());
