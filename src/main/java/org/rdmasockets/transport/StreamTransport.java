@@ -549,16 +549,31 @@ public final class StreamTransport extends VerbsConnection implements Connection
             closed = true;
             inbox.beginClose();
             try {
-                inbox.onOrphan(this::onOrphan);
                 attend();
-                post(stream::disconnect);
-                engine.perform(this::linger);
+                if (engine.mayBlock()) {
+                    inbox.onOrphan(this::onOrphan);
+                    post(stream::disconnect);
+                    engine.setupPool().execute(this::linger);
+                } else {
+                    closeNow();
+                }
             } finally {
                 inbox.close(); // last: the caller's close ends before a thread that this wakes looks at it
             }
             if (Engine.isExiting()) {
                 awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
             }
+        }
+    }
+
+    /** Says the last word, and tears down at once if the peer has taken it; else whoever brings news goes on. */
+    private void closeNow() {
+        post(stream::disconnect);
+        inbox.drain(); // what was posted has completed by now, as a rule
+        linger();
+        if (!hasReached(Stage.TEARING_DOWN)) {
+            inbox.onOrphan(this::onOrphan);
+            linger(); // news may have come in between
         }
     }
 
@@ -597,9 +612,6 @@ public final class StreamTransport extends VerbsConnection implements Connection
     /** Set-up pool: a closed connection got news, or its time is over. */
     private void linger() {
         boolean over;
-        if (!engine.mayBlock()) {
-            inbox.drain(); // what was posted has completed by now, as a rule
-        }
         inbox.enter();
         try {
             over = stream.failure() != null || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;

@@ -221,7 +221,7 @@ final class LinkEnd implements LinkHandler {
     }
 
     /**
-     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: somebody may sleep.
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings if somebody may sleep.
      *
      * @param peer whose connection it is about
      * @param kind kind of the entry
@@ -243,7 +243,11 @@ final class LinkEnd implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        writer.ringPeer();
+        if (kind == FAILED) {
+            writer.notifyPeer();
+        } else if (kind != END || !peer.hasSaidLast()) { // else nobody waits for it
+            writer.ringPeer();
+        }
         return true;
     }
 

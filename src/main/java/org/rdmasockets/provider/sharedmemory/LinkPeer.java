@@ -37,7 +37,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private volatile SharedMemoryQueuePair queuePair;
     /** Guarded by this, as are the next two. */
     private boolean endSent;
-    private boolean endReceived;
+    private volatile boolean endReceived;
     private boolean released;
     /** The number of the other side's protection domain; set before the connection is up. */
     private volatile long peerDomain;
@@ -135,6 +135,11 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** Whether the last entry for the other side was sent; under the writer's lock. */
     boolean isSilent() {
         return silent;
+    }
+
+    /** Whether the other side has said its last word. */
+    boolean hasSaidLast() {
+        return endReceived;
     }
 
     /** Says that the last entry for the other side is about to be sent; under the writer's lock. */
