@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,9 +26,30 @@ class RunScriptTest {
             echo begun >> "$FAKE/builds"
             printf '\\033[0m\\033[0m\\n\\033[31m%s\\033[0m\\n' "$SAYS"
             [[ ! -e $FAKE/hold ]] || read -r _ < "$FAKE/hold"
-            mkdir -p "$FAKE/project/target/lib" "$FAKE/project/target/test-classes"
+            mkdir -p "$FAKE/project/target/lib" "$FAKE/project/target/classes" "$FAKE/project/target/test-classes"
             touch "$FAKE/project/target/test-classes/Devices.class"
             exit "$STATUS"
+            """;
+
+    /** Makes a cache when it is asked for one, says a lot then, and notes which cache an example has. */
+    private static final String FAKE_JAVA = """
+            #!/bin/bash
+            for option; do
+                case $option in
+                -XX:AOTCacheOutput=*)
+                    echo made >> "$FAKE/caches"
+                    echo 'Reading AOTConfiguration' | tee /dev/stderr
+                    [[ -e $FAKE/refuse ]] || touch "${option#*=}"
+                    exit
+                    ;;
+                -XX:AOTCache=*) [[ -f ${option#*=} ]] && echo used >> "$FAKE/caches" ;;
+                esac
+            done
+            echo ran the example
+            """;
+    private static final String FAKE_JAR = """
+            #!/bin/bash
+            [[ $1 == --create && $2 == --file ]] && touch "$3"
             """;
 
     @TempDir
@@ -43,7 +65,8 @@ class RunScriptTest {
         Files.createDirectories(folder.resolve("project/module-info"));
         Files.createDirectories(folder.resolve("project/src/main/java"));
         script("jdk/bin/javac", "#!/bin/sh\n");
-        script("jdk/bin/java", "#!/bin/sh\necho ran the example\n");
+        script("jdk/bin/java", FAKE_JAVA);
+        script("jdk/bin/jar", FAKE_JAR);
         Files.writeString(folder.resolve("jdk/release"), "JAVA_VERSION=\"25.0.1\"\n");
         script("path/mvn", FAKE_MAVEN);
     }
@@ -60,6 +83,7 @@ class RunScriptTest {
                 .directory(folder.resolve("project").toFile());
         builder.environment().put("PATH", folder.resolve("path") + ":" + System.getenv("PATH"));
         builder.environment().put("JAVA_HOME", folder.resolve("jdk").toString());
+        builder.environment().remove("IN_GUEST");
         builder.environment().put("FAKE", folder.toString());
         builder.environment().put("SAYS", says);
         builder.environment().put("STATUS", Integer.toString(status));
@@ -99,6 +123,32 @@ class RunScriptTest {
         output(run("", 0));
         assertEquals("ran the example\n", output(run("", 0)));
         assertEquals(1, builds());
+    }
+
+    private List<String> caches() throws IOException {
+        return Files.readAllLines(folder.resolve("caches"));
+    }
+
+    @Test
+    void aCacheIsMadeOnceForABuildAndNothingIsSaidOfIt() throws Exception {
+        assertFalse(output(run("", 0)).contains("AOT"));
+        assertEquals("ran the example\n", output(run("", 0)));
+        assertEquals(List.of("made", "used", "used"), caches());
+        Files.writeString(folder.resolve("project/target/classes/New.class"), "built by Maven");
+        assertEquals("ran the example\n", output(run("", 0)));
+        assertEquals(List.of("made", "used", "used", "made", "used"), caches());
+        try (Stream<Path> built = Files.list(folder.resolve("project/target"))) {
+            assertEquals(2, built.filter(path -> path.getFileName().toString().startsWith("start")).count(),
+                    "one folder, and the link to it");
+        }
+    }
+
+    @Test
+    void aCacheThatCannotBeMadeIsDoneWithout() throws Exception {
+        Files.createFile(folder.resolve("refuse"));
+        output(run("", 0));
+        assertEquals("ran the example\n", output(run("", 0)));
+        assertEquals(List.of("made"), caches());
     }
 
     @Test
