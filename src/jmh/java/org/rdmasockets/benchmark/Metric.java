@@ -8,6 +8,8 @@ enum Metric {
     P90("p90", "us"),
     P99("p99", "us"),
     P99_9("p99.9", "us"),
+    FIRST_CONNECT("first connect", "ms"),
+    FIRST_ANSWER("first connect and answer", "ms"),
     MEGABYTES("throughput", "MB/s"),
     RATE("rate", "1/s"),
     ALLOCATED("allocated", "B/op"),

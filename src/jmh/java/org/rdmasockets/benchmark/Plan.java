@@ -67,6 +67,11 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
         return 5L * measuredMillis;
     }
 
+    /** How many JVMs start for a median. */
+    int starts() {
+        return forks;
+    }
+
     /** Connections that stay idle. */
     int idleConnections() {
         return connections.getLast();

@@ -57,6 +57,8 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
                     Contender.PLAIN.title()),
             new Claim("full", "interpreted", SMALL, Metric.CLIENT_PROCESSOR).atMostOfPlain(1),
             new Claim("full", "interpreted", "8 KiB", Metric.MEGABYTES).atLeast(0.4, Contender.PLAIN.title()),
+            new Claim("full", "start", Start.USUAL, Metric.FIRST_ANSWER).atMostOfPlain(5),
+            new Claim("full", "start", Start.CACHED, Metric.FIRST_ANSWER).atMostOfPlain(2),
             MODERATE.of(Metric.P50).atMostOfPlain(1), MODERATE.of(Metric.P90).atMostOfPlain(1),
             MODERATE.of(Metric.P99).atMostOfPlain(1.1), MODERATE.of(Metric.PROCESSOR).atMostOfPlain(1),
             MIDDLE.of(Metric.P50).atMostOfPlain(0.8), MIDDLE.of(Metric.PROCESSOR).atMostOfPlain(0.8));

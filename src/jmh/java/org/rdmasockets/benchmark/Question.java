@@ -9,7 +9,7 @@ interface Question {
     List<Question> ALL = List.of(new RoundTrip(), new Streaming(), new StreamKinds(), new RequestResponse(),
             new OpenLoop(), new Moderate(), new ConnectAndClose(),
             new FirstSeconds("first-seconds", 64, false), new FirstSeconds("first-seconds-8-kib", 8 * 1024, true),
-            new FirstSeconds("first-seconds-64-kib", 64 * 1024, true), new Interpreted(),
+            new FirstSeconds("first-seconds-64-kib", 64 * 1024, true), new Interpreted(), new Start(),
             new IdleConnections(), new Turns());
 
     /** On the command line and in names of files. */

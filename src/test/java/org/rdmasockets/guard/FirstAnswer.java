@@ -26,7 +26,7 @@ public final class FirstAnswer {
     /**
      * Says how long the connect took, and how long that and the answer took, in microseconds, and ends at once.
      *
-     * @param arguments {@link #RDMA} or {@link #PLAIN} and a port on the loopback address; or {@code train}: connect to
+     * @param arguments {@link #RDMA} or {@link #PLAIN} and a port on {@link #host}; or {@code train}: connect to
      *        another process and let it connect, over both, and end as programs do, so that the JVM can write a cache
      */
     public static void main(String[] arguments) throws IOException {
@@ -36,13 +36,23 @@ public final class FirstAnswer {
         }
         long begin = System.nanoTime();
         Socket socket = arguments[0].equals(RDMA) ? new RdmaSocket() : new Socket();
-        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(arguments[1])));
+        socket.connect(new InetSocketAddress(host(), Integer.parseInt(arguments[1])));
         long connected = System.nanoTime();
         exchange(socket);
         long answered = System.nanoTime();
         System.out.println((connected - begin) / 1_000);
         System.out.println((answered - begin) / 1_000);
         Runtime.getRuntime().halt(0);
+    }
+
+    /**
+     * Where servers listen.
+     *
+     * @return {@code -Dorg.rdmasockets.test.address}, or the loopback address
+     * @throws IOException if that is no address
+     */
+    public static InetAddress host() throws IOException {
+        return InetAddress.getByName(System.getProperty("org.rdmasockets.test.address", "127.0.0.1"));
     }
 
     private static void exchange(Socket socket) throws IOException {
@@ -78,13 +88,12 @@ public final class FirstAnswer {
     /** Starts this program again, in a process that serves, and connects to it; and it to this one. */
     private static void train() throws IOException {
         try (ServerSocket server = new RdmaServerSocket()) {
-            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            server.bind(new InetSocketAddress(host(), 0));
             Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
                     "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
                     Other.class.getName(), Integer.toString(server.getLocalPort())).start();
             try (BufferedReader answers = other.inputReader(); Socket accepted = server.accept();
-                    Socket socket = new RdmaSocket(InetAddress.getLoopbackAddress(),
-                            Integer.parseInt(answers.readLine()))) {
+                    Socket socket = new RdmaSocket(host(), Integer.parseInt(answers.readLine()))) {
                 accepted.getOutputStream().write(accepted.getInputStream().readNBytes(BYTES));
                 exchange(socket);
             } finally {
@@ -105,10 +114,9 @@ public final class FirstAnswer {
          */
         public static void main(String[] arguments) throws IOException {
             try (ServerSocket server = new RdmaServerSocket()) {
-                server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+                server.bind(new InetSocketAddress(host(), 0));
                 System.out.println(server.getLocalPort());
-                try (Socket socket = new RdmaSocket(InetAddress.getLoopbackAddress(),
-                        Integer.parseInt(arguments[0]))) {
+                try (Socket socket = new RdmaSocket(host(), Integer.parseInt(arguments[0]))) {
                     exchange(socket);
                 }
                 serve(server);
