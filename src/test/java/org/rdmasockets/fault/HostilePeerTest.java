@@ -13,7 +13,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -24,9 +26,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
+import org.rdmasockets.provider.Providers;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
@@ -204,6 +210,46 @@ class HostilePeerTest {
             assertFalse(e.getMessage().contains("timed out"), e::toString);
         } finally {
             listener.close();
+        }
+    }
+
+    /** Whoever takes no events in never tells the listener that it has the answer; over iWARP the kernel does. */
+    @Test
+    void handshakesThatAreNeverFinishedKeepNobodyOut() throws Exception {
+        if (TestBed.iwarp()) {
+            System.out.println("HostilePeerTest skips unfinished handshakes: the kernel finishes those of iWARP");
+        }
+        assumeFalse(TestBed.iwarp(), "the kernel finishes the handshakes of iWARP");
+        int backlog = 3;
+        List<RawPeer> silent = new ArrayList<>();
+        List<ConnectionManager> managers = new ArrayList<>();
+        try (ServerSocket small = new RdmaServerSocket(0, backlog, TestBed.address())) {
+            small.setSoTimeout(TestBed.PATIENCE_MILLIS);
+            InetSocketAddress destination = new InetSocketAddress(TestBed.address(), small.getLocalPort());
+            for (int i = 0; i < backlog; i++) {
+                ConnectionManager manager = Providers.ibverbs().createConnectionManager();
+                managers.add(manager);
+                BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
+                ConnectionIdentifier identifier = manager.createIdentifier((id, event) -> events.add(event));
+                identifier.resolveAddress(destination, TestBed.PATIENCE_MILLIS);
+                Await.until("an address", () -> manager.drainEvents() > 0);
+                identifier.resolveRoute(TestBed.PATIENCE_MILLIS);
+                Await.until("a route", () -> manager.drainEvents() > 0);
+                RawPeer.expect(ConnectionEvent.AddressResolved.class, events);
+                RawPeer.expect(ConnectionEvent.RouteResolved.class, events);
+                silent.add(new RawPeer(identifier, events));
+                silent.getLast().request(silent.getLast().privateData().array());
+            }
+            try (Socket honest = TestBed.connect(destination); Socket accepted = small.accept()) {
+                assertEquals(honest.getLocalPort(), accepted.getPort(), "who finished its handshake");
+                honest.getOutputStream().write(7);
+                assertEquals(7, accepted.getInputStream().read());
+            }
+        } finally {
+            for (RawPeer peer : silent) {
+                peer.close();
+            }
+            managers.forEach(ConnectionManager::close);
         }
     }
 

@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,6 +32,10 @@ final class WatchedVerbs {
     private final AtomicInteger open = new AtomicInteger();
     /** Runs in each thread that is about to call a method of a queue pair or of an identifier; gets its name. */
     private volatile Consumer<String> beforeCall = name -> { };
+    /** Those that came with a request. */
+    private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
+    /** Told of each call of those, before it is made; may throw. */
+    private volatile Consumer<String> requestCalls = name -> { };
     /** Connection managers by what stands in their place, for pollers. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
     private final Map<Object, Object> standIns = new ConcurrentHashMap<>();
@@ -74,6 +79,11 @@ final class WatchedVerbs {
     /** To be put in the place of the one that does the work. */
     VerbsProvider provider() {
         return provider;
+    }
+
+    /** Tells somebody, who may throw, of each call of an identifier that came with a request, before it is made. */
+    void onRequestCall(Consumer<String> calls) {
+        requestCalls = calls;
     }
 
     /** How many identifiers of connections there are now, and of listeners. */
@@ -132,11 +142,15 @@ final class WatchedVerbs {
 
     private Object onIdentifier(ConnectionIdentifier identifier, Method method, Object[] arguments) throws Throwable {
         beforeCall.accept(method.getName());
+        if (requests.contains(identifier)) {
+            requestCalls.accept(method.getName());
+        }
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));
         }
         if (method.getName().equals("close") && identifiers.remove(identifier) != null) {
             open.decrementAndGet();
+            requests.remove(identifier);
         }
         Object result = pass(identifier, method, arguments);
         if (result instanceof QueuePair queuePair) {
@@ -152,6 +166,7 @@ final class WatchedVerbs {
     private ConnectionHandler filtered(ConnectionHandler handler) {
         return (identifier, event) -> {
             if (event instanceof ConnectionEvent.ConnectRequest request) {
+                requests.add(request.identifier());
                 handler.onEvent(known(identifier),
                         new ConnectionEvent.ConnectRequest(standIn(request.identifier()), request.parameters()));
             } else if (told.test(event)) {

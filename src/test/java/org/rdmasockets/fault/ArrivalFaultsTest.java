@@ -1,0 +1,261 @@
+package org.rdmasockets.fault;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
+import org.rdmasockets.completion.Side;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.Replacement;
+import org.rdmasockets.provider.sharedmemory.FaultDoor;
+import org.rdmasockets.transport.AcceptQueue;
+import org.rdmasockets.transport.Binding;
+import org.rdmasockets.transport.ConnectionEvents;
+import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.StreamMaker;
+import org.rdmasockets.transport.StreamOptions;
+import org.rdmasockets.transport.StreamTransport;
+import org.rdmasockets.transport.VerbsConnection;
+import org.rdmasockets.transport.VerbsListener;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
+
+/**
+ * What is thrown while a connection arrives costs that one and no place in the backlog, and so does a peer that does
+ * not finish its handshake. Nobody accepts here: who connects needs a place.
+ */
+class ArrivalFaultsTest {
+    private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);
+    private static final int BACKLOG = 3;
+    private static final int TIMEOUT_MILLIS = 60_000;
+    private static final List<Supplier<Throwable>> THROWN = List.of(() -> new OutOfMemoryError("thrown by a test"),
+            () -> new StackOverflowError("thrown by a test"), () -> new NoClassDefFoundError("thrown by a test"),
+            () -> new IllegalStateException("thrown by a test"));
+
+    /** Where something is thrown, in the order in which an arrival comes by. */
+    private enum Step {
+        /** The listener takes the request. */
+        REQUEST,
+        /** The private data is looked at. */
+        CHECK,
+        /** The connection is made. */
+        MAKE,
+        /** What to answer is asked for. */
+        PARAMETERS,
+        /** The request is accepted. */
+        ACCEPT,
+        /** The poller hears that the connection is established. */
+        ESTABLISHED,
+        /** The connection starts. */
+        START
+    }
+
+    private volatile Step faulty;
+    private final AtomicInteger faults = new AtomicInteger();
+    private final AtomicInteger lost = new AtomicInteger();
+    /** Calls of a request's handler since the fault before; the second one is that of the established connection. */
+    private final AtomicInteger handlers = new AtomicInteger();
+    private final WatchedVerbs verbs = new WatchedVerbs(new FaultDoor(false).provider(), this::isTold);
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>(List.of(new Replacement(verbs.provider())));
+    private final AcceptQueue<VerbsConnection> accepted = new AcceptQueue<>(VerbsConnection::abort);
+
+    @AfterEach
+    void closeAll() throws Exception {
+        while (!resources.isEmpty()) {
+            resources.pop().close();
+        }
+    }
+
+    private <T extends AutoCloseable> T closing(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    /** Throws at the step in question, something else each time. */
+    private void pass(Step step) {
+        if (faulty == step) {
+            Throwable thrown = THROWN.get(faults.getAndIncrement() % THROWN.size()).get();
+            switch (thrown) {
+                case Error error -> throw error;
+                case RuntimeException exception -> throw exception;
+                default -> throw new AssertionError(thrown);
+            }
+        }
+    }
+
+    private void onRequestCall(String name) {
+        if (name.equals("handler")) {
+            pass(Step.REQUEST);
+            if (faulty == Step.ESTABLISHED && handlers.incrementAndGet() % 2 == 0) {
+                pass(Step.ESTABLISHED);
+            }
+        } else if (name.equals("accept")) {
+            pass(Step.ACCEPT);
+        }
+    }
+
+    /** Of one connection the listening end hears first that it is established. */
+    private boolean isTold(ConnectionEvent event) {
+        return !(event instanceof ConnectionEvent.Established) || lost.getAndUpdate(n -> n == 0 ? 0 : n - 1) % 2 == 0;
+    }
+
+    /** Makes connections that are as faulty as they shall be. */
+    private final class FaultyMaker implements VerbsConnection.Maker<VerbsConnection> {
+        private final StreamMaker target = new StreamMaker(StreamOptions.DEFAULT);
+
+        @Override
+        public void check(byte[] privateData) throws IOException {
+            pass(Step.CHECK);
+            target.check(privateData);
+        }
+
+        @Override
+        public VerbsConnection make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
+                ConnectionParameters asked) throws IOException {
+            pass(Step.MAKE);
+            return new FaultyConnection(engine, target.make(engine, identifier, events, side, asked));
+        }
+    }
+
+    /** A connection that can fail to start. */
+    private final class FaultyConnection extends VerbsConnection {
+        private final StreamTransport target;
+
+        FaultyConnection(Engine engine, StreamTransport target) {
+            super(engine);
+            this.target = target;
+        }
+
+        @Override
+        public ConnectionParameters parameters() {
+            pass(Step.PARAMETERS);
+            return target.parameters();
+        }
+
+        @Override
+        public void start(byte[] peer, boolean isAccepted) throws IOException {
+            pass(Step.START);
+            target.start(peer, isAccepted);
+        }
+
+        @Override
+        public void onConnectionEvent(ConnectionEvent event) {
+            target.onConnectionEvent(event);
+        }
+
+        @Override
+        public void fail(boolean reset, String reason) {
+            target.fail(reset, reason);
+        }
+
+        @Override
+        public void abort() {
+            target.abort();
+        }
+
+        @Override
+        public boolean tick(long now) {
+            return target.tick(now);
+        }
+
+        @Override
+        public boolean uses(Device other) {
+            return target.uses(other);
+        }
+
+        @Override
+        public boolean uses(Device other, int queuePairNumber) {
+            return target.uses(other, queuePairNumber);
+        }
+
+        @Override
+        public boolean isDelivered() {
+            return target.isDelivered();
+        }
+
+        @Override
+        public long registeredBytes() {
+            return target.registeredBytes();
+        }
+    }
+
+    private InetSocketAddress listen() throws IOException {
+        VerbsListener<VerbsConnection> listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
+                .listen(BACKLOG, new FaultyMaker(), accepted));
+        closing(accepted);
+        verbs.onRequestCall(this::onRequestCall);
+        return listener.localAddress();
+    }
+
+    private RdmaSocket connected(InetSocketAddress to) throws IOException {
+        RdmaSocket socket = closing(new RdmaSocket());
+        socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY).connect(to, TIMEOUT_MILLIS);
+        return socket;
+    }
+
+    /** As many as the backlog takes connect while nobody accepts, and are accepted then. */
+    private void assertAllPlacesFree(InetSocketAddress to) throws IOException {
+        List<RdmaSocket> clients = new ArrayList<>();
+        for (int i = 0; i < BACKLOG; i++) {
+            clients.add(connected(to));
+        }
+        for (RdmaSocket client : clients) {
+            FaultyConnection server = (FaultyConnection) accepted.accept(
+                    System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS));
+            closing(server::abort);
+            assertEquals(client.getLocalPort(), server.target.remoteAddress().getPort());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Step.class)
+    void whateverIsThrownCostsOneArrivalAndNoPlace(Step step) throws Exception {
+        InetSocketAddress server = listen();
+        int before = verbs.openIdentifiers();
+        for (int i = 0; i < 2 * BACKLOG + THROWN.size(); i++) {
+            faulty = step;
+            handlers.set(0);
+            int thrown = faults.get();
+            RdmaSocket client = closing(new RdmaSocket());
+            try {
+                client.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY).connect(server, TIMEOUT_MILLIS);
+            } catch (IOException e) {
+                assertFalse(e.getMessage().contains("timed out"), e::toString);
+            }
+            Await.until("a fault", () -> faults.get() > thrown);
+            faulty = null;
+        }
+        assertAllPlacesFree(server);
+        closeAll();
+        Await.until("all of them to be closed", () -> verbs.openIdentifiers() < before);
+    }
+
+    /** As with a peer that asks for a connection and never answers the answer. */
+    @Test
+    void handshakesThatAreNeverFinishedKeepNobodyOut() throws Exception {
+        InetSocketAddress server = listen();
+        for (int i = 0; i < BACKLOG; i++) {
+            lost.set(1); // the listener's; the client's own comes after it
+            connected(server);
+        }
+        assertAllPlacesFree(server);
+    }
+}

@@ -1,0 +1,217 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.RdmaSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.provider.Replacement;
+import org.rdmasockets.provider.sharedmemory.link.DialHandler;
+import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
+import org.rdmasockets.provider.sharedmemory.link.Link;
+import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
+import org.rdmasockets.provider.sharedmemory.link.LinkHub;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A server socket, and a peer that asks for connections by a link of its own and reads no answer. */
+class HostileArrivalsTest {
+    private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+    private static final int BACKLOG = 2;
+    /** As many as may wait beyond the backlog. */
+    private static final int MOST_HELD = 4096;
+    private static final int TIMEOUT_MILLIS = 60_000;
+
+    private final SharedMemoryProvider victim = new SharedMemoryProvider();
+    private final Deque<AutoCloseable> resources = new ArrayDeque<>();
+    private RdmaServerSocket server;
+    private LinkHub attacker;
+    private HubWaiter waiter;
+    private volatile Link link;
+    private volatile String ended;
+
+    @BeforeEach
+    void open() throws Exception {
+        closing(new Replacement(victim));
+        server = closing(new RdmaServerSocket(0, BACKLOG, LOOPBACK));
+        server.setSoTimeout(TIMEOUT_MILLIS);
+        attacker = closing(LinkHub.open(made -> new Deaf()));
+        waiter = closing(attacker.newWaiter());
+        attacker.dial(new InetSocketAddress(LOOPBACK, server.getLocalPort()), new DialHandler() {
+            @Override
+            public void onLink(Link made) {
+                link = made;
+            }
+
+            @Override
+            public void onFailed(VerbsException failure) {
+                ended = failure.getMessage();
+            }
+        });
+        Await.until("a link", () -> {
+            if (waiter.await(0)) {
+                waiter.drain();
+            }
+            return link != null;
+        }, () -> ended);
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        while (!resources.isEmpty()) {
+            resources.pop().close();
+        }
+    }
+
+    private <T extends AutoCloseable> T closing(T resource) {
+        resources.push(resource);
+        return resource;
+    }
+
+    /** Reads nothing. */
+    private final class Deaf implements LinkHandler {
+        @Override
+        public void onEntry(Link source, RingEntry entry) {
+            throw new AssertionError("nobody reads");
+        }
+
+        @Override
+        public void onDoorbell(Link source) {
+            // Deaf.
+        }
+
+        @Override
+        public void onClosed(Link source, String reason) {
+            ended = reason;
+            source.close();
+        }
+    }
+
+    /** Asks for a connection as an honest peer does. */
+    private void ask(int slot) throws Exception {
+        byte[] data = ByteBuffer.allocate(40).put(0, (byte) 1).put(1, (byte) 2).putShort(2, (short) 100)
+                .putInt(20, 2).putInt(36, 4096).array();
+        byte[] payload = new Greeting(1, new ConnectionParameters(data, 0, 0, 7, 7),
+                new InetSocketAddress(LOOPBACK, server.getLocalPort()),
+                new InetSocketAddress(LOOPBACK, 1 + slot)).encode();
+        RingWriter writer = link.writer();
+        Await.until("room in the ring", () -> {
+            writer.lock();
+            try {
+                if (!writer.begin(payload.length)) {
+                    return false;
+                }
+                writer.header(LinkEnd.CONNECT, 0, 0, slot, 0, 0);
+                MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
+                        payload.length);
+                writer.publish();
+                return true;
+            } finally {
+                writer.unlock();
+                writer.ringPeer();
+            }
+        }, () -> ended);
+    }
+
+    /** A client whose port is known before it connects. */
+    private RdmaSocket client(Transport transport) throws IOException {
+        RdmaSocket client = closing(new RdmaSocket());
+        client.setOption(RdmaSocketOptions.TRANSPORT, transport).bind(new InetSocketAddress(LOOPBACK, 0));
+        return client;
+    }
+
+    private InetSocketAddress address() {
+        return new InetSocketAddress(LOOPBACK, server.getLocalPort());
+    }
+
+    /** Accepts until it is the client's turn. */
+    private void assertServed(RdmaSocket client, Call<Void> connect) throws Exception {
+        RdmaSocket accepted = closing(server.accept());
+        while (accepted.getPort() != client.getLocalPort()) {
+            accepted.close();
+            accepted = closing(server.accept());
+        }
+        connect.result();
+        client.getOutputStream().write(7);
+        assertEquals(7, accepted.getInputStream().read());
+    }
+
+    @Test
+    void aPeerThatAsksAndNeverReadsKeepsNobodyOut() throws Exception {
+        for (int slot = 0; slot < 4 * BACKLOG; slot++) {
+            ask(slot);
+        }
+        Await.until("the backlog to be full", () -> {
+            try {
+                client(Transport.SHARED_MEMORY).connect(address(), 500);
+                return false;
+            } catch (SocketTimeoutException e) {
+                return true; // it waited, and was not refused
+            }
+        });
+        for (Transport transport : new Transport[] {Transport.SHARED_MEMORY, Transport.AUTO}) {
+            RdmaSocket honest = client(transport);
+            Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect",
+                    () -> honest.connect(address(), TIMEOUT_MILLIS));
+            assertServed(honest, connect);
+            assertTrue(honest.getOption(RdmaSocketOptions.TRANSPORT).is(Transport.SHARED_MEMORY));
+        }
+    }
+
+    @Test
+    void onlyBeyondThousandsOneIsRefusedAndThatIsNotRemembered() throws Exception {
+        int[] slots = {0};
+        while (slots[0] < BACKLOG + MOST_HELD) {
+            ask(slots[0]++);
+        }
+        Await.until("the queue to be full", () -> {
+            ask(slots[0]++); // some came too fast and were refused
+            try {
+                client(Transport.SHARED_MEMORY).connect(address(), 1_000);
+                throw new AssertionError("there was a place");
+            } catch (SocketTimeoutException e) {
+                return false; // it waited itself
+            } catch (ConnectException e) {
+                assertTrue(e.getMessage().contains("thousands of connections wait"), e::toString);
+                return true;
+            }
+        });
+        RdmaSocket elsewhere = client(Transport.AUTO);
+        elsewhere.connect(address(), TIMEOUT_MILLIS);
+        Transport taken = elsewhere.getOption(RdmaSocketOptions.TRANSPORT);
+        assertTrue(taken.is(Transport.TCP) && taken.reason().contains("thousands of connections wait"), taken::reason);
+        link.close(); // which frees all the places that it had
+        RdmaSocket next = client(Transport.AUTO);
+        Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> next.connect(address(), TIMEOUT_MILLIS));
+        assertServed(next, connect);
+        taken = next.getOption(RdmaSocketOptions.TRANSPORT);
+        assertTrue(taken.is(Transport.SHARED_MEMORY), taken::reason);
+        assertThrows(SocketTimeoutException.class, () -> {
+            server.setSoTimeout(100);
+            while (true) {
+                server.accept().close(); // what was established before, and the one over TCP
+            }
+        });
+    }
+}
