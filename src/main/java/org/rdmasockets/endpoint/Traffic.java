@@ -19,6 +19,11 @@ final class Traffic implements CompletionClient {
     /** Marks the identifiers of receives. */
     static final long RECEIVE_BIT = 0x80_0000;
 
+    static {
+        // What ends a connection is loaded while there is stack, heap and a descriptor for that.
+        new EndpointException(EndpointException.Reason.PEER_GONE, "loaded");
+    }
+
     private final Consumer<EndpointException> onFailure;
     private final Runnable onBacklog;
     private Seat readers;

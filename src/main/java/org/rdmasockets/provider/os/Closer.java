@@ -2,6 +2,7 @@ package org.rdmasockets.provider.os;
 
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.lock.OwnThread;
 
 /**
  * Closes descriptors that a peer has had a hand in, on threads of its own. Such a {@code close} may last as long as the
@@ -38,10 +39,7 @@ final class Closer {
         threads++;
         boolean started = false;
         try {
-            Thread thread = new Thread(null, Closer::run, "rdma-sockets-closer", 0, false);
-            thread.setDaemon(true);
-            thread.setContextClassLoader(null);
-            thread.start();
+            OwnThread.unstarted("rdma-sockets-closer", Closer::run).start();
             started = true;
         } catch (OutOfMemoryError e) {
             return;
