@@ -111,6 +111,11 @@ public final class Completion {
         return opcode == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : lengthBytes;
     }
 
+    /** Whether the peer has sent something. */
+    boolean isReceive() {
+        return opcode == CompletionOpcode.RECEIVE || opcode == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE;
+    }
+
     /**
      * Tells whether immediate data came with it.
      *

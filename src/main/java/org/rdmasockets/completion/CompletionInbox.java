@@ -66,6 +66,8 @@ public final class CompletionInbox {
     private int sections;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
+    /** Bytes have come: until then, the peer has perhaps to start who answers, and nobody looks out for that. */
+    private boolean heard;
     /** True once the client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
@@ -124,7 +126,9 @@ public final class CompletionInbox {
         try {
             if (held) {
                 applied = true;
-                client.apply(waiter.release());
+                Completion only = waiter.release();
+                heard |= only.isReceive();
+                client.apply(only);
             }
             applyAll();
             entered = true;
@@ -220,6 +224,7 @@ public final class CompletionInbox {
             client.apply(c);
             if (c.token() == null) {
                 takenBytes += c.arrivedBytes();
+                heard |= c.isReceive();
                 shard.recycle(c);
             }
         }
@@ -342,7 +347,7 @@ public final class CompletionInbox {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
         shard.lead(this, waiter, 1);
-        return enterIfReady(role, waiter) || open && Leader.lead(this, role, waiter, deadlineNanos);
+        return enterIfReady(role, waiter) || open && heard && Leader.lead(this, role, waiter, deadlineNanos);
     }
 
     /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */

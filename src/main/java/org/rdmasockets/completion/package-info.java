@@ -7,7 +7,8 @@
  * the queue's lock, one batch at a time:
  * <ul>
  * <li>a <em>leader</em>: a waiter that polls for itself for some microseconds, while that does not keep others from
- * running ({@code SpinPolicy}); a lone ping-pong never changes threads;
+ * running ({@code SpinPolicy}); a lone ping-pong never changes threads; nobody leads before the peer's first message,
+ * which perhaps takes a thread that has yet to be started;
  * <li>a waiter that <em>arms</em>: it is about to park and finds the queue unarmed, so the next completion would make
  * no event;
  * <li>the <em>poller</em>, a platform thread that sleeps until an armed queue makes its one event.

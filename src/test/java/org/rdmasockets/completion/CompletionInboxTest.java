@@ -348,6 +348,13 @@ class CompletionInboxTest {
         try (Fixture f = new Fixture(settings, counting)) {
             CompletionInbox inbox = f.open(client);
             inbox.spinBudgetNanos(1_000_000);
+            for (int i = 0; i < MANY_POLLS; i++) {
+                assertTrue(pollsOfAWait(inbox, polls) <= MANY_POLLS, "a wait for the peer's first word parks");
+            }
+            client.readerNeeds = 2;
+            Fixture.receive(inbox, 1);
+            inbox.drain();
+            assertEquals(List.of(1L), client.applied(inbox));
             // A wait during which the processor is taken away polls less, so one of many has to show it.
             Fixture.eventually("a wait that may poll for itself does", () -> pollsOfAWait(inbox, polls) > MANY_POLLS);
             inbox.spinBudgetNanos(0);
