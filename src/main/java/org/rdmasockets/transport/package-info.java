@@ -19,12 +19,13 @@
  *
  * <p>Threads: the caller's own, virtual or platform; each engine's poller, which only dispatches; the platform thread
  * that waits in each TCP listener's accept; and the one set-up pool of two threads, where every call runs that may
- * block in the kernel (making and destroying queue pairs, registering memory, connecting over iWARP). Nothing here
- * holds a lock while it waits, except the callers' own.
+ * block in the kernel (making and destroying queue pairs, registering memory, connecting over iWARP). Where a provider
+ * has no such calls ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down
+ * themselves, so that a connect waits once. Nothing here holds a lock while it waits, except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
- * application does with its socket; teardown always runs on the set-up pool, in one order: queue pair, memory regions,
- * protection domain, identifier.
+ * application does with its socket; teardown takes one order: queue pair, memory regions, protection domain,
+ * identifier.
  *
  * <p>This package turns verbs errors into the exceptions of {@code java.net}. It knows nothing of the
  * sockets above, and of no provider in particular.
