@@ -172,7 +172,8 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * A number that nobody can guess ({@code getrandom}); {@code SecureRandom} would load sixty classes for it.
+     * A number that nobody can guess ({@code getrandom}); {@link java.security.SecureRandom} would load sixty classes
+     * for it.
      *
      * @return any number
      */
