@@ -328,11 +328,19 @@ final class RdmaSocketImpl extends SocketImpl {
             throw new SocketException("Not listening");
         }
         Chosen chosen = listening.accept(deadline(timeoutMillis));
-        OptionValues inherited;
-        synchronized (this) {
-            inherited = options;
+        boolean taken = false;
+        try {
+            OptionValues inherited;
+            synchronized (this) {
+                inherited = options;
+            }
+            accepted.becomeAccepted(chosen, inherited);
+            taken = true;
+        } finally {
+            if (!taken) {
+                chosen.connection().close(0); // an Error: nobody has it, and its peer shall not wait
+            }
         }
-        accepted.becomeAccepted(chosen, inherited);
     }
 
     /** The other side of accept: this socket gets the connection, instead of whatever it had before. */

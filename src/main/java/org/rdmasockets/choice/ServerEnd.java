@@ -234,10 +234,19 @@ public final class ServerEnd implements AutoCloseable {
      */
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
-        Tally.of(connection.transport()).countAccepted();
-        ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
-                connection.transport(), connection.carrier());
-        return new Chosen(connection, "the peer connected over it");
+        boolean taken = false;
+        try {
+            Tally.of(connection.transport()).countAccepted();
+            ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
+                    connection.transport(), connection.carrier());
+            Chosen chosen = new Chosen(connection, "the peer connected over it");
+            taken = true;
+            return chosen;
+        } finally {
+            if (!taken) {
+                connection.close(0); // an Error: nobody has it, and its peer shall not wait
+            }
+        }
     }
 
     /**

@@ -102,7 +102,15 @@ public final class AcceptQueue<T> implements AutoCloseable {
             waiting.add(end);
             throw new SocketException(ended);
         }
-        next.taken.run();
+        boolean done = false;
+        try {
+            next.taken.run();
+            done = true;
+        } finally {
+            if (!done && next.connection != null) {
+                reset.accept(next.connection); // an Error: nobody has it
+            }
+        }
         if (next.failure != null) {
             throw next.failure;
         }

@@ -55,7 +55,9 @@ final class InOrder implements Executor {
             task = tasks.remove();
         }
         try {
-            task.run();
+            task.runSurely();
+        } catch (Error e) { // not the executor's affair, which would do this again, with the next task
+            SetupPool.logQuietly("a task in a row failed; its connection may be lost", e);
         } finally {
             scheduleNext();
         }

@@ -63,7 +63,7 @@ public final class SetupPool {
     }
 
     /**
-     * Runs a task some time soon. Never blocks.
+     * Runs a task some time soon, and again if an {@code Error} ends it. Never blocks.
      *
      * @param task must not wait for another task of this pool
      */
@@ -156,7 +156,7 @@ public final class SetupPool {
                 task = next(task);
                 serves = task != null;
                 if (serves) {
-                    task.run();
+                    task.runSurely();
                 }
             } catch (Throwable t) { // whatever it is: it costs its connection, and this thread goes on
                 logQuietly("a set-up task failed; its connection may be lost", t);
@@ -165,7 +165,7 @@ public final class SetupPool {
     }
 
     /** Says what has happened, unless there is no memory to say it. */
-    private static void logQuietly(String message, Throwable thrown) {
+    static void logQuietly(String message, Throwable thrown) {
         try {
             LOG.error(message, thrown);
         } catch (Throwable t) {

@@ -548,6 +548,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             lingerDeadline = System.nanoTime() + TransportSettings.CURRENT.lingerNanos();
             closed = true;
             inbox.beginClose();
+            boolean begun = false;
             try {
                 attend();
                 if (engine.mayBlock()) {
@@ -557,12 +558,25 @@ public final class StreamTransport extends VerbsConnection implements Connection
                 } else {
                     closeNow();
                 }
+                begun = true;
             } finally {
-                inbox.close(); // last: the caller's close ends before a thread that this wakes looks at it
+                endClose(begun);
             }
             if (Engine.isExiting()) {
                 awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
             }
+        }
+    }
+
+    /** Wakes those who wait, as its last act: the close ends before a thread that this wakes looks at the socket. */
+    private void endClose(boolean begun) {
+        try {
+            if (!begun) { // no memory, perhaps: a tick goes on with it
+                lingerDeadline = System.nanoTime();
+                attend();
+            }
+        } finally {
+            inbox.close();
         }
     }
 

@@ -1,5 +1,8 @@
 package org.rdmasockets.transport;
 
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
 /** Tasks in the order in which they came, as a list that needs no memory once a task is there. Its owner locks. */
 final class TaskQueue {
     private Task first;
@@ -7,6 +10,10 @@ final class TaskQueue {
 
     /** One task, in one queue at most. */
     static class Task {
+        /** How often to try again after an {@code Error}, and how long to wait before: memory may come back. */
+        private static final int TRIES = 3;
+        private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
         private final Runnable work;
         private Task next;
 
@@ -19,9 +26,22 @@ final class TaskQueue {
             this.work = work;
         }
 
-        /** Does it. */
-        final void run() {
-            work.run();
+        /**
+         * Does it, and after an {@code Error} does it again: whoever waits for it would wait in vain. So it has to be
+         * harmless to do what is done already.
+         */
+        final void runSurely() {
+            for (int left = TRIES;; left--) {
+                try {
+                    work.run();
+                    return;
+                } catch (Error e) {
+                    if (left == 0) {
+                        throw e;
+                    }
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
+            }
         }
     }
 

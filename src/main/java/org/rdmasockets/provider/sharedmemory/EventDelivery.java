@@ -36,6 +36,7 @@ abstract class EventDelivery implements ConnectionIdentifier {
      *
      * @param event what happened
      * @return false if nobody got it: there is no handler, or this was stopped
+     * @throws Error the handler's: it shall get the event again
      */
     final boolean dispatch(ConnectionEvent event) {
         ConnectionHandler current;
@@ -48,7 +49,7 @@ abstract class EventDelivery implements ConnectionIdentifier {
         }
         try {
             current.onEvent(this, event);
-        } catch (RuntimeException | Error e) {
+        } catch (RuntimeException e) {
             LIMITED.error("the handler of a connection must not throw: event {}", event, e);
         } finally {
             synchronized (this) {

@@ -99,6 +99,8 @@ final class LinkEnd implements LinkHandler {
     private volatile boolean armed = true;
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
+    /** The next of those, while this is among them. */
+    private LinkEnd nextBusy;
     private volatile boolean closed;
     /** For all who know no other; never changed. */
     private final LinkEnd[] alone = {this};
@@ -231,15 +233,16 @@ final class LinkEnd implements LinkHandler {
      * @return false if the last entry for the connection was sent before; then nothing is sent
      */
     boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
+        Letter letter = new Letter(kind, flags, peer.peerSlot(), value, payload);
         writer.lock();
         try {
             if (peer.isSilent()) {
                 return false;
             }
+            put(letter);
             if (kind == END || kind == REJECT) {
                 peer.silence();
             }
-            put(new Letter(kind, flags, peer.peerSlot(), value, payload));
         } finally {
             writer.unlock();
         }
@@ -311,13 +314,19 @@ final class LinkEnd implements LinkHandler {
     /**
      * Takes what is there, for a thread that polls a completion queue: never waits for another thread, and throws
      * nothing, as that thread is not this link's alone.
+     *
+     * @return false if an error left something behind, for want of memory perhaps: it has to be looked at again
      */
-    void poll() {
+    boolean poll() {
         try {
             link.tryDrain(BATCH);
             goOn();
-        } catch (RuntimeException | Error e) {
+            return true;
+        } catch (RuntimeException e) {
             broken(e);
+            return true;
+        } catch (Error e) {
+            return false;
         }
     }
 
@@ -331,12 +340,25 @@ final class LinkEnd implements LinkHandler {
         if (armed) {
             return;
         }
-        armed = true;
-        link.arm();
+        askToRing();
         if (!drainSome()) {
             postpone();
         }
         goOn();
+    }
+
+    /** The flag says no more than was done. */
+    private void askToRing() {
+        armed = true;
+        boolean asked = false;
+        try {
+            link.arm();
+            asked = true;
+        } finally {
+            if (!asked) {
+                armed = false;
+            }
+        }
     }
 
     /** Takes everything that the peer has published by now, also if it has died since. */
@@ -354,7 +376,7 @@ final class LinkEnd implements LinkHandler {
             if (!waiting.isEmpty()) {
                 resumeWaiting(waiting.toArray(SendQueue[]::new));
             }
-        } catch (RuntimeException | Error e) {
+        } catch (RuntimeException e) {
             broken(e);
         }
     }
@@ -367,7 +389,7 @@ final class LinkEnd implements LinkHandler {
             try {
                 queue.resume();
                 resumed = true;
-            } catch (OutOfMemoryError e) {
+            } catch (Error e) {
                 LOG.debug("a send waits on", e);
             } finally {
                 if (!resumed) {
@@ -405,10 +427,30 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
+    /** What {@link Links} remembers after this one. */
+    void nextBusy(LinkEnd end) {
+        nextBusy = end;
+    }
+
+    /** The same, which is forgotten here. */
+    LinkEnd takeNextBusy() {
+        LinkEnd next = nextBusy;
+        nextBusy = null;
+        return next;
+    }
+
     /** Goes on with entries that were left behind. */
     void drainPostponed() {
         postponed.set(false);
-        onDoorbell(link);
+        boolean done = false;
+        try {
+            onDoorbell(link);
+            done = true;
+        } finally {
+            if (!done) {
+                postpone();
+            }
+        }
     }
 
     @Override
@@ -418,8 +460,7 @@ final class LinkEnd implements LinkHandler {
         boolean empty = drainSome();
         goOn();
         if (empty && isWanted()) {
-            armed = true;
-            link.arm();
+            askToRing();
             empty = drainSome();
         }
         if (!empty) {
@@ -500,9 +541,12 @@ final class LinkEnd implements LinkHandler {
     private void lose(RingEntry entry, Error cause) {
         int slot = entry.slot();
         LinkPeer[] all = peers;
-        LinkPeer peer = entry.kind() == CONNECT || slot < 0 || slot >= all.length ? null : all[slot];
+        LinkPeer peer = entry.kind() == CONNECT ? withPeerSlot(entry.value())
+                : slot < 0 || slot >= all.length ? null : all[slot];
         try {
-            if (peer != null && entry.kind() == END) {
+            if (peer != null && entry.kind() == CONNECT) {
+                peer.refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+            } else if (peer != null && entry.kind() == END) {
                 peer.onEnd();
             } else if (peer != null) {
                 peer.faultHere();
@@ -581,11 +625,19 @@ final class LinkEnd implements LinkHandler {
             peer(entry).onEnd();
             return;
         }
+        LinkPeer peer = withPeerSlot(entry.value());
+        if (peer != null) {
+            peer.onEnd();
+        }
+    }
+
+    /** The connection that has a slot of the other side, or null. */
+    private LinkPeer withPeerSlot(int peerSlot) {
         for (LinkPeer peer : peers) {
-            if (peer != null && peer.peerSlot() == entry.value()) {
-                peer.onEnd();
-                return;
+            if (peer != null && peer.peerSlot() == peerSlot) {
+                return peer;
             }
         }
+        return null;
     }
 }

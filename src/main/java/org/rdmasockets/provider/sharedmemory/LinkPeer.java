@@ -401,8 +401,25 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             }
             endSent = true;
         }
-        end.send(this, LinkEnd.REJECT, 0, status, privateData);
+        sendLast(LinkEnd.REJECT, status, privateData);
         release();
+    }
+
+    /** Says the last word. If that fails, for want of memory perhaps, it can be said later. */
+    private void sendLast(int kind, int value, byte[] payload) {
+        boolean sent = false;
+        try {
+            end.send(this, kind, 0, value, payload);
+            sent = true;
+        } finally {
+            if (!sent) {
+                takeBackEnd();
+            }
+        }
+    }
+
+    private synchronized void takeBackEnd() {
+        endSent = false;
     }
 
     @Override
@@ -415,7 +432,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             endSent = true;
             both = endReceived;
         }
-        end.send(this, LinkEnd.END, 0, slotIndex(), NO_DATA);
+        sendLast(LinkEnd.END, slotIndex(), NO_DATA);
         if (both) {
             release();
         }
@@ -466,7 +483,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             endSent = true;
         }
         if (answer) {
-            end.send(this, LinkEnd.END, 0, slotIndex(), NO_DATA);
+            sendLast(LinkEnd.END, slotIndex(), NO_DATA);
         }
         left();
         release();
@@ -575,6 +592,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             own.fail();
         }
         left();
+        disconnect(); // the other side may have heard of nothing yet
     }
 
     /** Gives the slot back, once. */

@@ -2,9 +2,8 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
 import java.util.Map;
-import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
@@ -18,8 +17,8 @@ final class Links implements LinkOwner {
     private final SharedMemoryFabric fabric;
     /** Null until first use; written under this monitor. */
     private volatile LinkHub hub;
-    /** Links with more entries than one call of the waiting thread takes. */
-    private final Queue<LinkEnd> busy = new ConcurrentLinkedQueue<>();
+    /** The last of the links with more entries than one call of the waiting thread takes; each knows the one before. */
+    private final AtomicReference<LinkEnd> busy = new AtomicReference<>();
     /** Who was found to listen where. */
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
 
@@ -90,22 +89,38 @@ final class Links implements LinkOwner {
         routes.remove(destination);
     }
 
-    /** Remembers a link that has more entries; whoever waits goes on with it. */
+    /**
+     * Remembers a link that has more entries; whoever waits goes on with it. Takes no memory.
+     *
+     * @param end one that is not remembered yet
+     */
     void drainLater(LinkEnd end) {
-        busy.add(end);
+        LinkEnd before;
+        do {
+            before = busy.get();
+            end.nextBusy(before);
+        } while (!busy.compareAndSet(before, end));
     }
 
     /** Whether {@link #drainBusy} has something to do. */
     boolean isBusy() {
-        return !busy.isEmpty();
+        return busy.get() != null;
     }
 
-    /** Goes on with links that had more entries, once each. */
+    /** Goes on with links that had more entries, once each; those that an error leaves out are remembered on. */
     void drainBusy() {
-        for (int left = busy.size(); left > 0; left--) {
-            LinkEnd end = busy.poll();
-            if (end != null) {
-                end.drainPostponed();
+        LinkEnd end = isBusy() ? busy.getAndSet(null) : null;
+        try {
+            while (end != null) {
+                LinkEnd drained = end;
+                end = drained.takeNextBusy();
+                drained.drainPostponed();
+            }
+        } finally {
+            while (end != null) {
+                LinkEnd left = end;
+                end = left.takeNextBusy();
+                drainLater(left);
             }
         }
     }

@@ -104,8 +104,16 @@ final class RouteSearch implements DialHandler, Expiring {
             searching = false;
             route = (LinkEnd) link.handler();
         }
-        fabric.links().rememberRoute(identifier.remoteAddress(), route());
-        identifier.routed();
+        boolean told = false;
+        try {
+            fabric.links().rememberRoute(identifier.remoteAddress(), route());
+            identifier.routed();
+            told = true;
+        } finally {
+            if (!told) {
+                identifier.unrouted(Errno.ECONNABORTED.number(), "");
+            }
+        }
     }
 
     @Override

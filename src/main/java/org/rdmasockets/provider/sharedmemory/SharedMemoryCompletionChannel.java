@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import java.util.ArrayDeque;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -10,9 +9,12 @@ import org.rdmasockets.verbs.Device;
 /** A completion channel: a queue of completion queues that were armed and got a completion. */
 final class SharedMemoryCompletionChannel extends ReadySource implements CompletionChannel {
     private final SharedMemoryDevice device;
-    /** Guarded by itself. */
-    private final ArrayDeque<SharedMemoryCompletionQueue> events = new ArrayDeque<>();
-    /** Whether {@link #events} has any; written under its lock. */
+    /** Guards the list of queues that have events; each leads to the next, so that an event needs no memory. */
+    private final Object events = new Object();
+    /** Guarded by events. */
+    private SharedMemoryCompletionQueue first;
+    private SharedMemoryCompletionQueue last;
+    /** Whether there are any; written under the lock of events. */
     private volatile boolean ready;
     /** Takes events of posts; null if nobody offered to. */
     private volatile Predicate<? super CompletionQueue> handler;
@@ -26,17 +28,33 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     /** Adds an event of a queue, which its arming ends. */
     void add(SharedMemoryCompletionQueue queue) {
         synchronized (events) {
-            events.add(queue);
+            if (queue.addEvent()) {
+                append(queue);
+            }
             ready = true;
         }
         signal();
     }
 
+    private void append(SharedMemoryCompletionQueue queue) {
+        if (first == null) {
+            first = queue;
+        } else {
+            last.nextWithEvents(queue);
+        }
+        last = queue;
+    }
+
     /** Lets the handler take an event of a queue, or adds it. A thread that posts, without locks. */
     void handOver(SharedMemoryCompletionQueue queue) {
         Predicate<? super CompletionQueue> taker = handler;
-        if (closed || taker == null || !taker.test(queue)) {
-            add(queue);
+        boolean taken = false;
+        try {
+            taken = !closed && taker != null && taker.test(queue);
+        } finally {
+            if (!taken) {
+                add(queue); // also after an Error: somebody else takes the event
+            }
         }
     }
 
@@ -56,7 +74,12 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
         SharedMemoryCompletionQueue queue = next();
         while (queue != null) {
             drained++;
-            handler.accept(queue);
+            try {
+                handler.accept(queue);
+            } catch (Error e) { // no memory, perhaps: somebody else takes the event
+                add(queue);
+                throw e;
+            }
             queue = next();
         }
         return drained;
@@ -64,8 +87,14 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
 
     private SharedMemoryCompletionQueue next() {
         synchronized (events) {
-            SharedMemoryCompletionQueue queue = closed ? null : events.poll();
-            ready = !events.isEmpty();
+            SharedMemoryCompletionQueue queue = closed ? null : first;
+            if (queue != null) {
+                first = queue.takeNextWithEvents();
+                if (queue.takeEvent()) {
+                    append(queue);
+                }
+            }
+            ready = first != null;
             return queue;
         }
     }

@@ -57,6 +57,9 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
      */
     private int count;
     private volatile boolean closed;
+    /** Events in the channel, and which queue comes after this one there; guarded by the channel. */
+    private int events;
+    private SharedMemoryCompletionQueue nextWithEvents;
 
     /**
      * An empty queue.
@@ -174,6 +177,28 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         return report;
     }
 
+    /** For the channel: counts an event; true for the first. */
+    boolean addEvent() {
+        return ++events == 1;
+    }
+
+    /** For the channel: counts an event out; true if there are more. */
+    boolean takeEvent() {
+        return --events > 0;
+    }
+
+    /** For the channel: which queue comes next. */
+    void nextWithEvents(SharedMemoryCompletionQueue next) {
+        nextWithEvents = next;
+    }
+
+    /** For the channel: the same, which is forgotten here. */
+    SharedMemoryCompletionQueue takeNextWithEvents() {
+        SharedMemoryCompletionQueue next = nextWithEvents;
+        nextWithEvents = null;
+        return next;
+    }
+
     /** Makes an event for whoever waits for the channel. */
     void report() {
         channel.add(this);
@@ -264,7 +289,10 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
                 takeInArrivals();
             }
             for (LinkEnd link : all) {
-                link.poll(); // throws nothing: the completions of the links before it are in the batch
+                // Throws nothing: the completions of the links before it are in the batch.
+                if (!link.poll()) {
+                    lookAgain();
+                }
             }
         } finally {
             target.endFilling();
@@ -277,6 +305,17 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     void takeInArrivals() {
         if (arrivals.takeIn()) {
             report();
+        }
+    }
+
+    /** An error left entries of a link behind: whoever waits for the channel comes back for them. */
+    private void lookAgain() {
+        try {
+            if (channel != null) {
+                report();
+            }
+        } catch (Error e) {
+            return; // the next entry, or whoever waits next, brings them
         }
     }
 

@@ -9,6 +9,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A connection manager: a queue of events for its identifiers. */
 final class SharedMemoryConnectionManager extends ReadySource implements ConnectionManager {
+    /** An event that fails so often is given up: it is not memory that is missing. */
+    private static final int MOST_FAILURES = 100;
+
     private final SharedMemoryFabric fabric;
     private final boolean last;
     /** Guarded by itself. */
@@ -16,6 +19,8 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     /** Whether {@link #events} has any; written under its lock. */
     private volatile boolean ready;
     private volatile boolean closed;
+    /** How often the oldest event could not be delivered; the draining thread only. */
+    private int failures;
 
     /** An event on its way to its identifier. */
     private record Delivery(SharedMemoryIdentifier identifier, ConnectionEvent event) {
@@ -56,23 +61,39 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
         signal();
     }
 
+    /** An event at which an {@code Error} is thrown, for want of memory perhaps, is delivered again later. */
     @Override
     public int drainEvents() {
         int drained = 0;
-        Delivery delivery = next();
+        Delivery delivery = oldest();
         while (delivery != null) {
+            boolean delivered = false;
+            try {
+                delivery.identifier().deliver(delivery.event());
+                delivered = true;
+            } finally {
+                failures = delivered ? 0 : failures + 1;
+                if (delivered || failures >= MOST_FAILURES) {
+                    failures = 0;
+                    removeOldest();
+                }
+            }
             drained++;
-            delivery.identifier().deliver(delivery.event());
-            delivery = next();
+            delivery = oldest();
         }
         return drained;
     }
 
-    private Delivery next() {
+    private Delivery oldest() {
         synchronized (events) {
-            Delivery delivery = closed ? null : events.poll();
+            return closed ? null : events.peek();
+        }
+    }
+
+    private void removeOldest() {
+        synchronized (events) {
+            events.poll();
             ready = !events.isEmpty();
-            return delivery;
         }
     }
 

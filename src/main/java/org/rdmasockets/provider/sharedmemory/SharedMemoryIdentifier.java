@@ -2,6 +2,8 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
@@ -30,6 +32,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
+    private static final int TRIES = 5;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     /** How far the connection has come. */
     private enum State {
@@ -75,8 +79,19 @@ final class SharedMemoryIdentifier extends EventDelivery {
             return;
         }
         SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
-        if (waiting().remove(request) && !dispatch(event)) {
-            request.close();
+        WaitingRequests waiting = waiting();
+        if (!waiting.remove(request)) {
+            return;
+        }
+        boolean kept = false;
+        boolean thrown = true;
+        try {
+            kept = dispatch(event);
+            thrown = false;
+        } finally {
+            if (!kept && !(thrown && waiting.add(request))) {
+                request.close();
+            }
         }
     }
 
@@ -248,16 +263,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
     /** The process that listens on the destination was found. */
     synchronized void routed() {
         if (state == State.RESOLVING_ROUTE) {
+            add(new ConnectionEvent.RouteResolved()); // first, as the others below: an Error leaves the state as it is
             state = State.ROUTE_RESOLVED;
-            add(new ConnectionEvent.RouteResolved());
         }
     }
 
     /** No process listens on the destination, or none that this one may reach. */
     synchronized void unrouted(int errorNumber, String reason) {
         if (state == State.RESOLVING_ROUTE) {
-            state = State.ENDED;
             add(new ConnectionEvent.Failed("rdma_resolve_route", errorNumber, reason));
+            state = State.ENDED;
         }
     }
 
@@ -399,8 +414,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     /** The other end could not be asked, or did not live to answer. */
     private synchronized void failed(int errorNumber) {
         if (state == State.CONNECTING) {
-            state = State.ENDED;
             add(new ConnectionEvent.Failed("rdma_connect", errorNumber));
+            state = State.ENDED;
         }
     }
 
@@ -467,8 +482,17 @@ final class SharedMemoryIdentifier extends EventDelivery {
             fabric().closed(request);
             return listening ? NO_RESOURCES : NOBODY_LISTENS;
         }
-        add(new ConnectionEvent.ConnectRequest(request, request.asked));
-        return 0;
+        boolean added = false;
+        try {
+            add(new ConnectionEvent.ConnectRequest(request, request.asked));
+            added = true;
+            return 0;
+        } finally {
+            if (!added) {
+                requests.remove(request);
+                fabric().closed(request);
+            }
+        }
     }
 
     @Override
@@ -539,8 +563,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
             return false;
         }
         queuePair.connect(peer, answer.receiverNotReadyRetryCount());
-        state = State.CONNECTED;
         add(new ConnectionEvent.Established(answer));
+        state = State.CONNECTED;
         return true;
     }
 
@@ -550,8 +574,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
             fabric().links().forgetRoute(remote);
         }
         if (state == State.CONNECTING) {
-            state = State.ENDED;
             add(new ConnectionEvent.Rejected(status, privateData));
+            state = State.ENDED;
         }
     }
 
@@ -566,8 +590,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
-                state = State.ENDED;
                 add(new ConnectionEvent.Disconnected());
+                state = State.ENDED;
             }
             case ACCEPTING -> partnerGone = true;
             case REQUESTED -> {
@@ -665,8 +689,22 @@ final class SharedMemoryIdentifier extends EventDelivery {
         leaveTable();
     }
 
-    /** Tells the other end, if there is one, that this one is closed. */
+    /** Tells the other end, if there is one, that this one is closed; tries again if there is no memory for that. */
     private void leavePartner(State last) {
+        for (int left = TRIES;; left--) {
+            try {
+                tellPartner(last);
+                return;
+            } catch (Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private void tellPartner(State last) {
         switch (last) {
             case REQUESTED -> partner.reject(NO_DATA);
             case CONNECTING, ACCEPTING, CONNECTED -> {

@@ -112,21 +112,28 @@ public final class Dial implements AutoCloseable {
         if (done.getAndSet(true)) {
             return;
         }
-        Link link = hub.linkTo(peer);
-        if (link != null) {
-            discard();
-            handler.onLink(link);
-            return;
-        }
+        Link link = null;
+        boolean told = false;
         try {
-            link = new Link(hub, socket, shareMemory(buffer), 0, peer);
+            link = hub.linkTo(peer);
+            if (link != null) {
+                discard();
+            } else {
+                link = new Link(hub, socket, shareMemory(buffer), 0, peer);
+                hub.begin(link, sourceId);
+            }
+            handler.onLink(link);
+            told = true;
         } catch (VerbsException e) {
             discard();
+            told = true;
             handler.onFailed(e);
-            return;
+        } finally {
+            if (!told) { // an Error costs this attempt; who waits for it hears of it
+                discard();
+                handler.onFailed(new VerbsException("connect", Errno.ECONNABORTED, "name=" + name));
+            }
         }
-        hub.begin(link, sourceId);
-        handler.onLink(link);
     }
 
     /** Makes the link's memory, with both sides armed, and gives it to the listener. */

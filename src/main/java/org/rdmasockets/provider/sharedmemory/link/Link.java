@@ -200,8 +200,7 @@ public final class Link implements AutoCloseable {
      *         empty
      */
     public int drain(int limit) {
-        consumerLock.lock();
-        return drainAndUnlock(limit);
+        return drain(limit, true);
     }
 
     /**
@@ -211,7 +210,7 @@ public final class Link implements AutoCloseable {
      * @return how many were taken
      */
     public int tryDrain(int limit) {
-        return consumerLock.tryLock() ? drainAndUnlock(limit) : 0;
+        return drain(limit, false);
     }
 
     /**
@@ -229,8 +228,13 @@ public final class Link implements AutoCloseable {
         return some;
     }
 
-    private int drainAndUnlock(int limit) {
+    private int drain(int limit, boolean waits) {
         boolean blocked = false;
+        if (waits) {
+            consumerLock.lock();
+        } else if (!consumerLock.tryLock()) {
+            return 0;
+        }
         try {
             if (consumerLock.getHoldCount() > 1) {
                 throw new IllegalStateException("a handler must not drain its own link");
@@ -435,6 +439,12 @@ public final class Link implements AutoCloseable {
             @Override
             public void ready(PacketBuffer buffer) {
                 readSocket(buffer);
+            }
+
+            /** Its connections are many: what could not be taken in is looked at again. */
+            @Override
+            public void failed() {
+                watch();
             }
 
             @Override

@@ -250,13 +250,25 @@ public final class LinkHub implements AutoCloseable {
             for (; done < found; done++) {
                 Source source = sources.get(wait.data(done));
                 if (source != null) {
-                    source.ready(buffer);
+                    serve(source);
                 }
             }
         } finally {
             drainLock.unlock();
             for (; done < found; done++) {
                 again(wait.data(done));
+            }
+        }
+    }
+
+    private void serve(Source source) {
+        boolean served = false;
+        try {
+            source.ready(buffer);
+            served = true;
+        } finally {
+            if (!served) {
+                source.failed();
             }
         }
     }
@@ -318,30 +330,46 @@ public final class LinkHub implements AutoCloseable {
 
     /** Takes a connection that a listener accepted, if it is of this user. */
     void welcome(PacketSocket accepted) {
+        boolean kept = false;
         try {
-            PacketSocket.Peer peer = accepted.peer();
-            if (peer.user() != PacketSocket.ownUser()) {
-                STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user "
-                        + "{} may", peer.process(), peer.user(), PacketSocket.ownUser());
-                accepted.close();
-                return;
-            }
-            String excess = excess(peer.process());
-            if (excess != null) {
-                REFUSALS.warn("Process {} wanted to share memory and was refused: {}", peer.process(), excess);
-                accepted.close();
-                return;
-            }
-            accepted.admitDescriptors();
-            Arrival arrival = new Arrival(this, accepted, peer.process());
-            long sourceId = sources.add(arrival);
-            arrival.begin(sourceId);
-            watch(accepted, sourceId);
-            arrivals.add(arrival);
+            kept = admit(accepted);
         } catch (VerbsException e) {
             LOG.debug("A process that connected was dropped: {}", e.getMessage());
-            accepted.close();
+        } finally {
+            if (!kept) {
+                accepted.close();
+            }
         }
+    }
+
+    /** Whether the connection is wanted; else the caller closes it. */
+    private boolean admit(PacketSocket accepted) throws VerbsException {
+        PacketSocket.Peer peer = accepted.peer();
+        if (peer.user() != PacketSocket.ownUser()) {
+            STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user "
+                    + "{} may", peer.process(), peer.user(), PacketSocket.ownUser());
+            return false;
+        }
+        String excess = excess(peer.process());
+        if (excess != null) {
+            REFUSALS.warn("Process {} wanted to share memory and was refused: {}", peer.process(), excess);
+            return false;
+        }
+        accepted.admitDescriptors();
+        Arrival arrival = new Arrival(this, accepted, peer.process());
+        long sourceId = sources.add(arrival);
+        boolean watched = false;
+        try {
+            arrival.begin(sourceId);
+            arrivals.add(arrival);
+            watch(accepted, sourceId);
+            watched = true;
+        } finally {
+            if (!watched) {
+                dropped(arrival, sourceId);
+            }
+        }
+        return true;
     }
 
     /** Whether another connection can be taken; else whoever says nothing for long goes, and others wait. */

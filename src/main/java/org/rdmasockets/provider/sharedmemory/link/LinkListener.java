@@ -40,6 +40,12 @@ public final class LinkListener implements AutoCloseable {
                 listener.acceptAll();
             }
 
+            /** That cost one connection at most; the next ones are told of all the same. */
+            @Override
+            public void failed() {
+                return;
+            }
+
             @Override
             public void finish() {
                 listener.close();

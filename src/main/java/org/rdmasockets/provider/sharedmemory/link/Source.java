@@ -11,6 +11,11 @@ interface Source {
      */
     void ready(PacketBuffer buffer);
 
+    /** Something was thrown while it did that, for want of memory perhaps: it fails, and no other. */
+    default void failed() {
+        finish();
+    }
+
     /** Somebody who was told that there is something to do did not get to it: to be told again. */
     default void again() {
         // told always, unless only one is told of the socket
