@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -17,6 +18,9 @@ import org.rdmasockets.verbs.Capability;
 
 /** A peer in another process, and its death. */
 abstract class ProcessTrials extends EndpointTrial {
+    /** A JVM on an emulated machine takes its time. */
+    private static final Duration START = Duration.ofMinutes(4);
+
     private Program peer() throws Exception {
         return closing(Program.java(PeerMain.class.getName(), fixture().device(),
                 fixture().address().getHostAddress()));
@@ -59,7 +63,7 @@ abstract class ProcessTrials extends EndpointTrial {
         RdmaEndpointServer server = closing(builder().listen(anyPort()));
         Program child = closing(Program.java(LeaverMain.class.getName(), way, fixture().device(),
                 fixture().address().getHostAddress(), Integer.toString(server.localAddress().getPort())));
-        RdmaEndpoint end = closing(server.accept(PATIENCE));
+        RdmaEndpoint end = closing(server.accept(START));
         boolean talks = way.equals("talksInHook");
         if (!talks) {
             assertEquals(0, child.awaitEnd(), child::output);
