@@ -1,50 +1,55 @@
 package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
-import java.util.function.Supplier;
+import java.lang.ref.Reference;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A C function of the control path, linked with errno capture when it is first called. A failure becomes a
- * {@link VerbsException} that names the function, errno, arguments and remedy. Not for the data path: arguments travel
- * in an array. Any thread may call.
+ * A C function of the control path, with errno captured. A failure becomes a {@link VerbsException} that names the
+ * function, errno, arguments and remedy. Not for the data path: arguments travel in an array. Any thread may call.
+ *
+ * <p>All functions share one native signature, six integers or pointers in registers, because each further signature
+ * costs a starting JVM some twenty classes. A function does not look at registers that it has no argument in, nor at
+ * the upper half of one that has an int; a variadic one takes integers from the same registers.
  */
 final class ControlCall {
+    private static final int MOST_ARGUMENTS = 6;
+
     private final String name;
-    private final Supplier<FunctionDescriptor> descriptor;
-    private final Supplier<MemorySegment> function;
-    private final int variadicFrom;
-    /** Linked at first use; linking twice by a race gives two equal handles. */
-    private volatile MethodHandle handle;
+    private final String symbol;
+    /** Where the function is, looked up at the first call; whoever comes together finds the same. */
+    private MemorySegment function;
 
     /**
-     * A function without variadic arguments.
+     * A function that the library has under its name.
      *
      * @param name its C name
-     * @param descriptor what it takes and returns
-     * @param function where it is
      */
-    ControlCall(String name, Supplier<FunctionDescriptor> descriptor, Supplier<MemorySegment> function) {
-        this(name, descriptor, function, -1);
+    ControlCall(String name) {
+        this(name, name);
     }
 
     /**
      * A function.
      *
      * @param name its C name
-     * @param descriptor what it takes and returns
-     * @param function where it is
-     * @param variadicFrom index of the first variadic argument, or -1
+     * @param symbol the name that the library has it under
      */
-    ControlCall(String name, Supplier<FunctionDescriptor> descriptor, Supplier<MemorySegment> function,
-            int variadicFrom) {
+    ControlCall(String name, String symbol) {
         this.name = name;
-        this.descriptor = descriptor;
+        this.symbol = symbol;
+    }
+
+    /**
+     * A function of a device's table.
+     *
+     * @param name its C name
+     * @param function where it is
+     */
+    ControlCall(String name, MemorySegment function) {
+        this(name, name);
         this.function = function;
-        this.variadicFrom = variadicFrom;
     }
 
     /** The C name. */
@@ -52,32 +57,28 @@ final class ControlCall {
         return name;
     }
 
-    /** The handle in the form {@code Object(Object[])}, the first element being the memory for errno. */
-    private MethodHandle handle() {
-        MethodHandle linked = handle;
-        if (linked == null) {
-            MethodHandle exact = IbverbsCalls.link(function.get(), descriptor.get(), variadicFrom);
-            linked = exact.asType(exact.type().generic()).asSpreader(Object[].class, exact.type().parameterCount());
-            handle = linked;
+    private long invoke(MemorySegment captured, Object[] arguments) {
+        MemorySegment found = function;
+        if (found == null) {
+            found = IbverbsCalls.function(symbol);
+            function = found;
         }
-        return linked;
-    }
-
-    private Object invoke(MemorySegment captured, Object[] arguments) {
-        Object[] all = new Object[arguments.length + 1];
-        all[0] = captured;
-        System.arraycopy(arguments, 0, all, 1, arguments.length);
+        long[] all = new long[MOST_ARGUMENTS];
+        for (int i = 0; i < arguments.length; i++) {
+            all[i] = arguments[i] instanceof MemorySegment memory ? memory.address()
+                    : ((Number) arguments[i]).longValue();
+        }
         try {
-            return (Object) handle().invokeExact(all);
-        } catch (Throwable t) {
-            throw IbverbsCalls.unexpected(t);
+            return IbverbsCalls.control(found, captured, all);
+        } finally {
+            Reference.reachabilityFence(arguments); // memory of an automatic arena stays until the call is over
         }
     }
 
     /**
      * Calls a function that returns void.
      *
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      */
     void run(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
@@ -88,13 +89,13 @@ final class ControlCall {
     /**
      * Calls a function that returns 0 or an error, in any of the ways that {@link IbverbsCalls#errorNumber} knows.
      *
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      * @return 0 or a positive errno
      */
     int error(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(IbverbsCalls.CAPTURED_BYTES);
-            int result = (Integer) invoke(captured, arguments);
+            int result = (int) invoke(captured, arguments);
             return IbverbsCalls.errorNumber(result, IbverbsCalls.capturedErrno(captured));
         }
     }
@@ -103,7 +104,7 @@ final class ControlCall {
      * Calls a function that returns 0 or an error.
      *
      * @param text the arguments that matter to a person
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      * @throws VerbsException if it failed
      */
     void check(String text, Object... arguments) throws VerbsException {
@@ -117,14 +118,14 @@ final class ControlCall {
      * Calls a function that returns a number from 0, or -1 with errno.
      *
      * @param text the arguments that matter to a person
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      * @return the number
      * @throws VerbsException if it failed
      */
     int number(String text, Object... arguments) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(IbverbsCalls.CAPTURED_BYTES);
-            int result = (Integer) invoke(captured, arguments);
+            int result = (int) invoke(captured, arguments);
             if (result < 0) {
                 throw failure(IbverbsCalls.capturedErrno(captured), text);
             }
@@ -135,12 +136,12 @@ final class ControlCall {
     /**
      * Calls a function that returns a 64-bit number and cannot fail.
      *
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      * @return the number
      */
     long longNumber(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
-            return (Long) invoke(arena.allocate(IbverbsCalls.CAPTURED_BYTES), arguments);
+            return invoke(arena.allocate(IbverbsCalls.CAPTURED_BYTES), arguments);
         }
     }
 
@@ -148,18 +149,18 @@ final class ControlCall {
      * Calls a function that returns a pointer, or NULL with errno.
      *
      * @param text the arguments that matter to a person
-     * @param arguments its arguments, of exactly the types of the descriptor
+     * @param arguments its arguments: numbers, and memory for pointers
      * @return memory without bounds at the pointer
      * @throws VerbsException if it was NULL
      */
     MemorySegment pointer(String text, Object... arguments) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(IbverbsCalls.CAPTURED_BYTES);
-            MemorySegment result = (MemorySegment) invoke(captured, arguments);
-            if (result.address() == 0) {
+            long result = invoke(captured, arguments);
+            if (result == 0) {
                 throw failure(IbverbsCalls.capturedErrno(captured), text);
             }
-            return result;
+            return IbverbsCalls.memory(result, Long.MAX_VALUE);
         }
     }
 

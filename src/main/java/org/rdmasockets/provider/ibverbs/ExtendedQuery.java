@@ -1,9 +1,7 @@
 package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context;
 import org.rdmasockets.provider.ibverbs.generated.ibv_device_attr_ex;
 import org.rdmasockets.provider.ibverbs.generated.ibv_odp_caps;
@@ -33,8 +31,7 @@ final class ExtendedQuery {
         if (function.address() == 0) {
             return false;
         }
-        ControlCall query = new ControlCall("ibv_query_device_ex", () -> FunctionDescriptor.of(common_h.C_INT,
-                common_h.C_POINTER, common_h.C_POINTER, common_h.C_POINTER, common_h.C_LONG), () -> function);
+        ControlCall query = new ControlCall("ibv_query_device_ex", function);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr_ex.allocate(arena);
             int error = query.error(context, MemorySegment.NULL, attr, attr.byteSize());

@@ -3,14 +3,13 @@ package org.rdmasockets.provider.ibverbs;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
+import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
-import org.rdmasockets.provider.ibverbs.generated.ibverbs_h;
+import java.util.Optional;
 import org.rdmasockets.verbs.Errno;
 
 /**
@@ -23,27 +22,29 @@ import org.rdmasockets.verbs.Errno;
  */
 @SuppressWarnings("restricted")
 final class IbverbsCalls {
+    /** Size of the memory that errno is captured into, {@code Linker.Option.captureStateLayout}: an int and no more. */
+    static final long CAPTURED_BYTES = Integer.BYTES;
     private static final Linker LINKER = Linker.nativeLinker();
-    private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = CAPTURED.varHandle(PathElement.groupElement("errno"));
-
     // Function pointers of context->ops come as first argument. poll_cq is short and never waits: critical. The posts
     // are system calls that do the transfer on software devices: never critical, a garbage collection would wait.
     private static final MethodHandle POLL_CQ = LINKER.downcallHandle(
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
-    private static final MethodHandle REQ_NOTIFY_CQ = LINKER.downcallHandle(
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT));
+    /** Also for other functions of at most three arguments that return an int or nothing; an int may be a long here. */
     private static final MethodHandle POST = LINKER.downcallHandle(
             FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+    /** All else, see {@link ControlCall}; the same signature as that of the C library's functions. */
+    private static final MethodHandle CONTROL = LINKER.downcallHandle(
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+            captureErrno());
 
-    private static final MethodHandle GET_CQ_EVENT = LINKER.downcallHandle(ibverbs_h.ibv_get_cq_event$address(),
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), captureErrno());
-    private static final MethodHandle ACK_CQ_EVENTS = LINKER.downcallHandle(ibverbs_h.ibv_ack_cq_events$address(),
-            FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT));
-    private static final MethodHandle CALLOC = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("calloc"), FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle FREE = LINKER.downcallHandle(
-            LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(JAVA_LONG));
+    private static final SymbolLookup VERBS = SymbolLookup.libraryLookup(NativeLibraries.IBVERBS, Arena.global());
+    private static final SymbolLookup CONNECTIONS = SymbolLookup.libraryLookup(NativeLibraries.RDMACM, Arena.global());
+    private static final MemorySegment GET_CQ_EVENT = function("ibv_get_cq_event");
+    private static final MemorySegment ACK_CQ_EVENTS = function("ibv_ack_cq_events");
+    private static final MemorySegment CALLOC = function("calloc");
+    private static final MemorySegment FREE = function("free");
+    /** Where all threads leave the errno that nobody reads. */
+    private static final MemorySegment IGNORED = Arena.global().allocate(CAPTURED_BYTES);
 
     private IbverbsCalls() {
     }
@@ -53,31 +54,32 @@ final class IbverbsCalls {
     }
 
     /**
-     * Finds a function of the C library that jextract was not asked for.
+     * Finds a function of the libraries or of the C library.
      *
-     * @param name its C name
+     * @param symbol the name that the library has it under
      * @return where it is
      */
-    static MemorySegment function(String name) {
-        return LINKER.defaultLookup().findOrThrow(name);
+    static MemorySegment function(String symbol) {
+        Optional<MemorySegment> found = symbol.startsWith("rdma_") ? CONNECTIONS.find(symbol) : VERBS.find(symbol);
+        return found.isPresent() ? found.get() : LINKER.defaultLookup().findOrThrow(symbol);
     }
 
     /**
-     * Links a function so that errno is captured; its handle takes the {@link #CAPTURED_BYTES} bytes for it first.
+     * Calls a function of the control path.
      *
      * @param function where it is
-     * @param descriptor what it takes and returns
-     * @param variadicFrom index of the first variadic argument, or -1 for a function without
-     * @return the handle
+     * @param captured the {@link #CAPTURED_BYTES} bytes for errno
+     * @param arguments six integers or addresses
+     * @return what the register has; the upper half means nothing if the function returns an int
      */
-    static MethodHandle link(MemorySegment function, FunctionDescriptor descriptor, int variadicFrom) {
-        return variadicFrom < 0 ? LINKER.downcallHandle(function, descriptor, captureErrno())
-                : LINKER.downcallHandle(function, descriptor, captureErrno(),
-                        Linker.Option.firstVariadicArg(variadicFrom));
+    static long control(MemorySegment function, MemorySegment captured, long[] arguments) {
+        try {
+            return (long) CONTROL.invokeExact(function, captured, arguments[0], arguments[1], arguments[2],
+                    arguments[3], arguments[4], arguments[5]);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
     }
-
-    /** Size of the memory that a call with captured errno needs, in bytes. */
-    static final long CAPTURED_BYTES = CAPTURED.byteSize();
 
     /**
      * What a call captured.
@@ -86,7 +88,7 @@ final class IbverbsCalls {
      * @return errno
      */
     static int capturedErrno(MemorySegment captured) {
-        return (int) ERRNO.get(captured, 0L);
+        return captured.get(JAVA_INT, 0);
     }
 
     /**
@@ -116,7 +118,7 @@ final class IbverbsCalls {
     /** {@code ibv_req_notify_cq} for all completions: 0 or a positive errno. */
     static int requestNotification(MemorySegment function, long queue) {
         try {
-            return errorNumber((int) REQ_NOTIFY_CQ.invokeExact(function, queue, 0), Errno.EIO.number());
+            return errorNumber((int) POST.invokeExact(function, queue, 0L, 0L), Errno.EIO.number());
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -137,7 +139,8 @@ final class IbverbsCalls {
     /** {@code ibv_get_cq_event}: 0 or a positive errno; {@code captured} has room for errno. */
     static int getCqEvent(MemorySegment captured, long channel, long queue, long queueContext) {
         try {
-            int result = (int) GET_CQ_EVENT.invokeExact(captured, channel, queue, queueContext);
+            int result = (int) (long) CONTROL.invokeExact(GET_CQ_EVENT, captured, channel, queue, queueContext, 0L, 0L,
+                    0L);
             return errorNumber(result, capturedErrno(captured));
         } catch (Throwable t) {
             throw unexpected(t);
@@ -147,7 +150,7 @@ final class IbverbsCalls {
     /** {@code ibv_ack_cq_events}. */
     static void ackCqEvents(long queue, int events) {
         try {
-            ACK_CQ_EVENTS.invokeExact(queue, events);
+            int ignored = (int) POST.invokeExact(ACK_CQ_EVENTS, queue, (long) events, 0L);
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -163,7 +166,7 @@ final class IbverbsCalls {
     static MemorySegment allocate(long bytes) {
         long address;
         try {
-            address = (long) CALLOC.invokeExact(1L, bytes);
+            address = (long) CONTROL.invokeExact(CALLOC, IGNORED, 1L, bytes, 0L, 0L, 0L, 0L);
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -187,7 +190,7 @@ final class IbverbsCalls {
     /** {@code free} of what {@link #allocate} gave. */
     static void free(MemorySegment memory) {
         try {
-            FREE.invokeExact(memory.address());
+            int ignored = (int) POST.invokeExact(FREE, memory.address(), 0L, 0L);
         } catch (Throwable t) {
             throw unexpected(t);
         }

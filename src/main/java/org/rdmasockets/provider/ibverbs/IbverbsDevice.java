@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -9,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.ibv_async_event;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context_ops;
@@ -70,10 +68,8 @@ final class IbverbsDevice implements Device, Pollable {
         postSend = ibv_context_ops.post_send(ops);
         postReceive = ibv_context_ops.post_recv(ops);
         postSharedReceive = ibv_context_ops.post_srq_recv(ops);
-        allocateWindow = new ControlCall("ibv_alloc_mw", () -> FunctionDescriptor.of(common_h.C_POINTER,
-                common_h.C_POINTER, common_h.C_INT), () -> ibv_context_ops.alloc_mw(ops));
-        deallocateWindow = new ControlCall("ibv_dealloc_mw", () -> FunctionDescriptor.of(common_h.C_INT,
-                common_h.C_POINTER), () -> ibv_context_ops.dealloc_mw(ops));
+        allocateWindow = new ControlCall("ibv_alloc_mw", ibv_context_ops.alloc_mw(ops));
+        deallocateWindow = new ControlCall("ibv_dealloc_mw", ibv_context_ops.dealloc_mw(ops));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);

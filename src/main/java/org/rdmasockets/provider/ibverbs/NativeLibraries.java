@@ -11,8 +11,8 @@ import java.util.Optional;
  */
 @SuppressWarnings("restricted")
 final class NativeLibraries {
-    private static final String IBVERBS = "libibverbs.so.1";
-    private static final String RDMACM = "librdmacm.so.1";
+    static final String IBVERBS = "libibverbs.so.1";
+    static final String RDMACM = "librdmacm.so.1";
 
     /** Whether both libraries were found. They stay loaded for ever: their tables outlive any of our objects. */
     private static volatile boolean loaded;
