@@ -5,7 +5,6 @@ import java.lang.ref.ReferenceQueue;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.lock.OwnThread;
-import org.rdmasockets.transport.Connection;
 
 /**
  * What a socket holds of the transport: a binding, then a listener or a connection. It is released by the socket's
@@ -116,14 +115,16 @@ final class HeldResource extends PhantomReference<Object> {
         if (!end()) {
             return;
         }
-        switch (resource) {
-            case null -> {
-            }
-            case Connection connection -> connection.close();
-            case ClientEnd client -> client.close();
-            case ServerEnd server -> server.close();
-            default -> throw new AssertionError(resource);
-        }
+        AutoCloseable held = resource;
         resource = null;
+        try {
+            if (held != null) {
+                held.close();
+            }
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new AssertionError("none of what is held throws", e);
+        }
     }
 }
