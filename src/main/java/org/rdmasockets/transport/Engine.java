@@ -51,6 +51,8 @@ public final class Engine implements AutoCloseable {
     private static final SetupPool SETUP_POOL = new SetupPool();
     /** The process ends: whatever is closed from now on is delivered before its close returns. */
     private static volatile boolean exiting;
+    /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
+    private static long exitDeadline;
 
     private final VerbsProvider provider;
     /** Whether what is set up and torn down may wait for the kernel. */
@@ -112,7 +114,7 @@ public final class Engine implements AutoCloseable {
         try {
             Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
         } catch (IllegalStateException e) {
-            exiting = true; // the first socket is made by another shutdown hook, and each close waits by itself
+            beginExit(); // the first socket is made by another shutdown hook, and each close waits by itself
         }
     }
 
@@ -371,13 +373,26 @@ public final class Engine implements AutoCloseable {
         return exiting;
     }
 
+    /** Until when, by {@code System.nanoTime}: one time for all, so that many peers that take nothing cost it once. */
+    static long exitDeadline() {
+        return exitDeadline;
+    }
+
+    /** Without a lock, which somebody may hold for ever; two that come together set about the same. */
+    private static void beginExit() {
+        if (!exiting) {
+            exitDeadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
+            exiting = true;
+        }
+    }
+
     /**
      * Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. Peers of what is open are
      * told that this process ends; other shutdown hooks may go on to use it.
      */
     private void awaitDelivery() {
-        exiting = true;
-        long deadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
+        beginExit();
+        long deadline = exitDeadline;
         VerbsConnection[] all = connections.all();
         for (VerbsConnection connection : all) {
             try {

@@ -562,9 +562,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             } finally {
                 endClose(begun);
             }
-            if (Engine.isExiting()) {
-                awaitEnd(TransportSettings.CURRENT.exitNanos()); // nobody waits for it any more
-            }
+            awaitEndAtExit();
         }
     }
 

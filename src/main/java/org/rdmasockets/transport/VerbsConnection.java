@@ -42,7 +42,7 @@ public abstract class VerbsConnection extends Ending implements ConnectionHandle
     protected final void awaitEndAtExit() {
         if (Engine.isExiting()) {
             try {
-                Patience.await(this::await, System.nanoTime() + TransportSettings.CURRENT.exitNanos());
+                Patience.await(this::await, Engine.exitDeadline());
             } catch (InterruptedIOException e) {
                 return; // it goes on in the background, as long as the process does
             }

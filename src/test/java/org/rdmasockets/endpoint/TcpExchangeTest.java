@@ -218,11 +218,22 @@ class TcpExchangeTest {
         }
     }
 
-    private static ServerSocket listenAt(InetSocketAddress address) throws IOException {
-        ServerSocket server = new ServerSocket();
-        server.setReuseAddress(true);
-        server.bind(address);
-        return server;
+    /** Listens where a node did: a process that another test starts has a copy of its socket for a moment. */
+    private static ServerSocket listenAt(InetSocketAddress address) throws IOException, InterruptedException {
+        for (int left = 1_000;; left--) {
+            ServerSocket server = new ServerSocket();
+            server.setReuseAddress(true);
+            try {
+                server.bind(address);
+                return server;
+            } catch (BindException e) {
+                server.close();
+                if (left == 0) {
+                    throw e;
+                }
+                Thread.sleep(10);
+            }
+        }
     }
 
     /** Gives the same answer to all who call, until the server is closed. */

@@ -198,7 +198,7 @@ final class PortTable {
         }
         if (kernels == null) {
             kernels = kernelsRange();
-            next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1);
+            next = randomPort();
         }
         for (int tries = 0; tries <= LAST; tries++) {
             int port = next;
@@ -209,10 +209,28 @@ final class PortTable {
                 if (LinkHub.tryHold(port)) {
                     return port;
                 }
-                next = FIRST + ThreadLocalRandom.current().nextInt(LAST - FIRST + 1); // out of the other's ports
+                next = randomPort(); // out of the other's ports
             }
         }
         return 0;
+    }
+
+    /** One of those outside the kernel's range, each as likely: processes that start have their own then. */
+    private int randomPort() {
+        return portOutside(kernels, ThreadLocalRandom.current().nextDouble());
+    }
+
+    /**
+     * A port outside a range.
+     *
+     * @param range its first and last
+     * @param part how far along the others, from 0 to less than 1
+     */
+    static int portOutside(int[] range, double part) {
+        int first = Math.max(range[0], FIRST);
+        int inside = Math.max(0, Math.min(range[1], LAST) - first + 1);
+        int port = FIRST + (int) (part * (LAST - FIRST + 1 - inside));
+        return port < first ? port : port + inside;
     }
 
     /** Empty if that leaves too few. */

@@ -1,16 +1,25 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** Runs a main class of the tests in a JVM of its own. */
 public final class ChildJvm {
     /** Longest life of a process that is waited for, in seconds. */
     public static final long LIMIT_SECONDS = 100;
+
+    /** What the library needs at run time, and a provider of SLF4J. */
+    private static final Pattern LIBRARY = Pattern.compile("(slf4j|jctools).*\\.jar");
 
     private ChildJvm() {
     }
@@ -30,9 +39,41 @@ public final class ChildJvm {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m"));
         command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of("-cp", classPath(!prefix.isEmpty()), main.getName()));
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
+    /** This JVM's; a command in front may change the user, so it has copies of the libraries that any user may read. */
+    private static String classPath(boolean copies) throws IOException {
+        String own = System.getProperty("java.class.path");
+        return copies ? Copies.PATH + File.pathSeparator + own : own;
+    }
+
+    /** Made when first asked for. */
+    private static final class Copies {
+        static final String PATH = copyLibraries();
+    }
+
+    private static String copyLibraries() {
+        try {
+            Path folder = Files.createTempDirectory("rdma-libraries");
+            folder.toFile().deleteOnExit();
+            Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+            StringJoiner copies = new StringJoiner(File.pathSeparator);
+            for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+                Path library = Path.of(entry);
+                if (LIBRARY.matcher(library.getFileName().toString()).matches()) {
+                    Path copy = Files.copy(library, folder.resolve(library.getFileName()));
+                    copy.toFile().deleteOnExit();
+                    Files.setPosixFilePermissions(copy, PosixFilePermissions.fromString("rw-r--r--"));
+                    copies.add(copy.toString());
+                }
+            }
+            return copies.toString();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Runs a main class to its end: what it printed. */
