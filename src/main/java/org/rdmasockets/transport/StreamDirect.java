@@ -163,7 +163,7 @@ final class StreamDirect implements Direct {
 
     @Override
     public DirectView receive(long deadlineNanos) throws IOException {
-        inbox.enter();
+        transport.enterToRead();
         while (true) {
             try {
                 transport.ensureOpen();

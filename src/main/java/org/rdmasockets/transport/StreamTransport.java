@@ -294,7 +294,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
 
     @Override
     public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
-        inbox.enter();
+        enterToRead();
         while (true) {
             try {
                 ensureOpen();
@@ -319,12 +319,29 @@ public final class StreamTransport extends VerbsConnection implements Connection
         return e;
     }
 
+    /**
+     * Enters the inbox, to read. Once the stream has failed, as when the peer has closed and takes nothing more, what
+     * arrived before may still be in the completion queue: it is taken in first.
+     */
+    void enterToRead() {
+        inbox.enter();
+        if (stream.failure() != null) {
+            inbox.exit();
+            inbox.drain();
+            inbox.enter();
+        }
+    }
+
     /** Waits until a reader can go on, and enters the inbox, unless this throws. */
     void awaitBytesAndEnter(long deadlineNanos) throws IOException {
         Wait end = inbox.awaitAndEnter(Role.READER, deadlineNanos);
         if (end == Wait.TIMED_OUT || end == Wait.INTERRUPTED) {
             inbox.exit();
             throw end == Wait.TIMED_OUT ? new SocketTimeoutException("Read timed out") : NetErrors.interrupted();
+        }
+        if (stream.failure() != null) {
+            inbox.exit();
+            enterToRead();
         }
     }
 
