@@ -12,7 +12,7 @@ final class FirstSeconds implements Question {
     private final boolean oneWay;
 
     /**
-     * What is asked.
+     * A question.
      *
      * @param name of the question
      * @param bytes of a message

@@ -8,7 +8,7 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 
 /**
- * What does a request take, and cost, while a server is far from busy: requests of 64 B due at random times (an open
+ * The time and the cost of a request while a server is far from busy: requests of 64 B due at random times (an open
  * loop, exponential distances), at parts of the rate that java.net.Socket has in a closed loop, with and without work
  * for each. Times count from when a request was due, and hold how late the JVM's timers wake the sender.
  */
@@ -25,7 +25,7 @@ final class Moderate implements Question {
     private String rates = System.getProperty(RATES);
 
     /**
-     * What a rate belongs to.
+     * A number of connections and a service, which have a rate.
      *
      * @param connections how many
      * @param service the work at the server

@@ -61,7 +61,7 @@ public final class ClientEnd implements AutoCloseable {
     private final boolean portAsked;
     /** Why transports that come before the chosen one are not used. */
     private final Reasons others = new Reasons();
-    /** What the caller of connect gives it, in nanoseconds; 0 for the default bound. */
+    /** The time that the caller of connect gives it, in nanoseconds; 0 for the default bound. */
     private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;

@@ -10,11 +10,11 @@ import java.util.Set;
  * full only once in the life of the process: it is the same for every connection.
  */
 final class Reasons {
-    /** What follows it is long, and concerns this machine or process. */
+    /** Begins the part that is long, and concerns this machine or process. */
     private static final String MISSING = " is not available: ";
     /** There are few; beyond so many none is written in full. */
     private static final int MOST_TOLD = 64;
-    /** What was written in full; guarded by itself. */
+    /** The reasons that were written in full; guarded by itself. */
     private static final Set<String> TOLD = new HashSet<>();
 
     private final List<String> all = new ArrayList<>();

@@ -115,7 +115,7 @@ public final class ServerEnd implements AutoCloseable {
         }
     }
 
-    /** What takes long comes before a port is held. One that is not there is found out again when it is to listen. */
+    /** Does what takes long before a port is held. A transport that is not there is found out again when it listens. */
     private static void prepare(List<String> transports) {
         for (String transport : transports) {
             try {

@@ -40,7 +40,7 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
     private static final byte RAW = 1;
     private static final int LEAST_CONTROL_MESSAGES = 8;
 
-    /** What the peer gets, with the pass of a node, rank and token, or null. */
+    /** The bytes for the peer, with the pass of a node, rank and token, or null. */
     byte[] encode(byte[] pass) {
         byte[] more = pass == null ? new byte[0] : pass;
         return ByteBuffer.allocate(BYTES + more.length).putInt(MAGIC).put(VERSION).put(raw ? RAW : 0)

@@ -319,12 +319,17 @@ public final class StreamTransport extends VerbsConnection implements Connection
         return e;
     }
 
-    /**
-     * Enters the inbox, to read. Once the stream has failed, as when the peer has closed and takes nothing more, what
-     * arrived before may still be in the completion queue: it is taken in first.
-     */
+    /** Enters the inbox, to read. */
     void enterToRead() {
         inbox.enter();
+        takeInAfterFailure();
+    }
+
+    /**
+     * Inside, before a read: once the stream has failed, as when the peer has closed and takes nothing more, what
+     * arrived before may still be in the completion queue.
+     */
+    private void takeInAfterFailure() {
         if (stream.failure() != null) {
             inbox.exit();
             inbox.drain();
@@ -339,10 +344,7 @@ public final class StreamTransport extends VerbsConnection implements Connection
             inbox.exit();
             throw end == Wait.TIMED_OUT ? new SocketTimeoutException("Read timed out") : NetErrors.interrupted();
         }
-        if (stream.failure() != null) {
-            inbox.exit();
-            enterToRead();
-        }
+        takeInAfterFailure();
     }
 
     @Override
