@@ -1,8 +1,12 @@
 package org.rdmasockets;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.Socket;
+import java.net.SocketException;
 import java.nio.ByteBuffer;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Direct;
@@ -12,27 +16,160 @@ import org.rdmasockets.transport.DirectView;
 /**
  * Reads into and writes from what is no byte array, by way of an array that the socket keeps for it. One reader and one
  * writer at a time, in turn with those of the streams; what one call writes stays together.
+ *
+ * <p>The bytes pass a stream of {@code java.net.Socket}, because only there the JDK makes its JFR events: the
+ * thread that has the turn calls it, and {@link ImplInputStream} or {@link ImplOutputStream}, which it calls, comes
+ * back here. Over TCP the socket of TCP makes the events.
  */
 final class BufferTransfers {
     /** Enough for a large message; one array for each direction that needs it. */
     private static final int STAGE_BYTES = 64 << 10;
+    /** Passes the streams where memory of the connection is meant. */
+    private static final byte[] MEMORY = {};
 
+    private final Socket socket;
     private final RdmaSocketImpl impl;
-    /** Guarded by the turn to read. */
+    /** Null until it is needed; guarded by the turn to read, as what follows. */
+    private InputStream in;
+    /** Has the turn and calls {@code in}, else null. Other threads look, too, and never find themselves. */
+    private Thread reader;
+    private long readDeadlineNanos;
     private byte[] readStage;
-    /** Guarded by the turn to write. */
+    /** What {@code in} has read of memory. */
+    private DirectView lent;
+    /** Null until it is needed; guarded by the turn to write, as what follows. */
+    private OutputStream out;
+    /** Has the turn and calls {@code out}, else null; as {@code reader}. */
+    private Thread writer;
     private byte[] writeStage;
-    /** Bytes in writeStage that are not written yet; guarded by the turn to write. */
+    /** Bytes in writeStage that are not written yet. */
     private int staged;
+    /** What {@code out} writes of memory, through what, and where the peer gets it: negative for in the stream. */
+    private DirectMemory memory;
+    private Direct direct;
+    private long placedAt;
 
     /**
      * Transfers of one socket.
      *
-     * @param impl the socket
+     * @param socket the socket
+     * @param impl what it consists of
      */
-    BufferTransfers(RdmaSocketImpl impl) {
+    BufferTransfers(Socket socket, RdmaSocketImpl impl) {
+        this.socket = socket;
         this.impl = impl;
     }
+
+    // Through the streams of java.net.Socket.
+
+    /** Reads, as a stream does that is called by who has the turn. */
+    private int pass(byte[] to, int offset, int most) throws IOException {
+        if (in == null && !opens()) {
+            return readInTurn(to, offset, most);
+        }
+        reader = Thread.currentThread();
+        try {
+            return in.read(to, offset, most);
+        } finally {
+            reader = null;
+        }
+    }
+
+    /** False where TCP makes the events, or the direction has ended: the connection says then what a channel says. */
+    private boolean opens() throws IOException {
+        if (!impl.connection().transport().equals(Transport.TCP.name())) {
+            try {
+                in = socket.getInputStream();
+            } catch (SocketException e) {
+                return false;
+            }
+        }
+        return in != null;
+    }
+
+    /**
+     * Tells whether the calling thread has the turn to read, and comes through the stream.
+     *
+     * @return true if it goes on with {@link #readInTurn}
+     */
+    boolean isReader() {
+        return reader == Thread.currentThread();
+    }
+
+    /**
+     * Reads what is there, waiting for the first byte. The caller has the turn.
+     *
+     * @param to where to, or {@link #MEMORY} to lend what is there
+     * @param offset first index
+     * @param most bytes, at least 1
+     * @return how many bytes, -1 at the end of the stream
+     * @throws IOException as reads of the stream
+     */
+    int readInTurn(byte[] to, int offset, int most) throws IOException {
+        Connection connection = impl.readable();
+        if (connection == null) {
+            return -1;
+        }
+        if (to != MEMORY) {
+            return connection.read(to, offset, most, readDeadlineNanos);
+        }
+        lent = connection.direct().receive(readDeadlineNanos);
+        return lent == null ? -1 : (int) Math.min(lent.segment().byteSize(), most);
+    }
+
+    /** Writes, as a stream does that is called by who has the turn. */
+    private void passWrite(byte[] from, int offset, int length) throws IOException {
+        if (out == null && !opensOut()) {
+            writeInTurn(from, offset, length);
+            return;
+        }
+        writer = Thread.currentThread();
+        try {
+            out.write(from, offset, length);
+        } finally {
+            writer = null;
+        }
+    }
+
+    private boolean opensOut() throws IOException {
+        if (!impl.connection().transport().equals(Transport.TCP.name())) {
+            try {
+                out = socket.getOutputStream();
+            } catch (SocketException e) {
+                return false;
+            }
+        }
+        return out != null;
+    }
+
+    /**
+     * Tells whether the calling thread has the turn to write, and comes through the stream.
+     *
+     * @return true if it goes on with {@link #writeInTurn}
+     */
+    boolean isWriter() {
+        return writer == Thread.currentThread();
+    }
+
+    /**
+     * Writes, waiting until everything is taken. The caller has the turn.
+     *
+     * @param from bytes, or {@link #MEMORY} for what the caller has set
+     * @param offset the first byte
+     * @param length how many
+     * @throws IOException as writes of the stream
+     */
+    void writeInTurn(byte[] from, int offset, int length) throws IOException {
+        if (from != MEMORY) {
+            impl.connection().write(from, offset, length);
+        } else if (placedAt < 0) {
+            direct.write(memory, offset, length);
+        } else {
+            direct.place(placedAt, memory, offset, length);
+        }
+    }
+
+    // Reading.
 
     /**
      * Reads what is there, waiting for the first byte, and moves the position.
@@ -42,25 +179,17 @@ final class BufferTransfers {
      * @throws IOException as reads of the stream
      */
     int read(ByteBuffer to) throws IOException {
-        int count;
-        if (to.hasArray()) {
-            count = impl.read(to.array(), to.arrayOffset() + to.position(), to.remaining());
-        } else {
-            count = readStaged(to);
-        }
-        if (count > 0) {
-            to.position(to.position() + count);
-        }
-        return count;
-    }
-
-    private int readStaged(ByteBuffer to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
-            int count = readIntoStage(to.remaining(), deadlineNanos);
-            if (count > 0) {
-                to.put(to.position(), readStage, 0, count);
+            readDeadlineNanos = deadlineNanos;
+            int count;
+            if (to.hasArray()) {
+                count = pass(to.array(), to.arrayOffset() + to.position(), to.remaining());
+            } else {
+                count = passStage(to.remaining());
+                to.put(to.position(), readStage, 0, Math.max(count, 0));
             }
+            to.position(to.position() + Math.max(count, 0));
             return count;
         } finally {
             impl.endRead();
@@ -77,25 +206,20 @@ final class BufferTransfers {
     int read(MemorySegment to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
-            int count = readIntoStage(to.byteSize(), deadlineNanos);
-            if (count > 0) {
-                MemorySegment.copy(readStage, 0, to, ValueLayout.JAVA_BYTE, 0, count);
-            }
+            readDeadlineNanos = deadlineNanos;
+            int count = passStage(to.byteSize());
+            MemorySegment.copy(readStage, 0, to, ValueLayout.JAVA_BYTE, 0, Math.max(count, 0));
             return count;
         } finally {
             impl.endRead();
         }
     }
 
-    private int readIntoStage(long most, long deadlineNanos) throws IOException {
-        Connection connection = impl.readable();
-        if (connection == null) {
-            return -1;
-        }
+    private int passStage(long most) throws IOException {
         if (readStage == null) {
             readStage = new byte[STAGE_BYTES];
         }
-        return connection.read(readStage, 0, (int) Math.min(most, STAGE_BYTES), deadlineNanos);
+        return pass(readStage, 0, (int) Math.min(most, STAGE_BYTES));
     }
 
     /**
@@ -107,13 +231,15 @@ final class BufferTransfers {
     ReceivedBytes receive() throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
-            Connection connection = impl.readable();
-            DirectView view = connection == null ? null : connection.direct().receive(deadlineNanos);
-            return view == null ? null : new ReceivedBytes(view);
+            readDeadlineNanos = deadlineNanos;
+            return pass(MEMORY, 0, Integer.MAX_VALUE) < 0 ? null : new ReceivedBytes(lent);
         } finally {
+            lent = null;
             impl.endRead();
         }
     }
+
+    // Writing.
 
     /**
      * Writes everything that remains in some buffers, small ones in one message, and moves their positions.
@@ -128,13 +254,13 @@ final class BufferTransfers {
         long count = 0;
         impl.beginWrite();
         try {
-            Connection connection = impl.connection();
+            impl.connection();
             staged = 0;
             for (int i = offset; i < offset + length; i++) {
                 count += from[i].remaining();
-                write(from[i], connection);
+                gather(from[i]);
             }
-            flush(connection);
+            flush();
         } finally {
             impl.endWrite();
         }
@@ -142,14 +268,14 @@ final class BufferTransfers {
     }
 
     /** Large arrays go as they are; the rest is gathered. */
-    private void write(ByteBuffer from, Connection connection) throws IOException {
+    private void gather(ByteBuffer from) throws IOException {
         if (from.hasArray() && from.remaining() >= STAGE_BYTES) {
-            flush(connection);
-            connection.write(from.array(), from.arrayOffset() + from.position(), from.remaining());
+            flush();
+            passWrite(from.array(), from.arrayOffset() + from.position(), from.remaining());
             from.position(from.limit());
         }
         while (from.hasRemaining()) {
-            int count = Math.min(from.remaining(), room(connection));
+            int count = Math.min(from.remaining(), room());
             from.get(writeStage, staged, count);
             staged += count;
         }
@@ -163,12 +289,16 @@ final class BufferTransfers {
      * @throws IOException as writes of the stream; the position means nothing then
      */
     int write(ByteBuffer from) throws IOException {
+        if (!from.hasArray()) {
+            return (int) write(new ByteBuffer[] {from}, 0, 1);
+        }
         int count = from.remaining();
-        if (from.hasArray()) {
-            impl.write(from.array(), from.arrayOffset() + from.position(), count);
+        impl.beginWrite();
+        try {
+            passWrite(from.array(), from.arrayOffset() + from.position(), count);
             from.position(from.limit());
-        } else {
-            write(new ByteBuffer[] {from}, 0, 1);
+        } finally {
+            impl.endWrite();
         }
         return count;
     }
@@ -182,19 +312,39 @@ final class BufferTransfers {
     void write(MemorySegment from) throws IOException {
         impl.beginWrite();
         try {
-            Connection connection = impl.connection();
+            impl.connection();
             staged = 0;
             for (long done = 0; done < from.byteSize();) {
-                int count = (int) Math.min(from.byteSize() - done, room(connection));
+                int count = (int) Math.min(from.byteSize() - done, room());
                 MemorySegment.copy(from, ValueLayout.JAVA_BYTE, done, writeStage, staged, count);
                 staged += count;
                 done += count;
             }
-            flush(connection);
+            flush();
         } finally {
             impl.endWrite();
         }
     }
+
+    /** How much fits behind what is staged; at least one byte. */
+    private int room() throws IOException {
+        if (writeStage == null) {
+            writeStage = new byte[STAGE_BYTES];
+        } else if (staged == STAGE_BYTES) {
+            flush();
+        }
+        return STAGE_BYTES - staged;
+    }
+
+    private void flush() throws IOException {
+        if (staged > 0) {
+            int count = staged;
+            staged = 0;
+            passWrite(writeStage, 0, count);
+        }
+    }
+
+    // Memory of the connection.
 
     /**
      * Allocates memory to send from.
@@ -227,77 +377,39 @@ final class BufferTransfers {
     /**
      * Writes a part of memory that was allocated or mapped here.
      *
-     * @param from memory of any socket
+     * @param from memory of any socket, which stays as it is meanwhile
      * @param offset the first byte
      * @param length how many
      * @throws IOException as {@link Direct#write}
      */
     void write(DirectMemory from, int offset, int length) throws IOException {
-        Direct direct = begin(from);
-        try {
-            direct.write(from, offset, length);
-        } finally {
-            end(from);
-        }
+        place(-1, from, offset, length);
     }
 
     /**
      * Writes a part of such memory into memory that the peer has mapped.
      *
-     * @param at the peer's offset
-     * @param from memory of any socket
+     * @param at the peer's offset; negative for into the stream
+     * @param from memory of any socket, which stays as it is meanwhile
      * @param offset the first byte
      * @param length how many
      * @throws IOException as {@link Direct#place}
      */
     void place(long at, DirectMemory from, int offset, int length) throws IOException {
-        Direct direct = begin(from);
-        try {
-            direct.place(at, from, offset, length);
-        } finally {
-            end(from);
-        }
-    }
-
-    /** Takes the turn to write from memory, which stays as it is until {@link #end}. */
-    private Direct begin(DirectMemory from) throws IOException {
         impl.beginWrite();
-        boolean begun = false;
         try {
-            Direct direct = impl.connection().direct();
+            direct = impl.connection().direct();
             from.enter(direct);
-            begun = true;
-            return direct;
-        } finally {
-            if (!begun) {
-                impl.endWrite();
+            try {
+                memory = from;
+                placedAt = at;
+                passWrite(MEMORY, offset, length);
+            } finally {
+                memory = null;
+                from.leave();
             }
-        }
-    }
-
-    private void end(DirectMemory from) {
-        try {
-            from.leave();
         } finally {
             impl.endWrite();
-        }
-    }
-
-    /** How much fits behind what is staged; at least one byte. */
-    private int room(Connection connection) throws IOException {
-        if (writeStage == null) {
-            writeStage = new byte[STAGE_BYTES];
-        } else if (staged == STAGE_BYTES) {
-            flush(connection);
-        }
-        return STAGE_BYTES - staged;
-    }
-
-    private void flush(Connection connection) throws IOException {
-        if (staged > 0) {
-            int count = staged;
-            staged = 0;
-            connection.write(writeStage, 0, count);
         }
     }
 }

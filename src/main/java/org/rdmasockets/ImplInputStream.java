@@ -25,6 +25,10 @@ final class ImplInputStream extends InputStream {
 
     @Override
     public int read(byte[] b, int off, int len) throws IOException {
+        BufferTransfers transfers = impl.transfers;
+        if (transfers != null && transfers.isReader()) {
+            return transfers.readInTurn(b, off, len);
+        }
         Objects.checkFromIndexSize(off, len, b.length);
         return len == 0 ? 0 : impl.read(b, off, len);
     }

@@ -24,6 +24,11 @@ final class ImplOutputStream extends OutputStream {
 
     @Override
     public void write(byte[] b, int off, int len) throws IOException {
+        BufferTransfers transfers = impl.transfers;
+        if (transfers != null && transfers.isWriter()) {
+            transfers.writeInTurn(b, off, len);
+            return;
+        }
         Objects.checkFromIndexSize(off, len, b.length);
         if (len > 0) {
             impl.write(b, off, len);

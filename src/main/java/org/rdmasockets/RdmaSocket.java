@@ -3,8 +3,6 @@ package org.rdmasockets;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -42,19 +40,7 @@ import java.util.Objects;
  * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
  */
 public final class RdmaSocket extends Socket implements ByteChannel, GatheringByteChannel {
-    private static final VarHandle BUFFERS;
-
-    static {
-        try {
-            BUFFERS = MethodHandles.lookup().findVarHandle(RdmaSocket.class, "buffers", BufferTransfers.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     private final RdmaSocketImpl impl;
-    /** Null until it is needed; set once, by BUFFERS. */
-    private volatile BufferTransfers buffers;
 
     /**
      * Makes an unconnected socket.
@@ -77,10 +63,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     }
 
     private BufferTransfers buffers() {
-        if (buffers == null) {
-            BUFFERS.compareAndSet(this, null, new BufferTransfers(impl));
-        }
-        return buffers;
+        return impl.transfers(this);
     }
 
     /**
@@ -444,7 +427,9 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     /** What a channel says where a stream says this; an interrupt closes, as it does for a stream. */
     private IOException ofChannel(IOException e) {
         boolean timedOut = e instanceof SocketTimeoutException;
-        if (e instanceof InterruptedIOException && !timedOut && Thread.currentThread().isInterrupted()) {
+        // The streams of java.net have closed this already and say so.
+        boolean interrupted = e instanceof InterruptedIOException || "Closed by interrupt".equals(e.getMessage());
+        if (interrupted && !timedOut && Thread.currentThread().isInterrupted()) {
             closeQuietly(e);
             return because(new ClosedByInterruptException(), e);
         }

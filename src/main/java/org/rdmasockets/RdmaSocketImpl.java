@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.ref.Reference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketImpl;
@@ -67,6 +68,8 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile boolean inputShutdown;
     /** As in the JDK, who has read the end of the stream reads it again, even after close. */
     private volatile boolean ended;
+    /** What reads and writes by other means than arrays, null until it is needed; changed under the state lock. */
+    volatile BufferTransfers transfers;
 
     /**
      * Makes a socket that holds nothing yet.
@@ -370,6 +373,21 @@ final class RdmaSocketImpl extends SocketImpl {
     /** The end of a wait that starts now, by {@code System.nanoTime}; {@code Long.MAX_VALUE} for none. */
     private static long deadline(int millis) {
         return millis <= 0 ? Long.MAX_VALUE : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    }
+
+    /**
+     * What reads and writes by other means than arrays.
+     *
+     * @param socket the socket of this
+     * @return always the same
+     */
+    BufferTransfers transfers(Socket socket) {
+        if (transfers == null) {
+            synchronized (this) {
+                transfers = transfers == null ? new BufferTransfers(socket, this) : transfers;
+            }
+        }
+        return transfers;
     }
 
     @Override
