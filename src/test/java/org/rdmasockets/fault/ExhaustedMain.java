@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.RdmaServerSocket;
 
@@ -18,6 +19,10 @@ final class ExhaustedMain {
     private static final int MIN_PIECE = 2;
     private static final long REFILL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final FileInputStream[] HELD = new FileInputStream[10_000];
+
+    /** Why connections have ended, to be said when there is memory for that. */
+    private static final Throwable[] ENDS = new Throwable[100];
+    private static final AtomicInteger ENDED = new AtomicInteger();
 
     private ExhaustedMain() {
     }
@@ -48,6 +53,9 @@ final class ExhaustedMain {
                 default -> closeAll();
             }
             System.out.println("done " + command);
+            for (int i = 0; ENDS[i] != null; i++) {
+                System.out.println("a connection has ended: " + ENDS[i] + ", caused by " + ENDS[i].getCause());
+            }
         }
     }
 
@@ -73,7 +81,7 @@ final class ExhaustedMain {
                 socket.getOutputStream().write(buffer, 0, n);
             }
         } catch (Throwable e) {
-            return; // this one's end
+            ENDS[ENDED.getAndIncrement() % ENDS.length] = e;
         }
     }
 

@@ -8,7 +8,9 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -22,9 +24,11 @@ import org.rdmasockets.provider.sharedmemory.ChildJvm;
 /** A process runs out of heap, or of descriptors, for a while: then it serves as before. */
 @Timeout(240)
 class ExhaustionTest {
-    private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED");
+    private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED",
+            "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkEnd=debug");
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 5;
+    private static final int PIECE = 4096;
     /** About twenty more than the process has open after its first connections. */
     private static final List<String> FEW_DESCRIPTORS = List.of("prlimit", "--nofile=100");
 
@@ -88,14 +92,22 @@ class ExhaustionTest {
                 exchange(plain, 1000);
             }
         } catch (IOException | AssertionError e) {
+            String threads = threadsOf(process);
             process.toHandle().destroyForcibly(); // what it has said can still be read
-            throw new AssertionError("the process said: " + String.join("\n", output.readAllLines()), e);
+            throw new AssertionError(e + "; the process said: " + String.join("\n", output.readAllLines())
+                    + "\n" + threads, e);
         } finally {
             process.destroyForcibly();
             for (Socket socket : old) {
                 socket.close();
             }
         }
+    }
+
+    /** What its threads do. */
+    private static String threadsOf(Process process) throws IOException {
+        return new String(new ProcessBuilder(System.getProperty("java.home") + "/bin/jstack", "" + process.pid())
+                .redirectErrorStream(true).start().getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
 
     private static void order(Process process, String command) throws IOException {
@@ -144,12 +156,17 @@ class ExhaustionTest {
     private static void exchange(Socket socket, int bytes) throws IOException {
         byte[] sent = new byte[bytes];
         new Random(bytes).nextBytes(sent);
-        for (int done = 0; done < bytes; done += 4096) {
-            int count = Math.min(4096, bytes - done);
-            socket.getOutputStream().write(sent, done, count);
-            byte[] received = socket.getInputStream().readNBytes(count);
-            assertEquals(count, received.length, "the connection ended");
-            assertArrayEquals(java.util.Arrays.copyOfRange(sent, done, done + count), received);
+        int done = 0;
+        try {
+            for (; done < bytes; done += PIECE) {
+                int count = Math.min(PIECE, bytes - done);
+                socket.getOutputStream().write(sent, done, count);
+                byte[] received = socket.getInputStream().readNBytes(count);
+                assertEquals(count, received.length, "the connection ended");
+                assertArrayEquals(Arrays.copyOfRange(sent, done, done + count), received);
+            }
+        } catch (IOException | AssertionError e) {
+            throw new AssertionError(socket + " at byte " + done + " of " + bytes + ": " + e, e);
         }
     }
 }

@@ -36,6 +36,9 @@ public final class Epoll extends Guard {
     static final int EVENT_BYTES = DATA_OFFSET + Long.BYTES;
 
     private final int descriptor;
+    /** The argument of a change, and its errno; guarded by this. */
+    private final MemorySegment event = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
+    private final MemorySegment captured = Arena.ofAuto().allocate(Posix.CAPTURED_BYTES, Integer.BYTES);
     /** The set for those beside; null for that one. */
     private final Epoll beside;
     /** Who may wait; guarded by itself. */
@@ -169,13 +172,11 @@ public final class Epoll extends Guard {
         control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
     }
 
-    private long control(int operation, int watched, int interest, long data) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment event = arena.allocate(EVENT_BYTES, Long.BYTES);
-            event.set(JAVA_INT, 0, interest);
-            event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
-            return Posix.EPOLL_CTL.call(descriptor, operation, watched, event.address());
-        }
+    /** Takes no memory of the heap: between a removal and an addition, want of it would leave a socket unwatched. */
+    private synchronized long control(int operation, int watched, int interest, long data) {
+        event.set(JAVA_INT, 0, interest);
+        event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
+        return Posix.EPOLL_CTL.call(captured, descriptor, operation, watched, event.address());
     }
 
     /** Adds somebody who waits, with his eventfd: what it is known by. The caller is inside. */

@@ -7,7 +7,6 @@ import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,6 +53,8 @@ final class LinkEnd implements LinkHandler {
     static final int OPEN_WRITE = 9;
     /** A request has arrived and is answered later. */
     static final int ACKNOWLEDGE = 10;
+    /** No entry: what every connection of a dead link is told. */
+    static final int LINK_DIED = 11;
 
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
@@ -99,6 +100,8 @@ final class LinkEnd implements LinkHandler {
     private volatile boolean armed = true;
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
+    /** Why connections are to be ended, and are not yet; else null. */
+    private volatile Object lost;
     /** The next of those, while this is among them. */
     private LinkEnd nextBusy;
     private volatile boolean closed;
@@ -180,14 +183,22 @@ final class LinkEnd implements LinkHandler {
 
     private LinkPeer register(int peerSlot) throws VerbsException {
         LinkSlot slot = link.openSlot();
-        LinkPeer peer = new LinkPeer(this, slot, peerSlot);
-        synchronized (this) {
-            if (slot.index() >= peers.length) {
-                peers = Arrays.copyOf(peers, Math.max(slot.index() + 1, 2 * peers.length));
+        boolean registered = false;
+        try {
+            LinkPeer peer = new LinkPeer(this, slot, peerSlot);
+            synchronized (this) {
+                if (slot.index() >= peers.length) {
+                    peers = Arrays.copyOf(peers, Math.max(slot.index() + 1, 2 * peers.length));
+                }
+                peers[slot.index()] = peer;
             }
-            peers[slot.index()] = peer;
+            registered = true;
+            return peer;
+        } finally {
+            if (!registered) {
+                slot.close();
+            }
         }
-        return peer;
     }
 
     /** Forgets a connection whose slot is about to be closed. */
@@ -201,14 +212,28 @@ final class LinkEnd implements LinkHandler {
             int uses = queues.getOrDefault(queue, 0) + 1;
             queues.put(queue, uses);
             if (uses == 1) {
-                queue.attach(this);
-                served = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
+                attachFirst(queue);
             }
         }
         if (queue.isArmed()) {
             // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
             // something for others can, so this does not count as armed.
             link.arm();
+        }
+    }
+
+    /** The monitor of {@link #queues} is held: all of it, or nothing. */
+    private void attachFirst(SharedMemoryCompletionQueue queue) {
+        boolean attached = false;
+        try {
+            SharedMemoryCompletionQueue[] more = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
+            queue.attach(this);
+            served = more;
+            attached = true;
+        } finally {
+            if (!attached) {
+                queues.remove(queue);
+            }
         }
     }
 
@@ -314,19 +339,23 @@ final class LinkEnd implements LinkHandler {
     /**
      * Takes what is there, for a thread that polls a completion queue: never waits for another thread, and throws
      * nothing, as that thread is not this link's alone.
-     *
-     * @return false if an error left something behind, for want of memory perhaps: it has to be looked at again
      */
-    boolean poll() {
+    void poll() {
         try {
             link.tryDrain(BATCH);
             goOn();
-            return true;
         } catch (RuntimeException e) {
             broken(e);
-            return true;
-        } catch (Error e) {
-            return false;
+        } catch (Error e) { // something is left behind, for want of memory perhaps
+            lookAgain();
+        }
+    }
+
+    /** Lets whoever waits come back to this. Takes no memory. */
+    private void lookAgain() {
+        postpone();
+        for (SharedMemoryCompletionQueue queue : served) {
+            queue.wake();
         }
     }
 
@@ -370,6 +399,9 @@ final class LinkEnd implements LinkHandler {
     /** Lets go on what had to wait. */
     private void goOn() {
         try {
+            if (lost != null) {
+                breakUp();
+            }
             if (held) {
                 sendHeld();
             }
@@ -378,6 +410,28 @@ final class LinkEnd implements LinkHandler {
             }
         } catch (RuntimeException e) {
             broken(e);
+        }
+    }
+
+    /** Ends the connections of which an entry was lost, as far as there is memory for that. */
+    private void breakUp() {
+        Object cause = lost;
+        lost = null;
+        for (LinkPeer peer : peers) {
+            try {
+                if (peer != null) {
+                    peer.breakUp();
+                }
+            } catch (Error e) {
+                lost = e;
+            }
+        }
+        if (lost != null) {
+            lookAgain();
+        } else if (cause instanceof Error) {
+            LIMITED.warn("connections of process {} end, as there was no room for what came for them; give this "
+                    + "process more memory (-Xmx), or the threads that use sockets more stack (-Xss)",
+                    link.peerProcess(), cause);
         }
     }
 
@@ -445,6 +499,9 @@ final class LinkEnd implements LinkHandler {
         boolean done = false;
         try {
             onDoorbell(link);
+            if (lost instanceof Error e) {
+                throw e; // whoever waits pauses: memory comes back or not
+            }
             done = true;
         } finally {
             if (!done) {
@@ -490,30 +547,29 @@ final class LinkEnd implements LinkHandler {
 
     @Override
     public void onClosed(Link source, String reason) {
-        LOG.debug("a link to another process ended: {}", reason);
-        drainSome();
-        List<LinkPeer> left;
-        synchronized (this) {
-            closed = true;
-            left = Arrays.stream(peers).filter(p -> p != null).toList();
-        }
-        for (LinkPeer peer : left) {
-            linkDied(peer);
-        }
-        goOn();
-        link.close();
-    }
-
-    private void linkDied(LinkPeer peer) {
         try {
-            peer.linkDied();
-        } catch (RuntimeException | Error e) {
-            broken(e);
+            drainSome();
+        } finally {
+            synchronized (this) {
+                closed = true;
+                for (LinkPeer peer : peers) {
+                    if (peer != null) {
+                        peer.spoil(LINK_DIED);
+                    }
+                }
+            }
+            lost = reason;
+            goOn();
+            link.close();
         }
+        LOG.debug("a link to another process ended: {}", reason);
     }
 
     @Override
     public void onEntry(Link source, RingEntry entry) {
+        if (lost != null && isOfLost(entry)) {
+            return;
+        }
         try {
             switch (entry.kind()) {
                 case CONNECT -> onConnect(entry);
@@ -537,27 +593,33 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
-    /** An entry could not be taken in, for want of memory perhaps: its connection ends, and no other. */
+    /**
+     * An entry could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
+     * memory for that either, so it is only noted here; a request that is not known yet stays in the ring instead.
+     */
     private void lose(RingEntry entry, Error cause) {
         int slot = entry.slot();
         LinkPeer[] all = peers;
-        LinkPeer peer = entry.kind() == CONNECT ? withPeerSlot(entry.value())
+        LinkPeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
                 : slot < 0 || slot >= all.length ? null : all[slot];
-        try {
-            if (peer != null && entry.kind() == CONNECT) {
-                peer.refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
-            } else if (peer != null && entry.kind() == END) {
-                peer.onEnd();
-            } else if (peer != null) {
-                peer.faultHere();
-            } else if (entry.kind() == CONNECT) {
-                sendRejection(entry.value());
-            }
-            LOG.warn("a connection of process {} ends, as what came for it could not be taken in", link.peerProcess(),
-                    cause);
-        } catch (RuntimeException | Error e) {
-            broken(e);
+        if (peer != null) {
+            peer.spoil(entry.kind());
+            lost = cause;
+        } else if (entry.kind() == CONNECT) {
+            sendRejection(entry.value());
         }
+    }
+
+    /** Whether an entry is of a connection that is to be ended as one before it was lost. */
+    private boolean isOfLost(RingEntry entry) {
+        LinkPeer[] all = peers;
+        int slot = entry.slot();
+        LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        boolean ofLost = peer != null && peer.isSpoiled();
+        if (ofLost && entry.kind() == END) {
+            peer.spoil(END);
+        }
+        return ofLost;
     }
 
     /** The connection that an entry names; one whose slot the other side cannot know yet is none. */

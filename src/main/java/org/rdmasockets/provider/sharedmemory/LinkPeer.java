@@ -27,6 +27,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
     private volatile boolean alive;
+    /** The kind of the entry that could not be taken in, so that the connection has to end; 0 if there is none. */
+    private volatile byte lostKind; // written under this
     /** Whether the other side was told of our slot, or is about to be; by then all below is set. */
     private volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
@@ -39,6 +41,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private boolean endSent;
     private volatile boolean endReceived;
     private boolean released;
+    /** How many of the queue pair's completion queues know the link; written under this, before the release. */
+    private byte attachedQueues;
     /** The number of the other side's protection domain; set before the connection is up. */
     private volatile long peerDomain;
     /** How many of the other side's receives were used, wrapping around; guarded by the send queue. */
@@ -120,7 +124,9 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         queuePair = own;
         own.receiveQueue().attach(slot);
         end.attach(own.sendCompletions());
+        attachedQueues++;
         end.attach(own.receiveCompletions());
+        attachedQueues++;
         return true;
     }
 
@@ -584,8 +590,35 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         queuePair.fail();
     }
 
+    /** Notes that an entry cannot be taken in; {@link #breakUp} has to follow. Takes no memory. */
+    synchronized void spoil(int kind) {
+        lostKind = (byte) kind;
+    }
+
+    /** Whether {@link #breakUp} is to come. */
+    boolean isSpoiled() {
+        return lostKind != 0;
+    }
+
+    /** Ends the connection if an entry of it was lost. Can be tried again after an {@code Error}. */
+    void breakUp() {
+        byte kind = lostKind;
+        switch (kind) {
+            case 0 -> {
+                return;
+            }
+            case LinkEnd.CONNECT -> refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+            case LinkEnd.END -> onEnd();
+            case LinkEnd.REJECT, LinkEnd.LINK_DIED -> linkDied(); // nothing follows
+            default -> faultHere();
+        }
+        synchronized (this) {
+            lostKind = lostKind == kind ? 0 : lostKind; // it may have said its last word meanwhile
+        }
+    }
+
     /** An entry cannot be taken in: both queue pairs break, if there are two yet. */
-    void faultHere() {
+    private void faultHere() {
         fail();
         SharedMemoryQueuePair own = queuePair;
         if (own != null) {
@@ -593,6 +626,19 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         }
         left();
         disconnect(); // the other side may have heard of nothing yet
+    }
+
+    /** Takes back what was attached, which after an {@code Error} is not all. */
+    private void detach(SharedMemoryQueuePair own) {
+        try {
+            if (attachedQueues > 0) {
+                end.detach(own.sendCompletions());
+            }
+        } finally {
+            if (attachedQueues > 1) {
+                end.detach(own.receiveCompletions());
+            }
+        }
     }
 
     /** Gives the slot back, once. */
@@ -612,8 +658,10 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             return;
         }
         own.releaseSlot(slot);
-        own.peerLeft();
-        end.detach(own.sendCompletions());
-        end.detach(own.receiveCompletions());
+        try {
+            own.peerLeft();
+        } finally {
+            detach(own);
+        }
     }
 }

@@ -126,9 +126,11 @@ final class RouteSearch implements DialHandler, Expiring {
             if (!searching) {
                 return;
             }
+        }
+        identifier.unrouted(errorNumber, reason); // first: the next look at the clock comes back to what fails
+        synchronized (this) {
             searching = false;
         }
-        identifier.unrouted(errorNumber, reason);
     }
 
     @Override

@@ -10,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -97,16 +99,18 @@ public final class Descriptors {
         return SocketDirectory.own().file(name);
     }
 
-    /** Takes all descriptors that this process may still have. */
+    /** Takes all descriptors that this process may still have, those included that {@link Closer} gives back soon. */
     public static List<PacketSocket> takeAll() {
         List<PacketSocket> taken = new ArrayList<>();
-        try {
-            while (true) {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
+        while (System.nanoTime() - end < 0) {
+            try {
                 taken.add(PacketSocket.unnamed());
+            } catch (VerbsException e) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
             }
-        } catch (VerbsException e) {
-            return taken;
         }
+        return taken;
     }
 
     public static void close(int descriptor) {

@@ -63,15 +63,31 @@ final class AnnouncedRegions {
             if (!region.tryEnter()) {
                 throw closed(remoteKey);
             }
-            regions.put(remoteKey, region);
+            add(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
             bytes += length;
-            send(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
-            if (!region.attach(link, remoteKey)) {
-                retract(remoteKey);
-                throw closed(remoteKey);
-            }
+            send();
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Notes that a region, which is entered, is about to be announced: all of it, or nothing. */
+    private void add(Waiting packet) throws VerbsException {
+        boolean added = false;
+        try {
+            makeBuffer();
+            regions.put(packet.key(), packet.region());
+            if (!packet.region().attach(link, packet.key())) {
+                throw closed(packet.key());
+            }
+            waiting.add(packet);
+            added = true;
+        } finally {
+            if (!added) {
+                regions.remove(packet.key());
+                packet.region().leave();
+                packet.region().detach(link);
+            }
         }
     }
 
@@ -83,25 +99,35 @@ final class AnnouncedRegions {
     void retract(int remoteKey) {
         lock.lock();
         try {
-            SharedRegion region = regions == null ? null : regions.remove(remoteKey);
+            SharedRegion region = regions == null ? null : regions.get(remoteKey);
             if (region != null) {
+                waiting.add(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));
+                regions.remove(remoteKey);
                 bytes -= region.segment().byteSize();
-                send(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));
+                send();
             }
         } finally {
             lock.unlock();
         }
     }
 
-    /** Sends a packet, after those that wait; the lock is held. */
-    private void send(Waiting packet) {
-        waiting.add(packet);
-        if (waiting.size() == 1) {
-            flush();
+    /** Sends the packet that was added last, after those that wait; the lock is held. */
+    private void send() {
+        try {
+            if (waiting.size() == 1) {
+                flush();
+            }
+        } finally {
+            if (!waiting.isEmpty() && !heldUp) {
+                heldUp = true;
+                link.watchForRoom();
+            }
         }
-        if (!waiting.isEmpty() && !heldUp) {
-            heldUp = true;
-            link.watchForRoom();
+    }
+
+    private void makeBuffer() {
+        if (buffer == null) {
+            buffer = new PacketBuffer();
         }
     }
 
@@ -132,9 +158,7 @@ final class AnnouncedRegions {
     }
 
     private int write(Waiting packet) {
-        if (buffer == null) {
-            buffer = new PacketBuffer();
-        }
+        makeBuffer();
         if (packet.type() == Frame.RETRACT) {
             Frame.write(buffer, Frame.RETRACT, packet.key(), 0);
             return socket.send(buffer, Frame.BYTES, -1);

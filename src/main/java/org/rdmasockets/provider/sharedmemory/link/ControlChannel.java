@@ -24,6 +24,10 @@ final class ControlChannel {
     private final Link link;
     private final PacketSocket socket;
     private final PeerRegions regions = new PeerRegions();
+    /** Guarded by lock. */
+    private final PacketBuffer buffer = new PacketBuffer();
+    /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
+    private boolean unread;
     /** The receive lock, held while packets are read and {@link #regions} changes. */
     private final ReentrantLock lock = new ReentrantLock();
     /** Whether a packet was read since the handler heard of one; guarded by lock. */
@@ -54,9 +58,12 @@ final class ControlChannel {
         // Not known, or closed by its owner, who may have given the key to another region since.
         lock.lock();
         try {
-            read(new PacketBuffer(), MOST_WAITING);
-            if (rung || ended) {
-                link.watchForRoom(); // there is room always, so the hub comes and looks
+            try {
+                read(MOST_WAITING);
+            } finally {
+                if (rung || ended) {
+                    link.watchForRoom(); // there is room always, so the hub comes and looks
+                }
             }
         } finally {
             lock.unlock();
@@ -65,10 +72,10 @@ final class ControlChannel {
     }
 
     /** Reads what is there, within limits: false at the end of the stream. */
-    boolean receive(PacketBuffer buffer) {
+    boolean receive() {
         lock.lock();
         try {
-            more = !read(buffer, BATCH);
+            more = !read(BATCH);
             return !ended;
         } finally {
             lock.unlock();
@@ -87,6 +94,13 @@ final class ControlChannel {
         }
     }
 
+    /** Lets the next {@link #takeRung} hear of the packet again. */
+    void leaveRung() {
+        lock.lock();
+        rung = true;
+        lock.unlock();
+    }
+
     /** Whether the hub left something behind: who was told of it need not be told again. */
     boolean hasMore() {
         lock.lock();
@@ -98,9 +112,9 @@ final class ControlChannel {
     }
 
     /** Reads so many packets at most; false if there may be more. */
-    private boolean read(PacketBuffer buffer, int limit) {
+    private boolean read(int limit) {
         for (int i = 0; i < limit && !ended; i++) {
-            int length = socket.receive(buffer);
+            int length = unread ? buffer.length() : socket.receive(buffer);
             if (length == -AGAIN) {
                 return true;
             }
@@ -110,27 +124,27 @@ final class ControlChannel {
             } else {
                 // Whatever it is: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
-                if (!Frame.isDoorbell(buffer)) {
-                    obey(buffer);
+                unread = !Frame.isDoorbell(buffer);
+                if (unread) {
+                    obey();
                 }
             }
         }
         return false;
     }
 
-    private void obey(PacketBuffer buffer) {
-        try {
-            switch (Frame.type(buffer)) {
-                case Frame.ANNOUNCE -> map(buffer);
-                case Frame.RETRACT -> retract(Frame.number(buffer));
-                default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
-            }
-        } finally {
-            buffer.closeDescriptor();
+    /** A packet at which an {@code Error} is thrown is obeyed later: it is about memory of many connections. */
+    private void obey() {
+        switch (Frame.type(buffer)) {
+            case Frame.ANNOUNCE -> map();
+            case Frame.RETRACT -> retract(Frame.number(buffer));
+            default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
         }
+        unread = false;
+        buffer.closeDescriptor();
     }
 
-    private void map(PacketBuffer buffer) {
+    private void map() {
         int key = Frame.number(buffer);
         long length = Frame.second(buffer);
         if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
@@ -140,32 +154,40 @@ final class ControlChannel {
             return;
         }
         if (buffer.isDescriptorLost()) {
-            regions.add(lost(buffer, "this process has too many open files"));
+            regions.add(lost("this process has too many open files"));
         } else if (!PeerRegions.reserve(length)) {
-            regions.add(lost(buffer, "other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "
+            regions.add(lost("other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "
                     + PeerRegions.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
         } else {
-            mapReserved(buffer);
+            mapReserved();
         }
     }
 
-    private void mapReserved(PacketBuffer buffer) {
+    private void mapReserved() {
         PeerRegion mapped = null;
+        boolean added = false;
+        boolean kept = false;
         try {
             mapped = new PeerRegion(buffer);
             regions.add(mapped);
+            added = true;
             if (mapped.tag() == Slabs.TAG) {
                 takeSlab(mapped);
             }
+            kept = true;
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
-                regions.add(lost(buffer, e.getMessage()));
+                regions.add(lost(e.getMessage()));
             }
         } finally {
             if (mapped == null) {
                 PeerRegions.release(Frame.second(buffer));
+            } else if (added && !kept) {
+                regions.remove(mapped);
+            } else if (!kept) {
+                mapped.close();
             }
         }
     }
@@ -173,18 +195,19 @@ final class ControlChannel {
     private void takeSlab(PeerRegion slab) {
         if (Slabs.pages(slab.lengthBytes()) == 0) {
             link.fail("a slab of the peer has no size that slabs have: lengthBytes=" + slab.lengthBytes());
-        } else if (++slabs > Slabs.MOST_SLABS) {
+        } else if (slabs == Slabs.MOST_SLABS) {
             link.fail("the peer announced more than " + Slabs.MOST_SLABS + " slabs");
         } else {
             link.addSlab(slab);
+            slabs++;
         }
     }
 
     /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
-    private static PeerRegion lost(PacketBuffer announced, String reason) {
+    private PeerRegion lost(String reason) {
         LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);
-        return PeerRegion.unmapped(announced);
+        return PeerRegion.unmapped(buffer);
     }
 
     private void retract(int key) {
@@ -201,6 +224,7 @@ final class ControlChannel {
         lock.lock();
         try {
             ended = true;
+            buffer.closeDescriptor();
             regions.clear();
         } finally {
             lock.unlock();

@@ -301,17 +301,24 @@ public final class Link implements AutoCloseable {
         if (!isOpen() || !mapping.enter()) {
             throw new VerbsException("open a slot", Errno.ECONNRESET, "the link is dead: " + failure.get());
         }
-        int index;
-        synchronized (slots) {
-            index = slots.nextClearBit(0);
-            if (index < LinkSlot.MOST) {
+        LinkSlot opened = null;
+        try {
+            synchronized (slots) {
+                int index = slots.nextClearBit(0);
+                if (index == LinkSlot.MOST) {
+                    throw new VerbsException("open a slot", Errno.ENOSPC.number(), "slots=" + index,
+                            "two processes can have so many connections with each other; close some");
+                }
+                LinkSlot slot = new LinkSlot(this, mapping.memory(), side, index);
                 slots.set(index);
-                return new LinkSlot(this, mapping.memory(), side, index);
+                opened = slot;
+            }
+            return opened;
+        } finally {
+            if (opened == null) {
+                mapping.leave();
             }
         }
-        mapping.leave();
-        throw new VerbsException("open a slot", Errno.ENOSPC.number(), "slots=" + index,
-                "two processes can have so many connections with each other; close some");
     }
 
     /** Takes a slot back. */
@@ -383,9 +390,10 @@ public final class Link implements AutoCloseable {
 
     /** A slab of the peer has come. */
     void addSlab(PeerRegion slab) {
+        PeerRegion[] more = Arrays.copyOf(peerSlabs, peerSlabs.length + 1);
+        more[peerSlabs.length] = slab;
         if (slab.segment().address() != 0 && mapping.keep(slab)) {
-            peerSlabs = Arrays.copyOf(peerSlabs, peerSlabs.length + 1);
-            peerSlabs[peerSlabs.length - 1] = slab;
+            peerSlabs = more;
         }
     }
 
@@ -438,13 +446,13 @@ public final class Link implements AutoCloseable {
         return new Source() {
             @Override
             public void ready(PacketBuffer buffer) {
-                readSocket(buffer);
+                readSocket();
             }
 
-            /** Its connections are many: what could not be taken in is looked at again. */
+            /** Its connections are many: what could not be taken in is looked at again. There is room always. */
             @Override
             public void failed() {
-                watch();
+                watchForRoom();
             }
 
             @Override
@@ -460,12 +468,12 @@ public final class Link implements AutoCloseable {
     }
 
     /** The socket has something: packets, room or its end. */
-    private void readSocket(PacketBuffer buffer) {
+    private void readSocket() {
         // Before the rest: whoever asks for room after this has left behind what is looked at below.
         if (watchedForRoom.get()) {
             watch(false);
         }
-        boolean going = channel.receive(buffer);
+        boolean going = channel.receive();
         if (!going || !isOpen()) {
             end("the peer's process ended or closed the link");
             return;
@@ -478,7 +486,15 @@ public final class Link implements AutoCloseable {
             watch();
         }
         if (channel.takeRung() || freed) {
-            handler.onDoorbell(this);
+            boolean answered = false;
+            try {
+                handler.onDoorbell(this);
+                answered = true;
+            } finally {
+                if (!answered) {
+                    channel.leaveRung();
+                }
+            }
         }
     }
 
@@ -486,11 +502,25 @@ public final class Link implements AutoCloseable {
     private void end(String reason) {
         fail(reason);
         if (!finished.getAndSet(true)) {
+            try {
+                // Before the regions go: so a request fails because the peer has gone, not because of its key.
+                handler.onClosed(this, failure.get());
+            } finally {
+                forget();
+            }
+        }
+    }
+
+    /** Each step is taken, whatever another throws. */
+    private void forget() {
+        try {
             hub.forget(this, sourceId);
-            socket.close();
-            // Before the regions go: so a request fails because the peer has gone, not because of its key.
-            handler.onClosed(this, failure.get());
-            forgetRegions();
+        } finally {
+            try {
+                socket.close();
+            } finally {
+                forgetRegions();
+            }
         }
     }
 
@@ -511,12 +541,13 @@ public final class Link implements AutoCloseable {
         // First, so that the hub's thread, which sees the socket end, does not tell the handler.
         boolean first = !finished.getAndSet(true);
         fail("the link was closed");
-        if (first) {
-            hub.forget(this, sourceId);
-            socket.close();
-            forgetRegions();
+        try {
+            if (first) {
+                forget();
+            }
+        } finally {
+            mapping.close();
+            stopReading();
         }
-        mapping.close();
-        stopReading();
     }
 }

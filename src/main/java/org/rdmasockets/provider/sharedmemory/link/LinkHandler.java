@@ -1,13 +1,15 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 /**
- * Gets what comes over one {@link Link}. Nothing here may throw. Calls of one link do not overlap, except that
- * {@link #onDoorbell} and {@link #onClosed} may come while another thread drains.
+ * Gets what comes over one {@link Link}. Nothing here may throw, but an {@code Error}: what was told then is told
+ * again, an entry at the next drain. Calls of one link do not overlap, except that {@link #onDoorbell} and
+ * {@link #onClosed} may come while another thread drains.
  */
 public interface LinkHandler {
     /**
      * An entry of the peer, in the thread that called {@link Link#drain} or {@link Link#tryDrain}. The link's consumer
-     * lock is held, so a handler may publish and open or close slots, but must neither drain this link nor wait.
+     * lock is held, so a handler may publish and open or close slots, but must neither drain this link nor wait. What
+     * it throws leaves the entry where it is.
      *
      * @param link where it came from
      * @param entry what came; valid during the call only. The header is a private copy, the payload is still in memory

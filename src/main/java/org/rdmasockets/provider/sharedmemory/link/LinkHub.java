@@ -2,13 +2,11 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.os.Availability;
@@ -58,9 +56,6 @@ public final class LinkHub implements AutoCloseable {
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
-    /** How many links each process has, by its number; guarded by itself. */
-    private final Map<Integer, Integer> linksOf = new HashMap<>();
-    private final AtomicInteger linkCount = new AtomicInteger();
     private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
     /** Held while draining. */
     private final ReentrantLock drainLock = new ReentrantLock();
@@ -317,8 +312,6 @@ public final class LinkHub implements AutoCloseable {
     void forget(Link link, long sourceId) {
         links.remove(link.peer(), link);
         all.remove(link);
-        linkCount.decrementAndGet();
-        count(link.peerProcess(), -1);
         sources.remove(sourceId);
     }
 
@@ -386,7 +379,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
     private String excess(int process) {
-        if (linkCount.get() >= mostLinks) {
+        if (all.size() >= mostLinks) {
             return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
         }
         // Processes of other containers have no number here, and are told apart by their hubs only.
@@ -435,33 +428,30 @@ public final class LinkHub implements AutoCloseable {
     }
 
     private int linksOf(int process) {
-        synchronized (linksOf) {
-            return linksOf.getOrDefault(process, 0);
+        int count = 0;
+        for (Link link : all) {
+            count += link.peerProcess() == process ? 1 : 0;
         }
+        return count;
     }
 
-    private void count(int process, int more) {
-        synchronized (linksOf) {
-            int count = linksOf(process) + more;
-            if (count > 0) {
-                linksOf.put(process, count);
-            } else {
-                linksOf.remove(process);
-            }
-        }
-    }
-
-    /** Makes a link known. */
+    /** Makes a link known, or closes it. */
     void begin(Link link, long sourceId) {
         // First, so that an owner may close it at once.
         link.watchedAs(sourceId);
-        links.put(link.peer(), link);
-        all.add(link);
-        linkCount.incrementAndGet();
-        count(link.peerProcess(), 1);
-        sources.replace(sourceId, link.source());
-        link.begin(owner);
-        link.watch();
+        boolean begun = false;
+        try {
+            links.put(link.peer(), link);
+            all.add(link);
+            sources.replace(sourceId, link.source());
+            link.begin(owner);
+            link.watch();
+            begun = true;
+        } finally {
+            if (!begun) {
+                link.close();
+            }
+        }
     }
 
     /** Closes all listeners, fails all links (their handlers hear it) and frees the descriptors. Idempotent. */

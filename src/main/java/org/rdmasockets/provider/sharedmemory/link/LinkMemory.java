@@ -21,13 +21,14 @@ final class LinkMemory extends Mapping {
             return false;
         }
         try {
-            boolean kept = slab.enter();
-            if (kept) {
-                synchronized (slabs) {
-                    slabs.add(slab);
+            synchronized (slabs) {
+                slabs.add(slab);
+                if (slab.enter()) {
+                    return true;
                 }
+                slabs.removeLast();
+                return false;
             }
-            return kept;
         } finally {
             leave();
         }

@@ -85,8 +85,9 @@ public final class NumberTable<T> {
     private void grow() {
         int[] oldNumbers = numbers;
         Object[] oldObjects = objects;
-        numbers = new int[2 * oldNumbers.length];
-        objects = new Object[2 * oldObjects.length];
+        Object[] moreObjects = new Object[2 * oldObjects.length];
+        numbers = new int[2 * oldNumbers.length]; // both or none
+        objects = moreObjects;
         for (int i = 0; i < oldObjects.length; i++) {
             if (oldObjects[i] != null) {
                 int place = find(oldNumbers[i]);

@@ -114,8 +114,6 @@ final class PeerRegions {
                 region.close();
             }
         }
-        table = new PeerRegion[FIRST_CAPACITY];
-        taken = 0;
         open = 0;
         openBytes = 0;
     }

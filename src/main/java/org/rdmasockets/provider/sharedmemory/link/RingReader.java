@@ -99,14 +99,9 @@ final class RingReader {
         }
         if (!padding) {
             entry.load(ring + position, length, kindAndFlags);
-            try {
-                link.handler().onEntry(link, entry);
-            } finally {
-                advance(SegmentLayout.aligned(length));
-            }
-        } else {
-            advance(SegmentLayout.aligned(length));
+            link.handler().onEntry(link, entry);
         }
+        advance(SegmentLayout.aligned(length));
         return true;
     }
 

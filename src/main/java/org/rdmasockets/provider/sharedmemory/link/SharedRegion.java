@@ -112,10 +112,13 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             links = null;
         }
         invalidate();
-        for (Link link : told) {
-            link.retract(key);
+        try {
+            for (Link link : told) {
+                link.retract(key);
+            }
+        } finally {
+            super.close();
         }
-        super.close();
     }
 
     @Override

@@ -65,9 +65,9 @@ public final class Slabs {
         private final Slabs owner;
         private final SharedRegion region;
         private final int pages;
-        private final BitSet used = new BitSet();
+        private final BitSet used;
         /** Free pages that may not be zero. */
-        private final BitSet dirty = new BitSet();
+        private final BitSet dirty;
         private int free;
         /** Slices that are closed while the peer accesses them. */
         private final List<Slice> busy = new ArrayList<>();
@@ -76,6 +76,8 @@ public final class Slabs {
             this.owner = owner;
             this.region = region;
             this.pages = pages;
+            used = new BitSet(pages);
+            dirty = new BitSet(pages);
             free = pages;
         }
 
@@ -191,9 +193,10 @@ public final class Slabs {
     }
 
     private Slice take(Slab slab, int page, int wanted, long bytes) {
+        Slice slice = new Slice(slab, page, ++lastSerial, slab.memory().asSlice(data(slab.pages, page), bytes));
         slab.used.set(page, page + wanted);
         slab.free -= wanted;
-        return new Slice(slab, page, ++lastSerial, slab.memory().asSlice(data(slab.pages, page), bytes));
+        return slice;
     }
 
     /** A slab with room for so many pages, each twice as large as the one before. */
@@ -207,20 +210,21 @@ public final class Slabs {
             pages *= 2;
         }
         SharedRegion region = SharedRegion.allocate(totalBytes(pages));
-        boolean told = false;
+        boolean added = false;
         try {
+            slabs.add(new Slab(this, region, pages));
+            added = true;
             if (link != null) {
-                link.announce(region, slabs.size() + 1, Set.of(), TAG);
+                link.announce(region, slabs.size(), Set.of(), TAG);
             }
-            told = true;
-        } finally {
-            if (!told) {
-                region.close();
+            return slabs.getLast();
+        } catch (VerbsException | RuntimeException | Error e) {
+            if (added) {
+                slabs.removeLast();
             }
+            region.close();
+            throw e;
         }
-        Slab slab = new Slab(this, region, pages);
-        slabs.add(slab);
-        return slab;
     }
 
     /** Lets the peer into a slice: from now on it is found by its key. */
@@ -257,7 +261,11 @@ public final class Slabs {
         LONG.setVolatile(slab.memory(), line(slab.pages, slice.page()), 0L);
         // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
         VarHandle.fullFence();
-        slab.busy.add(slice);
+        if (isLeft(slab, slice)) {
+            takeBack(slab, slice);
+        } else {
+            slab.busy.add(slice);
+        }
         sweep(slab);
         if (closed) {
             closeIfUnused(slab);
@@ -268,11 +276,15 @@ public final class Slabs {
     private void sweep(Slab slab) {
         for (int i = slab.busy.size() - 1; i >= 0; i--) {
             Slice slice = slab.busy.get(i);
-            if (closed || (int) INT.getVolatile(slab.memory(), users(slab.pages, slice.page())) == 0) {
+            if (isLeft(slab, slice)) {
                 slab.busy.remove(i);
                 takeBack(slab, slice);
             }
         }
+    }
+
+    private boolean isLeft(Slab slab, Slice slice) {
+        return closed || (int) INT.getVolatile(slab.memory(), users(slab.pages, slice.page())) == 0;
     }
 
     private void takeBack(Slab slab, Slice slice) {
