@@ -65,6 +65,8 @@ public final class ClientEnd implements AutoCloseable {
     private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;
+    /** The connection that was made last and is nobody's yet; the connecting thread only. */
+    private Connection made;
     /** Protected by this. */
     private boolean closed;
 
@@ -152,9 +154,16 @@ public final class ClientEnd implements AutoCloseable {
             }
             Tally.of(connection.transport()).countConnected();
             log(remote, chosen, decision.isAuto());
+            made = null;
             return chosen;
         } finally {
-            close();
+            try {
+                close();
+            } finally {
+                if (made != null) {
+                    made.close(0); // an Error: nobody has it, and its peer shall not wait
+                }
+            }
         }
     }
 
@@ -281,7 +290,8 @@ public final class ClientEnd implements AutoCloseable {
                 tcp.close(0);
             }
         }
-        return better != null ? better : tcp;
+        made = better != null ? better : tcp;
+        return made;
     }
 
     /** Connects over shared memory; null if that fails, as before. */
@@ -386,14 +396,16 @@ public final class ClientEnd implements AutoCloseable {
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        return binding.connect(remote, deadline, silence, new StreamMaker(wishes.sizes()));
+        made = binding.connect(remote, deadline, silence, new StreamMaker(wishes.sizes()));
+        return made;
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)
             throws IOException {
         TcpBinding binding = tcpBinding(wishes);
         begin(binding);
-        return binding.connect(remote, deadlineNanos, practised ? 0 : timeoutNanos, wishes);
+        made = binding.connect(remote, deadlineNanos, practised ? 0 : timeoutNanos, wishes);
+        return made;
     }
 
     private TcpBinding tcpBinding(SocketWishes wishes) throws IOException {

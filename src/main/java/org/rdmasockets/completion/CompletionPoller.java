@@ -438,6 +438,9 @@ public final class CompletionPoller implements AutoCloseable {
             tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
         }
         ticking = wantsTick;
+        if (looksAtAll) {
+            return 0; // something was thrown, and perhaps before the shards that were kicked had their turn
+        }
         long sleepNanos = Long.MAX_VALUE;
         if (wantsTick) {
             sleepNanos = tickDueNanos - now;

@@ -8,11 +8,16 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
     /** The holder of a port for a connection over another transport; few ask for their port. */
     private static final Map<StreamTransport, Socket> KEPT = new ConcurrentHashMap<>();
+    /** How often a close is tried again after an {@code Error}, and after which pause: memory may come back. */
+    private static final int CLOSE_TRIES = 5;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Socket socket;
     /** The socket is a connection's from now on. */
@@ -103,8 +108,8 @@ public final class TcpBinding implements AutoCloseable {
      * @param connection nobody else has it yet
      */
     public void keepFor(StreamTransport connection) {
-        handedOver = true;
         KEPT.put(connection, socket);
+        handedOver = true;
     }
 
     /** A connection ends: gives back what is held for it. */
@@ -115,11 +120,20 @@ public final class TcpBinding implements AutoCloseable {
         }
     }
 
-    private static void close(Socket socket) {
-        try {
-            socket.close();
-        } catch (IOException e) {
-            // The descriptor is gone all the same: Linux frees it whatever close(2) says.
+    /** Closes a socket that nobody else has: after an {@code Error} tries again, so that its peer does not wait. */
+    static void close(Socket socket) {
+        for (int left = CLOSE_TRIES;; left--) {
+            try {
+                socket.close();
+                return;
+            } catch (IOException e) {
+                return; // the descriptor is gone all the same: Linux frees it whatever close(2) says
+            } catch (Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
         }
     }
 

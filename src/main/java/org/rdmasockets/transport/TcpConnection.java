@@ -36,17 +36,25 @@ final class TcpConnection implements Connection {
     private volatile boolean lingers;
 
     /**
-     * Wraps a socket, and is its only user from here.
+     * Wraps a socket, and is its only user from here: if that fails, the socket is closed.
      *
      * @param socket a connected socket
      * @throws IOException if it is closed
      */
     TcpConnection(Socket socket) throws IOException {
-        this.socket = socket;
-        this.in = socket.getInputStream();
-        this.out = socket.getOutputStream();
-        this.local = (InetSocketAddress) socket.getLocalSocketAddress();
-        this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
+        boolean whole = false;
+        try {
+            this.socket = socket;
+            this.in = socket.getInputStream();
+            this.out = socket.getOutputStream();
+            this.local = (InetSocketAddress) socket.getLocalSocketAddress();
+            this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
+            whole = true;
+        } finally {
+            if (!whole) {
+                TcpBinding.close(socket);
+            }
+        }
     }
 
     @Override
@@ -203,21 +211,21 @@ final class TcpConnection implements Connection {
     /** The kernel delivers in the background, unless SO_LINGER lets close wait. */
     @Override
     public void close() {
-        try (socket) {
-            if (lingers) {
-                socket.setOption(StandardSocketOptions.SO_LINGER, -1);
-            }
-        } catch (IOException e) {
-            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        if (lingers) {
+            close(-1);
+        } else {
+            TcpBinding.close(socket);
         }
     }
 
     @Override
     public void close(int lingerSeconds) {
-        try (socket) {
+        try {
             socket.setOption(StandardSocketOptions.SO_LINGER, lingerSeconds);
         } catch (IOException e) {
             LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        } finally {
+            TcpBinding.close(socket);
         }
     }
 }

@@ -121,12 +121,20 @@ public final class TcpListener implements Listener {
 
     private void acceptOne() {
         room.acquireUninterruptibly();
+        TcpConnection connection = null;
+        boolean added = false;
         try {
-            accepted.add(new TcpConnection(server.accept()), taken);
+            connection = new TcpConnection(server.accept());
+            accepted.add(connection, taken);
+            added = true;
         } catch (IOException e) {
             if (!server.isClosed()) {
                 LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
                 accepted.addFailure(e, taken); // as many failures as accepts, so this does not spin
+            }
+        } finally {
+            if (!added && connection != null) {
+                connection.close(); // an Error: nobody has it, and its peer shall not wait
             }
         }
     }

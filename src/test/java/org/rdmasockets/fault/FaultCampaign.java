@@ -1,37 +1,51 @@
 package org.rdmasockets.fault;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
-import java.util.HexFormat;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.rdmasockets.RdmaSocket;
 
 /**
  * Throws {@code Error}s at random points of the library, one after the other, in two processes that have bystanders
  * with each other. See {@code src/test/faults}. Each costs at most the connection in hand, and nothing is left.
+ *
+ * <p>Some come in bursts, as when there is no memory for a while: at the next points that the threads of that side come
+ * by, too. Some are thrown in processes that have loaded nothing yet, as errors of the loading of a class.
  */
-final class FaultCampaign {
+final class FaultCampaign implements AutoCloseable {
     private static final int ROUNDS = 10_000;
     /** Rounds without a fault before a session, so that points are known. */
     private static final int WARM_UP = 40;
     private static final int ROUNDS_OF_SESSION = 500;
     private static final int ROUNDS_PER_COUNT = 50;
+    private static final int MOST_COMPLAINTS = 20;
+    /** So many rounds in a row without an error end a session: its points are of another kind. */
+    private static final int MOST_IDLE = 200;
     private static final boolean ALL = Boolean.getBoolean("org.rdmasockets.test.faults.all");
     /** So many victims in a hundred begin near the end of their stack. */
-    private static final int DEEP_PERCENT = 15;
-    private static final int AGAIN_PERCENT = Integer.getInteger("org.rdmasockets.test.faults.again", 0);
-    private static final long SECONDS_TO_EXIT = 20;
-    private static final long WAIT_SECONDS = 120;
+    private static final int DEEP_PERCENT = Integer.getInteger("org.rdmasockets.test.faults.deep", 15);
+    /** So many errors in a hundred are the first of a burst. */
+    private static final int BURST_PERCENT = Integer.getInteger("org.rdmasockets.test.faults.burst", 25);
+    private static final int LONGEST_BURST = 12;
+    private static final int LONGEST_PAUSE = 30;
+    /** After so many rounds, one in new processes. */
+    private static final int ROUNDS_PER_COLD = Integer.getInteger("org.rdmasockets.test.faults.cold", 25);
+    private static final String[] COLD_ERRORS = {"NoClassDefFoundError", "ExceptionInInitializerError", "LinkageError"};
+    private static final int SHOWN = 400;
 
     private final Random random;
+    private final Path folder;
     private final Path classes;
     private final List<FaultPoints.Point> points;
     private final int[] injected;
@@ -39,55 +53,147 @@ final class FaultCampaign {
     private final List<String> complaints = new ArrayList<>();
     /** The last errors that were thrown: what they spoil shows later at times. */
     private final List<String> history = new ArrayList<>();
+    /** Points of classes that new processes come by, by whether they serve; null before the first ones. */
+    private BitSet[] coldPoints;
+    private long endNanos = Long.MAX_VALUE;
     private int thrown;
+    private int cold;
     private int failed;
     private int lost;
+    private int hung;
+    private long longestExitMillis;
+    private FaultProcess serving;
+    private FaultProcess connecting;
+    private List<String> transports;
 
-    private FaultCampaign(Random random, Path classes, List<FaultPoints.Point> points) {
-        this.random = random;
-        this.classes = classes;
-        this.points = points;
-        this.injected = new int[points.size()];
+    /**
+     * Without processes yet.
+     *
+     * @param seed of all that is random
+     */
+    FaultCampaign(long seed) throws Exception {
+        Path library = Path.of(RdmaSocket.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        random = new Random(seed);
+        folder = Files.createTempDirectory(library.toAbsolutePath().getParent(), "faults-");
+        classes = Files.createDirectory(folder.resolve("classes"));
+        points = FaultPoints.copy(library, classes);
+        injected = new int[points.size()];
     }
 
     /**
      * Runs and prints; the exit status is 0 if all held.
      *
-     * @param arguments how many faults, and the seed
+     * @param arguments how many faults, or for how many seconds ({@code 40s}); and the seed
      */
     static void main(String[] arguments) throws Exception {
-        int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : ROUNDS;
+        String length = arguments.length > 0 ? arguments[0] : "" + ROUNDS;
         long seed = arguments.length > 1 ? Long.parseLong(arguments[1]) : System.nanoTime() & 0xffff_ffffL;
-        List<String> complaints = run(rounds, seed);
-        System.exit(complaints.isEmpty() ? 0 : 1);
+        boolean timed = length.endsWith("s");
+        int amount = Integer.parseInt(timed ? length.substring(0, length.length() - 1) : length);
+        System.out.println("seed " + seed);
+        try (FaultCampaign campaign = new FaultCampaign(seed)) {
+            if (timed) {
+                campaign.endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(amount);
+            }
+            campaign.run(timed ? Integer.MAX_VALUE : amount);
+            System.exit(campaign.complaints.isEmpty() ? 0 : 1);
+        }
     }
 
-    /**
-     * Throws.
-     *
-     * @param faults how many
-     * @param seed of all that is random
-     * @return what did not hold
-     */
-    static List<String> run(int faults, long seed) throws Exception {
-        System.out.println("seed " + seed);
-        Path library = Path.of(RdmaSocket.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-        Path classes = Files.createTempDirectory("faults-");
-        List<FaultPoints.Point> points = FaultPoints.copy(library, classes);
-        FaultCampaign campaign = new FaultCampaign(new Random(seed), classes, points);
+    private boolean goesOn(int end) {
+        return thrown < end && complaints.size() < MOST_COMPLAINTS && System.nanoTime() - endNanos < 0;
+    }
+
+    private void run(int faults) throws Exception {
         System.out.println(points.size() + " points");
-        for (int session = 0; campaign.thrown < faults && campaign.complaints.size() < 20; session++) {
-            campaign.session(session % 3 != 2, Math.min(ROUNDS_OF_SESSION, faults - campaign.thrown));
+        for (int session = 0; goesOn(faults); session++) {
+            boolean overTcp = session % 3 != 2;
+            if (start(overTcp)) {
+                System.out.println((overTcp ? "with" : "without") + " TCP: " + serving + "; " + connecting);
+                session((int) Math.min(faults, thrown + (long) ROUNDS_OF_SESSION));
+            }
+            stop();
         }
-        System.out.println(campaign.thrown + " errors thrown at " + java.util.Arrays.stream(campaign.injected)
-                .filter(count -> count > 0).count() + " points: " + campaign.kinds + "; " + campaign.failed
-                + " victims failed, " + campaign.lost + " bystanders lost");
-        return campaign.complaints;
+        System.out.println(thrown + " errors thrown, " + cold + " of them in new processes, at "
+                + Arrays.stream(injected).filter(count -> count > 0).count() + " points: " + kinds + "; " + failed
+                + " victims failed, " + hung + " waited in vain, " + lost
+                + " bystanders lost that were not in hand; longest end after SIGTERM " + longestExitMillis + " ms; "
+                + complaints.size() + " failures");
     }
 
     private void complain(String what) {
         complaints.add(what);
         System.out.println("FAILED  " + what);
+    }
+
+    /** What did not hold. */
+    List<String> complaints() {
+        return complaints;
+    }
+
+    /** Starts two processes and shows them what there is; false if that fails. */
+    boolean start(boolean overTcp) throws Exception {
+        serving = new FaultProcess(classes, overTcp);
+        connecting = new FaultProcess(classes, overTcp);
+        transports = overTcp ? List.of("SHARED_MEMORY", "AUTO", "TCP", "SHARED_MEMORY") : List.of("SHARED_MEMORY");
+        connecting.ask("connect " + serving.ask("serve"));
+        String started = connecting.ask("bystanders");
+        if (!started.equals("started")) {
+            complain("without a fault: " + started);
+            return false;
+        }
+        for (int i = 0; i < WARM_UP; i++) {
+            String transport = transports.get(random.nextInt(transports.size()));
+            String outcome = connecting.ask("round " + transport + " " + random.nextInt());
+            if (!outcome.equals("done")) {
+                complain("without a fault: " + transport + ": " + outcome);
+                return false;
+            }
+        }
+        boolean fine = check(connecting.ask("probe"), "without a fault", 0);
+        serving.remember();
+        connecting.remember();
+        return fine;
+    }
+
+    /** Ends both as the system does. */
+    void stop() throws InterruptedException {
+        for (FaultProcess process : new FaultProcess[] {connecting, serving}) {
+            if (process != null) {
+                terminate(process, "after " + thrown + " errors");
+            }
+        }
+        connecting = null;
+        serving = null;
+    }
+
+    /** Two processes, until one of them is not as it should be. */
+    private void session(int end) throws Exception {
+        int idle = 0;
+        for (int round = 1; goesOn(end) && idle < MOST_IDLE; round++) {
+            int before = thrown;
+            if (!randomRound() || round % ROUNDS_PER_COUNT == 0 && !nothingIsLeft()) {
+                return;
+            }
+            if (ROUNDS_PER_COLD > 0 && round % ROUNDS_PER_COLD == 0) {
+                coldRound();
+            }
+            idle = thrown == before ? idle + 1 : 0;
+        }
+        nothingIsLeft();
+    }
+
+    private boolean nothingIsLeft() throws Exception {
+        boolean nothing = true;
+        for (FaultProcess process : List.of(serving, connecting)) {
+            process.learn();
+            String left = process.awaitLeft();
+            if (left != null) {
+                complain(left + history);
+                nothing = false;
+            }
+        }
+        return nothing;
     }
 
     /**
@@ -96,7 +202,7 @@ final class FaultCampaign {
      * thread of the library begins empty and never does. Nor for want of a class that the place has used before: it is
      * there for good. With {@code -Dorg.rdmasockets.test.faults.all=true} all is thrown all the same.
      */
-    private boolean isMeant(int point, InjectedFault.Side side) {
+    private boolean isMeant(int point) {
         FaultPoints.Point meant = points.get(point);
         return ALL || switch (meant.kind()) {
             case CLASS, ENTRY -> false;
@@ -105,111 +211,109 @@ final class FaultCampaign {
         };
     }
 
-    /** Two processes, until one of them is not as it should be. */
-    private void session(boolean overTcp, int faults) throws Exception {
-        try (Node serving = new Node(classes, "" + overTcp)) {
-            String[] ports = serving.ask("ports").split(" ");
-            try (Node connecting = new Node(classes, "" + overTcp, ports[0], ports[1])) {
-                List<String> transports = overTcp ? List.of("SHARED_MEMORY", "AUTO", "TCP", "SHARED_MEMORY")
-                        : List.of("SHARED_MEMORY");
-                for (int i = 0; i < WARM_UP; i++) {
-                    String transport = transports.get(random.nextInt(transports.size()));
-                    String outcome = connecting.ask("round " + transport + " " + random.nextInt());
-                    if (!outcome.equals("done")) {
-                        complain("without a fault: " + transport + ": " + outcome);
-                        return;
-                    }
-                }
-                check(connecting.ask("probe"), "without a fault", 0);
-                List<Node> nodes = List.of(serving, connecting);
-                for (Node node : nodes) {
-                    node.remember();
-                }
-                System.out.println((overTcp ? "with" : "without") + " TCP: " + serving + "; " + connecting);
-                int end = thrown + faults;
-                int idle = 0;
-                for (int round = 0; thrown < end && idle < 200 && complaints.size() < 20; round++) {
-                    int before = thrown;
-                    if (!round(nodes, connecting, transports.get(random.nextInt(transports.size())))) {
-                        return;
-                    }
-                    idle = thrown == before ? idle + 1 : 0;
-                    if (round % ROUNDS_PER_COUNT == ROUNDS_PER_COUNT - 1) {
-                        for (Node node : nodes) {
-                            node.learn();
-                            String left = node.awaitLeft();
-                            if (left != null) {
-                                complain(left);
-                                return;
-                            }
-                        }
-                    }
-                }
-                System.out.println(thrown + " errors: " + kinds);
-                for (Node node : List.of(connecting, serving)) {
-                    long millis = node.terminate();
-                    System.out.println("SIGTERM: " + (millis < 0 ? "no end" : millis + " ms"));
-                    if (millis < 0) {
-                        complain("no end after SIGTERM");
-                    }
-                }
-            }
-        }
-    }
-
-    /** One fault; false ends the session. */
-    private boolean round(List<Node> nodes, Node connecting, String transport) throws Exception {
-        Node node = nodes.get(random.nextInt(nodes.size()));
-        InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)];
+    /** One fault or none; false ends the session. */
+    private boolean randomRound() throws Exception {
+        boolean serves = random.nextBoolean();
+        InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)]; // not ANY
+        String transport = transports.get(random.nextInt(transports.size()));
         if (random.nextInt(100) < DEEP_PERCENT) {
-            return deepRound(nodes, connecting);
+            return deepRound();
         }
-        int point = node.choose(side);
-        FaultPoints.Kind kind = points.get(point).kind();
-        if (!isMeant(point, side)) {
+        int point = choose((serves ? serving : connecting).seen(side));
+        if (!isMeant(point)) {
             return true;
         }
-        String error = switch (kind) {
+        String error = switch (points.get(point).kind()) {
             case ENTRY -> "StackOverflowError";
             case CLASS -> "NoClassDefFoundError";
             default -> "OutOfMemoryError";
         };
         int hit = 1 + random.nextInt(1 + random.nextInt(8));
-        int again = random.nextInt(100) < AGAIN_PERCENT ? 1 + random.nextInt(30) : 0;
-        String plan = "arm " + side + " " + point + " " + error + " " + hit + " " + again;
-        long seed = random.nextInt();
-        node.ask(plan);
-        String outcome = connecting.ask("round " + transport + " " + seed);
-        String by = node.ask("disarm");
-        String last = history.isEmpty() ? "" : "; before: " + String.join(" | ", history);
-        String what = plan + (node == connecting ? " where connecting" : " where serving") + ", round " + transport
-                + " " + seed + ": " + points.get(point) + ", thrown by " + by;
-        if (!by.equals("null")) {
-            history.add((node == connecting ? "connecting " : "serving ") + points.get(point) + " by " + by);
-            if (history.size() > 3) {
-                history.removeFirst();
+        boolean burst = random.nextInt(100) < BURST_PERCENT;
+        return round(serves, new InjectedFault.Plan(side, point, error, hit,
+                burst ? random.nextInt(1 + random.nextInt(LONGEST_PAUSE)) : 0,
+                burst ? 1 + random.nextInt(LONGEST_BURST) : 0), transport);
+    }
+
+    /** A point that threads of a side come by; rather one at which little was thrown. */
+    private int choose(BitSet known) {
+        int best = -1;
+        for (int i = 0; i < 3; i++) {
+            int point = known.stream().skip(random.nextInt(known.cardinality())).findFirst().orElseThrow();
+            if (best < 0 || injected[point] < injected[best]) {
+                best = point;
             }
-            thrown++;
-            injected[point]++;
-            kinds.merge(error + " " + side, 1, Integer::sum);
+        }
+        return best;
+    }
+
+    /**
+     * Throws at every point that a thread of a side has come by, one after the other.
+     *
+     * @param serves in which process
+     * @param side by whose threads
+     * @param place what its text has in it
+     * @param burst at how many points more it is thrown each time
+     * @return how many points there are
+     */
+    int throwAt(boolean serves, InjectedFault.Side side, Pattern place, int burst) throws Exception {
+        int[] found = (serves ? serving : connecting).seen(side).stream()
+                .filter(point -> isMeant(point) && place.matcher(points.get(point).place()).find()).toArray();
+        for (int point : found) {
+            for (String transport : transports.subList(0, Math.min(transports.size(), 3))) {
+                InjectedFault.Plan plan = new InjectedFault.Plan(side, point, "OutOfMemoryError", 1, 0, burst);
+                if (!round(serves, plan, transport)) {
+                    return found.length;
+                }
+            }
+        }
+        return found.length;
+    }
+
+    /** What is planned, and then a look at everybody; false if the processes are of no use any more. */
+    private boolean round(boolean serves, InjectedFault.Plan plan, String transport) throws Exception {
+        FaultProcess process = serves ? serving : connecting;
+        FaultPoints.Point point = points.get(plan.point());
+        long seed = random.nextInt();
+        process.ask(plan.toString());
+        String outcome = connecting.ask("round " + transport + " " + seed);
+        String by = process.ask("disarm");
+        int count = Integer.parseInt(by.split(" ")[0]);
+        String where = serves ? "serving" : "connecting";
+        String what = plan + " where " + where + ", round " + transport + " " + seed + ": " + point + ", thrown " + by
+                + ": " + outcome + (history.isEmpty() ? "" : "; before: " + String.join(" | ", history));
+        if (count > 0) {
+            noteThrown(plan, where + " " + point + ", thrown " + by);
         }
         boolean good = true;
         if (!outcome.equals("done")) {
             failed++;
             if (!outcome.startsWith("failed")) {
-                complain(what + ": " + outcome + "; the other process: " + nodes.getFirst().ask("dump")
-                        + last);
+                hung++;
+                complain(what + "; the other process: " + serving.ask("dump"));
                 good = false;
-            } else if (by.equals("null")) {
-                complain(what + ": fails without an error: " + outcome);
+            } else if (count == 0) {
+                complain("fails without an error: " + what);
             }
         }
-        // A thread of the library has a bystander's connection in hand, too.
-        int inHand = side == InjectedFault.Side.LIBRARY && outcome.equals("done") && !by.equals("null") ? 1 : 0;
-        return check(connecting.ask("probe"), what + ": " + outcome + last, inHand) && good;
+        // A thread of the library has a bystander's connection in hand, too, and in a burst another one each time.
+        int inHand = plan.side() == InjectedFault.Side.LIBRARY || plan.burst() > 0
+                ? count - (outcome.equals("done") || count == 0 ? 0 : 1) : 0;
+        return check(connecting.ask("probe"), what, inHand) && good;
     }
 
-    private boolean deepRound(List<Node> nodes, Node connecting) throws Exception {
+    private void noteThrown(InjectedFault.Plan plan, String what) {
+        history.add(what);
+        if (history.size() > 3) {
+            history.removeFirst();
+        }
+        thrown++;
+        injected[plan.point()]++;
+        kinds.merge(plan.error() + " " + plan.side() + (plan.burst() > 0 ? ", a burst" : ""), 1, Integer::sum);
+    }
+
+    /** A victim whose stack ends. */
+    private boolean deepRound() throws Exception {
         long seed = random.nextInt();
         String outcome = connecting.ask("round DEEP " + seed);
         String what = "round DEEP " + seed + ": " + outcome;
@@ -218,7 +322,8 @@ final class FaultCampaign {
             failed++;
             kinds.merge("StackOverflowError CALLER, in earnest", 1, Integer::sum);
         } else if (!outcome.equals("done")) {
-            complain(what + "; the other process: " + nodes.getFirst().ask("dump") + history);
+            hung++;
+            complain(what + "; the other process: " + serving.ask("dump") + history);
             return false;
         }
         return check(connecting.ask("probe"), what, 0);
@@ -227,9 +332,9 @@ final class FaultCampaign {
     private boolean check(String probe, String what, int inHand) {
         if (probe.startsWith("LOST")) {
             int count = probe.split(";").length;
-            lost += count;
             if (count > inHand || probe.contains("WRONG")) {
-                complain(what + ": " + count + " " + probe.substring(0, Math.min(400, probe.length())));
+                lost += count;
+                complain(what + ": " + count + " " + probe.substring(0, Math.min(SHOWN, probe.length())));
             }
             return true;
         }
@@ -240,101 +345,83 @@ final class FaultCampaign {
         return true;
     }
 
-    /** A child. */
-    private final class Node implements AutoCloseable {
-        private final Process process;
-        private final Path log;
-        private final BufferedReader answers;
-        private final BitSet[] seen = new BitSet[InjectedFault.Side.values().length];
-        private long[] held;
-
-        Node(Path library, String... arguments) throws IOException {
-            log = Files.createTempFile("faults-", ".log");
-            List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java")
-                    .toString(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-ea", "-Xmx256m",
-                    "--enable-native-access=ALL-UNNAMED", FaultNode.PATIENCE_OPTION,
-                    "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkEnd=debug",
-                    "-cp", library + ":" + System.getProperty("java.class.path"), FaultNode.class.getName()));
-            command.addAll(List.of(arguments));
-            process = new ProcessBuilder(command).redirectError(log.toFile()).start();
-            answers = process.inputReader();
+    /** An error of the loading of a class, in two processes that have loaded nothing yet. */
+    private void coldRound() throws Exception {
+        if (coldPoints == null) {
+            coldPoints = new BitSet[] {new BitSet(), new BitSet()};
+            cold(null, false, "SHARED_MEMORY");
         }
+        boolean serves = random.nextBoolean();
+        BitSet known = coldPoints[serves ? 1 : 0];
+        InjectedFault.Plan plan = new InjectedFault.Plan(InjectedFault.Side.ANY, choose(known),
+                COLD_ERRORS[random.nextInt(COLD_ERRORS.length)], 1, 0, 0);
+        cold(plan, serves, transports.get(random.nextInt(transports.size())));
+    }
 
-        String ask(String command) throws IOException {
-            process.outputWriter().write(command + "\n");
-            process.outputWriter().flush();
-            String line = answers.readLine();
-            while (line != null && !line.startsWith("= ")) {
-                System.out.println("  " + line);
-                line = answers.readLine();
+    /** Without a plan, learns what can be planned. */
+    private void cold(InjectedFault.Plan plan, boolean serves, String transport) throws Exception {
+        try (FaultProcess server = new FaultProcess(classes, true);
+                FaultProcess client = new FaultProcess(classes, true)) {
+            FaultProcess process = serves ? server : client;
+            if (plan != null) {
+                process.ask(plan.toString());
             }
-            if (line == null) {
-                throw new IOException("a process has ended at '" + command + "', see " + log);
+            String ports = server.ask("serve");
+            String outcome = ports.startsWith("FAILED") ? ports + "; " : "";
+            client.ask("connect " + (outcome.isEmpty() ? ports : server.ask("serve")));
+            String first = client.ask("round " + transport + " " + random.nextInt());
+            String by = process.ask("disarm");
+            String again = client.ask("round " + transport + " " + random.nextInt());
+            String what = plan == null ? "new processes" : plan + (serves ? " where serving" : " where connecting")
+                    + ", in new processes, round " + transport + ": " + points.get(plan.point()) + ", thrown " + by
+                    + ": " + outcome + first + "; and afterwards: " + again;
+            if (!first.equals("done") && !first.startsWith("failed") || !again.equals("done")) {
+                hung++;
+                complain(what + "; the other process: " + server.ask("dump"));
             }
-            return line.substring(2);
-        }
-
-        void learn() throws IOException {
-            String[] sides = ask("seen").split(" ");
-            for (int i = 0; i < seen.length; i++) {
-                seen[i] = BitSet.valueOf(HexFormat.of().parseHex(sides[i].substring(1)));
+            if (plan == null) {
+                learnCold(server, 1);
+                learnCold(client, 0);
+            } else if (!by.startsWith("0")) {
+                noteThrown(plan, what);
+                cold++;
+            }
+            for (FaultProcess ended : List.of(client, server)) {
+                terminate(ended, what);
             }
         }
+    }
 
-        void remember() throws Exception {
-            learn();
-            held = held();
+    private void terminate(FaultProcess process, String what) throws InterruptedException {
+        long millis = process.terminate();
+        longestExitMillis = Math.max(longestExitMillis, millis);
+        if (millis < 0) {
+            complain(what + ": no end after SIGTERM");
         }
+        process.close();
+    }
 
-        private long[] held() throws IOException {
-            return java.util.Arrays.stream(ask("held").split(" ")).mapToLong(Long::parseLong).toArray();
+    private void learnCold(FaultProcess process, int index) throws IOException {
+        process.learn();
+        for (InjectedFault.Side side : InjectedFault.Side.values()) {
+            coldPoints[index].or(process.seen(side));
         }
+        IntStream.range(0, points.size()).filter(point -> points.get(point).kind() != FaultPoints.Kind.CLASS)
+                .forEach(coldPoints[index]::clear);
+    }
 
-        /** Waits until no more is held than in the beginning; why not, or null. */
-        String awaitLeft() throws Exception {
-            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-            long[] now = held();
-            while (now[0] > held[0] + 4 || now[1] > held[1] + 4 || now[2] > held[2] + 2) {
-                if (System.nanoTime() - deadline > 0) {
-                    return "left: descriptors, mappings, threads " + java.util.Arrays.toString(now) + ", before "
-                            + java.util.Arrays.toString(held) + " of process " + process.pid() + ", see " + log;
-                }
-                Thread.sleep(50);
-                now = held();
+    /** Ends what runs; logs and dumps stay if something did not hold. */
+    @Override
+    public void close() throws IOException {
+        for (FaultProcess process : new FaultProcess[] {connecting, serving}) {
+            if (process != null) {
+                process.close();
             }
-            return null;
         }
-
-        /** A point that threads of a side come by; rather one at which little was thrown. */
-        int choose(InjectedFault.Side side) {
-            BitSet known = seen[side.ordinal()];
-            int best = -1;
-            for (int i = 0; i < 3; i++) {
-                int point = known.stream().skip(random.nextInt(known.cardinality())).findFirst().orElseThrow();
-                if (best < 0 || injected[point] < injected[best]) {
-                    best = point;
-                }
+        try (var files = Files.walk(complaints.isEmpty() ? folder : classes)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
             }
-            return best;
-        }
-
-        /** How long it took to end, in milliseconds, or -1. */
-        long terminate() throws InterruptedException {
-            long start = System.nanoTime();
-            process.destroy();
-            return process.waitFor(SECONDS_TO_EXIT, TimeUnit.SECONDS)
-                    ? TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) : -1;
-        }
-
-        @Override
-        public void close() {
-            process.destroyForcibly();
-        }
-
-        @Override
-        public String toString() {
-            return process.pid() + " (" + log + "): " + seen[0].cardinality() + " points of callers, "
-                    + seen[1].cardinality() + " of the library's threads; holds " + java.util.Arrays.toString(held);
         }
     }
 }

@@ -24,6 +24,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.rdmasockets.RdmaServerSocket;
@@ -68,20 +69,12 @@ final class FaultNode {
     /**
      * Obeys until it is killed.
      *
-     * @param arguments whether TCP is on; ports of the one that serves, for the other
+     * @param arguments whether TCP is on
      */
     static void main(String[] arguments) throws Exception {
         FaultNode node = new FaultNode(Boolean.parseBoolean(arguments[0]));
         InjectedFault.watch(true);
-        if (arguments.length == 1) {
-            node.serve();
-        } else {
-            node.port = Integer.parseInt(arguments[1]);
-            node.victimPort = Integer.parseInt(arguments[2]);
-            for (int i = 0; i < BYSTANDERS; i++) {
-                node.startBystander(i);
-            }
-        }
+        InjectedFault.watchAll(true);
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             String answer;
@@ -97,14 +90,29 @@ final class FaultNode {
 
     private String obey(String[] words) throws Exception {
         return switch (words[0]) {
-            case "ports" -> port + " " + victimPort;
+            case "serve" -> {
+                serve();
+                yield port + " " + victimPort;
+            }
+            case "connect" -> {
+                port = Integer.parseInt(words[1]);
+                victimPort = Integer.parseInt(words[2]);
+                yield "known";
+            }
+            case "bystanders" -> {
+                InjectedFault.watchAll(false);
+                for (int i = 0; i < BYSTANDERS; i++) {
+                    startBystander(i);
+                }
+                yield "started";
+            }
             case "arm" -> {
-                InjectedFault.arm(InjectedFault.Side.valueOf(words[1]), Integer.parseInt(words[2]), words[3],
-                        Integer.parseInt(words[4]), Integer.parseInt(words[5]));
+                InjectedFault.arm(InjectedFault.Plan.of(words));
                 yield "armed";
             }
-            case "disarm" -> "" + InjectedFault.disarm();
-            case "seen" -> seen(InjectedFault.Side.CALLER) + " " + seen(InjectedFault.Side.LIBRARY);
+            case "disarm" -> InjectedFault.disarm();
+            case "seen" -> Arrays.stream(InjectedFault.Side.values()).map(FaultNode::seen)
+                    .collect(Collectors.joining(" "));
             case "held" -> held();
             case "round" -> round(words[1], Long.parseLong(words[2]));
             case "probe" -> probe();

@@ -70,6 +70,24 @@ final class FaultPoints {
     private static final Set<String> HARMLESS_CALLS = Set.of("currentThread", "isVirtual", "onSpinWait", "nanoTime",
             "unlock", "getHoldCount", "ordinal", "isInterrupted", "isEmpty", "size", "getClass", "interrupted",
             "isHeldByCurrentThread");
+    /**
+     * The same of single methods, after a look at their source in the JDK: they read fields, or take an entry out of a
+     * table or a ring, with keys whose {@code hashCode} and {@code equals} are harmless, too. What iterates is not
+     * among them (an iterator is an object), nor what makes a view at its first call ({@code Map.values}).
+     */
+    private static final Set<String> HARMLESS_METHODS = Set.of("Map.get", "Map.remove", "HashMap.get", "HashMap.remove",
+            "ConcurrentHashMap.get", "Set.remove", "Set.contains", "SequencedSet.remove", "List.get", "List.clear",
+            "ArrayList.get", "ArrayDeque.poll", "ArrayDeque.peek", "ArrayDeque.pollFirst", "ArrayDeque.peekFirst",
+            "ArrayDeque.clear", "BitSet.clear", "BitSet.get", "BitSet.nextClearBit", "BitSet.nextSetBit",
+            "InetSocketAddress.getPort", "InetSocketAddress.getAddress", "InetAddress.isAnyLocalAddress",
+            "InetAddress.isLoopbackAddress", "String.length", "System.arraycopy", "System.identityHashCode",
+            "Throwable.getCause", "Optional.isPresent", "Optional.orElse", "Optional.orElseThrow",
+            "ByteBuffer.position", "ByteBuffer.limit", "ByteBuffer.remaining", "ByteBuffer.hasRemaining",
+            "Thread.isAlive", "Semaphore.release", "ServerSocket.isClosed", "Socket.isClosed", "Logger.isDebugEnabled",
+            "Logger.isTraceEnabled", "Logger.isInfoEnabled",
+            // What is called is code of this library, with points of its own; nothing of the JDK is in between.
+            "AutoCloseable.close", "Runnable.run", "Consumer.accept", "BiConsumer.accept", "Predicate.test",
+            "Supplier.get", "Callable.call", "Function.apply", "Executor.execute");
 
     private final List<Point> points = new ArrayList<>();
 
@@ -153,7 +171,8 @@ final class FaultPoints {
             found.add(new Point(Kind.NATIVE, text));
         } else if (called.startsWith("java/util/concurrent/locks/") && name.matches("lock.*|tryLock.*|await.*")) {
             found.add(new Point(Kind.LOCK, text));
-        } else if (!HARMLESS.contains(called) && !HARMLESS_CALLS.contains(name) && !text.equals("Arena.close")
+        } else if (!HARMLESS.contains(called) && !HARMLESS_CALLS.contains(name)
+                && !HARMLESS_METHODS.contains(text) && !text.equals("Arena.close")
                 && !called.startsWith("[") && !called.startsWith("java/util/concurrent/atomic/")) {
             found.add(new Point(Kind.CALL, text));
         }
@@ -197,7 +216,9 @@ final class FaultPoints {
         }
 
         private void insert(CodeBuilder builder, Point point) {
-            builder.loadConstant(points.size()).invokestatic(HOOK, "at", INT_TO_VOID);
+            boolean wantsMemory = point.kind() == Kind.ALLOCATION || point.kind() == Kind.CALL
+                    || point.kind() == Kind.NATIVE;
+            builder.loadConstant(points.size()).invokestatic(HOOK, wantsMemory ? "at" : "by", INT_TO_VOID);
             points.add(new Point(point.kind(),
                     owner.substring(LIBRARY.length()) + "." + method + ":" + line + ": " + point.place()));
         }

@@ -12,7 +12,9 @@ public final class InjectedFault {
         /** One that uses a socket, of those that are meant to fail. */
         CALLER,
         /** One of the library. */
-        LIBRARY
+        LIBRARY,
+        /** Any: of a plan only. */
+        ANY
     }
 
     /** What every error says. */
@@ -21,27 +23,46 @@ public final class InjectedFault {
     private static final byte[][] SEEN = new byte[Side.values().length][MOST_POINTS];
 
     private static volatile boolean watching;
+    /** Whether threads that are neither are of interest, too. */
+    private static volatile boolean watchesAll;
     /** The thread that is a caller meant to fail, or null. */
     private static volatile Thread victim;
     private static volatile InjectedFault armed;
     private static volatile String thrown;
 
-    private final Side side;
-    private final int point;
-    private final String error;
+    /**
+     * What is to be thrown.
+     *
+     * @param side by whose threads
+     * @param point where
+     * @param error which, as {@link #raise} knows it
+     * @param hit at which time that somebody comes by
+     * @param pause how many points, of that side and where memory is wanted, are spared after the first error
+     * @param burst at how many of these it is thrown after that, as when there is no memory for a while
+     */
+    record Plan(Side side, int point, String error, int hit, int pause, int burst) {
+        /** Parses what {@link #toString} gives. */
+        static Plan of(String[] words) {
+            return new Plan(Side.valueOf(words[1]), Integer.parseInt(words[2]), words[3], Integer.parseInt(words[4]),
+                    Integer.parseInt(words[5]), Integer.parseInt(words[6]));
+        }
+
+        @Override
+        public String toString() {
+            return "arm " + side + " " + point + " " + error + " " + hit + " " + pause + " " + burst;
+        }
+    }
+
+    private final Plan plan;
     /** Hits to go. */
     private final AtomicInteger left;
-    /** After the first one, a second one on the same thread so many points later; 0 for none. */
-    private final int again;
-    private Thread first;
-    private int untilAgain;
+    /** Points to go after the first error, the pause first. */
+    private final AtomicInteger more = new AtomicInteger();
+    private final AtomicInteger count = new AtomicInteger();
 
-    private InjectedFault(Side side, int point, String error, int hit, int again) {
-        this.side = side;
-        this.point = point;
-        this.error = error;
-        this.left = new AtomicInteger(hit);
-        this.again = again;
+    private InjectedFault(Plan plan) {
+        this.plan = plan;
+        this.left = new AtomicInteger(plan.hit);
     }
 
     /** The calling thread is meant to fail, until another one is. */
@@ -53,16 +74,22 @@ public final class InjectedFault {
         watching = on;
     }
 
-    /** Throws from now on at a hit of a point. */
-    static void arm(Side side, int point, String error, int hit, int again) {
-        thrown = null;
-        armed = new InjectedFault(side, point, error, hit, again);
+    /** Whether threads that are neither the victim nor the library's count as well. */
+    static void watchAll(boolean on) {
+        watchesAll = on;
     }
 
-    /** Throws no more; what was thrown, or null. */
+    /** Throws from now on. */
+    static void arm(Plan plan) {
+        thrown = null;
+        armed = new InjectedFault(plan);
+    }
+
+    /** Throws no more; how often something was thrown, and by whom first. */
     static String disarm() {
+        InjectedFault fault = armed;
         armed = null;
-        return thrown;
+        return fault == null ? "0" : fault.count + " " + thrown;
     }
 
     /** The points that threads of a side have come by. */
@@ -70,8 +97,17 @@ public final class InjectedFault {
         return SEEN[side.ordinal()];
     }
 
-    /** Called by instrumented classes. */
+    /** Called by instrumented classes where memory is wanted. */
     public static void at(int point) {
+        pass(point, true);
+    }
+
+    /** Called by instrumented classes elsewhere. */
+    public static void by(int point) {
+        pass(point, false);
+    }
+
+    private static void pass(int point, boolean wantsMemory) {
         if (!watching) {
             return;
         }
@@ -81,6 +117,8 @@ public final class InjectedFault {
             side = Side.CALLER;
         } else if (!thread.isVirtual() && thread.getName().startsWith("rdma-")) {
             side = Side.LIBRARY;
+        } else if (watchesAll) {
+            side = Side.ANY;
         } else {
             return;
         }
@@ -90,24 +128,21 @@ public final class InjectedFault {
         }
         InjectedFault fault = armed;
         if (fault != null) {
-            fault.meet(side, point, thread);
+            fault.meet(side, point, thread, wantsMemory);
         }
     }
 
-    private void meet(Side hitSide, int hitPoint, Thread thread) {
-        if (first == thread) {
-            if (--untilAgain == 0) {
-                first = null;
-                thrown += " and again at " + hitPoint;
+    private void meet(Side hitSide, int hitPoint, Thread thread, boolean wantsMemory) {
+        if (hitSide != plan.side && plan.side != Side.ANY) {
+            return;
+        }
+        if (wantsMemory && more.get() > 0 && !initialises()) {
+            if (more.getAndDecrement() <= plan.burst) {
                 raise();
             }
-        } else if (hitPoint == point && hitSide == side && left.get() > 0 && !initialises()
-                && left.decrementAndGet() == 0) {
+        } else if (hitPoint == plan.point && left.get() > 0 && !initialises() && left.decrementAndGet() == 0) {
             thrown = thread.getName() + (thread.isVirtual() ? "(virtual)" : "");
-            if (again > 0) {
-                untilAgain = again;
-                first = thread;
-            }
+            more.set(plan.burst == 0 ? 0 : plan.pause + plan.burst);
             raise();
         }
     }
@@ -118,9 +153,12 @@ public final class InjectedFault {
     }
 
     private void raise() {
-        Error raised = switch (error) {
+        count.incrementAndGet();
+        Error raised = switch (plan.error) {
             case "OutOfMemoryError" -> new OutOfMemoryError(MARK);
             case "StackOverflowError" -> new StackOverflowError(MARK);
+            case "ExceptionInInitializerError" -> new ExceptionInInitializerError(MARK);
+            case "LinkageError" -> new LinkageError(MARK);
             default -> new NoClassDefFoundError(MARK);
         };
         throw raised;

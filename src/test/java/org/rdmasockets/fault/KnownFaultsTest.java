@@ -1,0 +1,70 @@
+package org.rdmasockets.fault;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.fault.InjectedFault.Side;
+
+/**
+ * {@code OutOfMemoryError}s at every point of the methods where one has cost more than the connection in hand, or has
+ * left its peer waiting; most of them in bursts, as no error comes alone when there is no memory. What
+ * {@link FaultCampaign} has found belongs here.
+ */
+@Timeout(300)
+class KnownFaultsTest {
+    private static final long SEED = 26;
+    private static final int BURST = 12;
+
+    private static FaultCampaign campaign;
+
+    @BeforeAll
+    static void start() throws Exception {
+        campaign = new FaultCampaign(SEED);
+        assertTrue(campaign.start(true), () -> "" + campaign.complaints());
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        campaign.stop();
+        campaign.close();
+    }
+
+    @Test
+    void aRequestThatCannotBeTakenInIsRefusedAndTheLinkStays() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "LinkEnd\\.(onConnect|register|offer|lose|sendRejection)", BURST);
+    }
+
+    @Test
+    void aConnectionOverTcpThatCannotBeTakenIsClosed() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "transport/Tcp(Connection\\.<init>|Listener\\.acceptOne)", 0);
+    }
+
+    @Test
+    void aConnectionThatConnectCannotReturnIsReset() throws Exception {
+        costsThatConnectionAlone(false, Side.CALLER, "choice/ClientEnd\\.(connect|connectAuto|attempt|log|because)", 0);
+    }
+
+    @Test
+    void aShardThatWasKickedIsLookedAtAfterAnError() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "CompletionPoller\\.serviceShards", 2);
+        costsThatConnectionAlone(false, Side.LIBRARY, "CompletionPoller\\.serviceShards", 2);
+    }
+
+    @Test
+    void aConnectionThatCannotBeQueuedIsEndedAndGivesItsPlaceBack() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "transport/(VerbsListener|AcceptQueue|Arrival)\\.", 0);
+    }
+
+    private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
+        int before = campaign.complaints().size();
+        int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);
+        assertTrue(found > 0, "no point is named " + place);
+        assertEquals(List.of(), campaign.complaints().subList(before, campaign.complaints().size()));
+    }
+}
