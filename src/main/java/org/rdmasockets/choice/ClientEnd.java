@@ -19,7 +19,6 @@ import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SocketWishes;
-import org.rdmasockets.transport.StreamMaker;
 import org.rdmasockets.transport.StreamTransport;
 import org.rdmasockets.transport.TcpBinding;
 import org.rdmasockets.verbs.Errno;
@@ -150,7 +149,7 @@ public final class ClientEnd implements AutoCloseable {
             Connection connection = chosen.connection();
             practised = true;
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
-                tcp.keepFor(stream);
+                tcp.keepFor(stream.connection());
             }
             Tally.of(connection.transport()).countConnected();
             log(remote, chosen, decision.isAuto());
@@ -396,7 +395,7 @@ public final class ClientEnd implements AutoCloseable {
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        made = binding.connect(remote, deadline, silence, new StreamMaker(wishes.sizes()));
+        made = binding.connect(remote, deadline, silence, wishes.sizes());
         return made;
     }
 

@@ -123,7 +123,7 @@ final class Borrower {
 
     /** Any thread: a lease of the peer is not needed any more. */
     void release(RemoteLease lease) {
-        link.locked(() -> release(lease.number()));
+        link.connection().locked(() -> release(lease.number()));
     }
 
     private void release(long number) {
@@ -135,7 +135,7 @@ final class Borrower {
     /** Any thread: gives a lease back for the peer's application. */
     Pending<Void> handOver(RemoteLease lease) {
         Pending<Void> pending = new Pending<>(link.traffic().writers(), "handOver");
-        link.locked(() -> {
+        link.connection().locked(() -> {
             long number = nextQuestion++;
             handing.put(number, pending);
             Header header = new Header(Header.Kind.HAND_OVER, 0, 0, 0, 0, lease.number(), number, 0, 0, 0);

@@ -123,7 +123,7 @@ final class Calls {
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
         Pending<Void> pending = new Pending<>(link.traffic().writers(), task.kind().text());
-        link.locked(() -> {
+        link.connection().locked(() -> {
             Traffic traffic = link.traffic();
             if (traffic.failure() != null) {
                 pending.fail(traffic.failure()); // the region may have ended with it, but this is why
@@ -146,7 +146,7 @@ final class Calls {
         ensureCan(Capability.ATOMICS, "an atomic operation");
         remote.ensureAllows(AccessFlag.REMOTE_ATOMIC, link);
         Pending<Long> pending = new Pending<>(link.traffic().writers(), "atomic operation");
-        link.locked(() -> link.traffic().sends().access(new Atomic(task, pending)));
+        link.connection().locked(() -> link.traffic().sends().access(new Atomic(task, pending)));
         return pending;
     }
 
@@ -165,7 +165,7 @@ final class Calls {
             return lease;
         } finally {
             if (!taken) {
-                link.locked(() -> link.leases().borrower().withdraw(answer));
+                link.connection().locked(() -> link.leases().borrower().withdraw(answer));
             }
         }
     }
@@ -213,7 +213,7 @@ final class Calls {
     LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
         ensureMessages();
         Lender.Lent back = link.take(link.traffic().messageSide().handedOver(), deadlineNanos, "memory");
-        link.locked(() -> link.leases().lender().taken(back));
+        link.connection().locked(() -> link.leases().lender().taken(back));
         return back.region();
     }
 
@@ -222,7 +222,7 @@ final class Calls {
         ensureMessages();
         Pending<Void> pending = new Pending<>(link.traffic().writers(), "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
-        link.locked(() -> link.traffic().sends().tell(new Notice(header, 0, pending)));
+        link.connection().locked(() -> link.traffic().sends().tell(new Notice(header, 0, pending)));
         return pending;
     }
 
@@ -234,7 +234,7 @@ final class Calls {
 
     /** Lets the peer send as much again. */
     private <T> T taken(T one) {
-        link.locked(() -> link.traffic().messageSide().taken());
+        link.connection().locked(() -> link.traffic().messageSide().taken());
         return one;
     }
 

@@ -135,7 +135,7 @@ final class Lender {
                 return;
             }
             count(1, length);
-            link.setUp(() -> allocate(header, rights, part));
+            link.connection().later(() -> allocate(header, rights, part));
         }
     }
 
@@ -156,7 +156,7 @@ final class Lender {
             region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights), part);
         } catch (IOException | RuntimeException | Error e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
-            link.locked(() -> {
+            link.connection().locked(() -> {
                 count(-1, request.lengthBytes());
                 refuse(request, NO_MEMORY, 0);
             });
@@ -202,7 +202,7 @@ final class Lender {
     private void takeBack(Lent one) {
         if (one != null) {
             notCounted(one);
-            link.setUp(() -> end(one.region));
+            link.connection().later(() -> end(one.region));
         }
         lending = !lent.isEmpty() || !stuck.isEmpty();
     }
@@ -218,7 +218,7 @@ final class Lender {
         Block block = region.block();
         Domain.end(block);
         if (!block.hasEnded()) {
-            link.locked(() -> {
+            link.connection().locked(() -> {
                 if (!over) {
                     stuck.put(block, System.nanoTime() + settings.answerNanos);
                     lending = true;
@@ -233,7 +233,7 @@ final class Lender {
         Lent back = lent.remove(header.number());
         boolean alive = back != null && back.endNanos - System.nanoTime() > 0;
         if (alive && back.requested()) {
-            link.setUp(() -> moveOut(header, back));
+            link.connection().later(() -> moveOut(header, back));
         } else if (alive && back.region.block().takeBack()) {
             give(header, back);
         } else {
@@ -252,7 +252,7 @@ final class Lender {
         }
         Lent copied = moved;
         try {
-            link.locked(() -> {
+            link.connection().locked(() -> {
                 if (copied == null) {
                     notCounted(back);
                     keep(header, NO_MEMORY);
@@ -301,7 +301,7 @@ final class Lender {
 
     /** The application will not take what was handed over to it. */
     void discard(Lent back) {
-        link.setUp(() -> Domain.end(back.region.block()));
+        link.connection().later(() -> Domain.end(back.region.block()));
     }
 
     /** Any thread: whether there may be leases that end. */
@@ -314,7 +314,7 @@ final class Lender {
      * memory, dies with the connection.
      */
     void expire() {
-        link.locked(() -> {
+        link.connection().locked(() -> {
             long now = System.nanoTime();
             for (Map.Entry<Long, Lent> one : List.copyOf(lent.entrySet())) {
                 if (one.getValue().endNanos - now <= 0) {
@@ -338,6 +338,6 @@ final class Lender {
         lent.clear();
         stuck.clear();
         lending = false;
-        link.setUp(() -> all.forEach(one -> Domain.end(one.region.block())));
+        link.connection().later(() -> all.forEach(one -> Domain.end(one.region.block())));
     }
 }

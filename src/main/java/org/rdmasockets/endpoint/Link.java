@@ -1,36 +1,28 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
-import org.rdmasockets.transport.ConnectionEvents;
 import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.Protocol;
 import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
-import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
-import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
-import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The connection of an endpoint: the verbs objects that it is made of, how it begins and how it ends. What goes on in
- * between is {@link Traffic}'s. It ends as a socket's does: what was posted gets a moment to arrive, then the set-up
- * pool destroys queue pair, memory and identifier, in this order.
+ * The protocol of endpoints: what a connection is made of for that, and what its last words are. What goes on in
+ * between is {@link Traffic}'s.
  */
-final class Link extends VerbsConnection {
-    private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+final class Link implements Protocol {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final int MOST_READS = 16;
     /** Code of 0.64 ms (InfiniBand specification, 9.7.5.2.8): how soon a peer tries again that found no receive. */
@@ -39,49 +31,30 @@ final class Link extends VerbsConnection {
     private static final int COPIED_PIECE_BYTES = 1 << 20;
 
     private final Settings settings;
-    private final Place place;
-    private final Device device;
-    private final InetSocketAddress local;
-    private final InetSocketAddress remote;
-    private final Traffic traffic = new Traffic(failure -> setUp(this::endQueuePair),
-            () -> setUp(this::takeIn));
-    private final Leases leases;
-    private final int maxMessageBytes;
-    private final int accessPieceBytes;
+    private final VerbsConnection connection;
+    private final Traffic traffic;
+    /** Set by allocate, as all that follows. */
+    private Leases leases;
+    private int maxMessageBytes;
+    private int accessPieceBytes;
     private Domain domain;
     private MemoryRegion slots;
     /** Null where the application posts its own receives. */
     private MemoryRegion buffers;
     private CompletionInbox inbox;
-    private QueuePair queuePair;
     /** Set by start. */
     private volatile Greeting peer;
-    private volatile boolean peerGone;
-    private volatile long lingerDeadline;
-    /** When something was last heard, or asked for, by nanoTime; poller thread only. */
-    private long quietSinceNanos = System.nanoTime();
 
     /**
-     * Where a connection is made.
+     * A connection that needs nothing yet.
      *
-     * @param identifier the connection manager's side
-     * @param events its events
-     * @param side who connects to whom
+     * @param settings what the builder was told
+     * @param connection what this goes over
      */
-    record Place(ConnectionIdentifier identifier, ConnectionEvents events, Side side) {
-    }
-
-    private Link(Settings settings, Engine engine, Place place) throws VerbsException {
-        super(engine);
+    Link(Settings settings, VerbsConnection connection) {
         this.settings = settings;
-        this.place = place;
-        device = place.identifier.device();
-        local = place.identifier.localAddress();
-        remote = place.identifier.remoteAddress();
-        leases = new Leases(this, settings, place.side == Side.ACTIVE);
-        maxMessageBytes = (int) Math.min(Integer.MAX_VALUE,
-                device.port(place.identifier.portNumber()).maxMessageBytes());
-        accessPieceBytes = Math.min(maxMessageBytes, pieceBytes(device));
+        this.connection = connection;
+        traffic = new Traffic(connection);
     }
 
     /** How much a request may move; a device that moves it inside the post must not take too long. */
@@ -92,44 +65,22 @@ final class Link extends VerbsConnection {
         return device.supports(Capability.COPIES_AT_POST) ? COPIED_PIECE_BYTES : Integer.MAX_VALUE;
     }
 
-    /** Set-up pool: everything, with receives posted. */
-    static Link make(LinkMaker maker, Engine engine, Place place) throws IOException {
-        Link link = new Link(maker.settings(), engine, place);
-        boolean made = false;
-        try {
-            link.domain = maker.domain(engine, place.identifier);
-            link.allocate();
-            made = true;
-            return link;
-        } finally {
-            if (!made) {
-                link.destroy();
-            }
-        }
-    }
-
-    /** Refuses a connection that is not where the settings want it. */
-    static void checkPlace(Settings settings, ConnectionIdentifier identifier) throws EndpointException {
-        String name = identifier.device().info().name();
-        if (settings.device != null && !settings.device.equals(name)) {
-            throw new EndpointException(EndpointException.Reason.LIMIT, "the connection would go over device " + name
-                    + ", not " + settings.device + ": use an address of that");
-        }
-        if (settings.port != 0 && settings.port != identifier.portNumber()) {
-            throw new EndpointException(EndpointException.Reason.LIMIT, "the connection would go over port "
-                    + identifier.portNumber() + " of device " + name + ", not " + settings.port);
-        }
-    }
-
-    private void allocate() throws IOException {
-        slots = domain.verbs().allocate((long) settings.sends * SendSlot.BYTES, LOCAL);
+    @Override
+    public void allocate(Side side) throws IOException {
+        Device device = connection.device();
+        leases = new Leases(this, settings, side == Side.ACTIVE);
+        maxMessageBytes = (int) Math.min(Integer.MAX_VALUE,
+                device.port(connection.identifier().portNumber()).maxMessageBytes());
+        accessPieceBytes = Math.min(maxMessageBytes, pieceBytes(device));
         Greeting own = settings.greeting();
+        domain = settings.domain(connection);
+        slots = domain.verbs().allocate((long) settings.sends * SendSlot.BYTES, LOCAL);
         if (!settings.raw) {
             buffers = domain.verbs().allocate((long) ReceiveSide.count(own) * settings.bufferBytes, LOCAL);
         }
-        inbox = engine.poller().openInbox(device, place.side, traffic, settings.maxCompletions());
+        inbox = connection.openInbox(side, settings.maxCompletions());
         traffic.attach(inbox);
-        queuePair = place.identifier.createQueuePair(domain.verbs(), new QueuePairConfig(inbox.shard().queue(),
+        QueuePair queuePair = connection.createQueuePair(domain.verbs(), new QueuePairConfig(inbox.shard().queue(),
                 inbox.shard().queue(), settings.sends, settings.maxReceives(), settings.elements, 1,
                 settings.inlineBytes, false));
         long base = inbox.workRequestIdBase();
@@ -143,41 +94,67 @@ final class Link extends VerbsConnection {
             receives.postAll();
         }
         inbox.backlogBytes(1);
+        connection.watch(settings.acknowledgeNanos, settings.acknowledgeNanos / 2);
     }
 
     @Override
     public ConnectionParameters parameters() {
+        Device device = connection.device();
         int reads = Math.clamp(Math.min(device.attributes().maxReadsAsTarget(),
                 device.attributes().maxReadsAsInitiator()), 1, MOST_READS);
         return new ConnectionParameters(settings.greeting().encode(settings.pass), reads, reads, Engine.RETRY_COUNT,
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
+    /** Where the application posts the receives, a peer that finds none must not ask without pause. */
+    @Override
+    public int receiverNotReadyTimer() {
+        return settings.raw ? RECEIVER_NOT_READY_TIMER : 0;
+    }
+
+    @Override
+    public boolean disconnectsAtOnce() {
+        return true;
+    }
+
     @Override
     public void start(byte[] privateData, boolean accepted) throws IOException {
         Greeting greeting = Greeting.decode(privateData);
-        LinkMaker.check(settings, greeting);
+        settings.check(greeting);
         peer = greeting;
-        if (settings.raw && device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
-            queuePair.modify(new QueuePairAttributes().set(QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER,
-                    RECEIVER_NOT_READY_TIMER));
-        }
-        engine.register(this, device);
-        if (hasReached(Stage.TEARING_DOWN)) {
-            engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
-            throw new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
-        }
-        locked(() -> traffic.sends().start(greeting));
-        place.events.attach(this);
-        LOG.debug("{} connected over {}", this, device.info().name());
+        traffic.sends().start(greeting);
     }
 
-    /** Does something with the protocol lock, after everything that has arrived was taken in. */
-    void locked(Runnable work) {
-        compute(unused -> {
-            work.run();
-            return null;
-        });
+    @Override
+    public void apply(Completion completion) {
+        if (completion.token() != null) {
+            connection.onToken(completion.token());
+            return;
+        }
+        traffic.apply(completion);
+        traffic.sends().pump();
+        connection.noteCompletion(outstandingSends());
+    }
+
+    @Override
+    public boolean ready(Role role) {
+        return traffic.ready(role);
+    }
+
+    @Override
+    public boolean creditOwed() {
+        return traffic.sends().isOwing();
+    }
+
+    /** Where a completion proves nothing, the peer goes only when it sees this end go, if it could not be told. */
+    @Override
+    public void settle() {
+        traffic.tellAgain();
+        traffic.sends().pump();
+        if (connection.isClosed() && !connection.completionIsDelivery() && isDrained()
+                && !traffic.sends().hasSaidLast()) {
+            connection.end();
+        }
     }
 
     /**
@@ -192,33 +169,20 @@ final class Link extends VerbsConnection {
         T apply(Traffic traffic) throws E;
     }
 
-    /** Likewise, for a result. */
+    /** Does it, after everything that has arrived was taken in. */
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
         inbox.enter();
         try {
             traffic.tellAgain();
             T result = work.apply(traffic);
-            traffic.sends().pump();
-            traffic.noteSends(false);
+            settle();
+            connection.noteSends(outstandingSends());
             return result;
         } catch (Error e) {
-            // How far it got is not known, so this connection cannot go on.
-            traffic.fail(new EndpointException(EndpointException.Reason.DEVICE,
-                    "an operation on this connection was cut short: " + e));
-            throw e;
+            throw connection.spoiled(e);
         } finally {
             inbox.exit();
         }
-    }
-
-    /** Runs something that may block, some time soon. */
-    void setUp(Runnable task) {
-        engine.setupPool().execute(task);
-    }
-
-    /** Set-up pool: nobody waits for what has come. */
-    private void takeIn() {
-        locked(() -> { });
     }
 
     /** Waits for the next thing in a mailbox; what says what has not come in time. */
@@ -226,7 +190,7 @@ final class Link extends VerbsConnection {
         Pending<T> next = compute(unused -> box.take());
         Wait how = next.hasEnded() ? Wait.READY : traffic.readers().await(next, deadlineNanos);
         if (!next.hasEnded()) {
-            locked(() -> box.withdraw(next));
+            connection.locked(() -> box.withdraw(next));
         }
         return next.outcome(how, () -> "no " + what + " has come in time");
     }
@@ -243,7 +207,7 @@ final class Link extends VerbsConnection {
 
     /** The application has this end: its peer may ask for memory. */
     void accepted() {
-        locked(leases.lender()::open);
+        connection.locked(leases.lender()::open);
     }
 
     /** What the ends lend each other. */
@@ -256,9 +220,14 @@ final class Link extends VerbsConnection {
         return domain;
     }
 
+    @Override
+    public VerbsConnection connection() {
+        return connection;
+    }
+
     /** What it goes over. */
     Device device() {
-        return device;
+        return connection.device();
     }
 
     /** What the builder was told. */
@@ -269,16 +238,6 @@ final class Link extends VerbsConnection {
     /** What the peer has said of itself. */
     Greeting peer() {
         return peer;
-    }
-
-    /** This end's address. */
-    InetSocketAddress localAddress() {
-        return local;
-    }
-
-    /** The peer's address. */
-    InetSocketAddress remoteAddress() {
-        return remote;
     }
 
     /** Most bytes of a request that touches the peer's memory. */
@@ -294,225 +253,113 @@ final class Link extends VerbsConnection {
     /** The length of a message as the device knows it; refused if it is too long. */
     int rawPieceBytes(long length) throws EndpointException {
         if (length > maxMessageBytes) {
-            throw new EndpointException(EndpointException.Reason.LIMIT, "device " + device.info().name()
+            throw new EndpointException(EndpointException.Reason.LIMIT, "device " + device().info().name()
                     + " moves at most " + maxMessageBytes + " bytes at once, not " + length);
         }
         return (int) length;
     }
 
     @Override
-    public void onConnectionEvent(ConnectionEvent event) {
-        if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
-            setUp(() -> lose(event));
-        }
-    }
-
-    /** Set-up pool: what arrived before the end comes first. */
-    private void lose(ConnectionEvent event) {
-        peerGone = true;
-        failQueuePair();
-        inbox.drainThenOffer(event);
-        takeIn();
-        if (hasReached(Stage.CLOSING)) {
-            linger();
-        }
-    }
-
-    private void failQueuePair() {
-        try {
-            queuePair.fail();
-        } catch (VerbsException e) {
-            LOG.debug("{} {}", this, e.getMessage());
-        }
-    }
-
-    /** Set-up pool: the peer is told at once, and would else find out when it sends something. */
-    private void endQueuePair() {
-        try {
-            place.identifier.disconnect();
-        } catch (VerbsException e) {
-            LOG.debug("{} {}", this, e.getMessage()); // it was over before
-        }
-        if (device.supports(Capability.COMPLETION_IS_DELIVERY)) {
-            failQueuePair();
-        }
+    public void onDisconnected() {
+        traffic.fail(traffic.ended());
+        traffic.sends().abandonPosted(); // what has completed was taken in before
     }
 
     @Override
     public void fail(boolean reset, String reason) {
-        EndpointException failure = new EndpointException(reset ? EndpointException.Reason.PEER_GONE
-                : EndpointException.Reason.DEVICE, reason);
-        setUp(() -> {
-            inbox.drainThenOffer(failure);
-            if (hasReached(Stage.CLOSING)) {
-                tearDown(); // nobody is left to be told
-            }
-        });
+        traffic.fail(new EndpointException(reset ? EndpointException.Reason.PEER_GONE
+                : EndpointException.Reason.DEVICE, reason));
+        traffic.sends().abandonPosted(); // likewise
     }
 
-    /** Visited each time: also a quiet peer has to be asked whether it is still there. */
+    @Override
+    public int outstandingSends() {
+        return traffic.sends().isBusy() ? 1 : 0;
+    }
+
+    @Override
+    public void giveUp(long seconds) {
+        traffic.fail(new EndpointException(EndpointException.Reason.PEER_GONE, "the peer's device has not "
+                + "acknowledged a request for " + seconds + " s"
+                + (settings.raw ? ", perhaps because its application has posted no receive" : "")));
+    }
+
+    /** Each request shows its completion. */
+    @Override
+    public boolean confirm() {
+        return false;
+    }
+
+    @Override
+    public void keepAlive() {
+        traffic.sends().probe();
+    }
+
     @Override
     public boolean tick(long now) {
-        if (hasReached(Stage.CLOSING)) {
-            setUp(this::linger);
-            return true;
-        }
         if (leases.lender().isLending()) {
-            setUp(leases.lender()::expire);
+            connection.later(leases.lender()::expire);
         }
         if (traffic.isHalfFailed()) {
-            setUp(this::takeIn);
-        }
-        long busy = traffic.busySinceNanos();
-        if (busy != 0) {
-            quietSinceNanos = now;
-            setUp(now - busy > settings.acknowledgeNanos ? this::giveUp : this::takeIn);
-        } else if (now - quietSinceNanos > settings.acknowledgeNanos / 2) {
-            quietSinceNanos = now;
-            setUp(() -> locked(() -> traffic.sends().probe()));
+            connection.later(() -> connection.locked(() -> { }));
         }
         return true;
     }
 
-    /** Set-up pool: completions that nobody has taken in may tell that all is well. */
-    private void giveUp() {
-        compute(all -> {
-            long busy = all.busySinceNanos();
-            if (busy != 0 && System.nanoTime() - busy > settings.acknowledgeNanos) {
-                all.fail(new EndpointException(EndpointException.Reason.PEER_GONE, "the peer's device has not "
-                        + "acknowledged a request for " + TimeUnit.NANOSECONDS.toSeconds(settings.acknowledgeNanos)
-                        + " s" + (settings.raw ? ", perhaps because its application has posted no receive" : "")));
-            }
-            return null;
-        });
-    }
-
-    @Override
-    public boolean uses(Device other) {
-        return device == other;
-    }
-
-    @Override
-    public boolean uses(Device other, int queuePairNumber) {
-        return device == other && queuePair.number() == queuePairNumber;
-    }
-
     @Override
     public void leave() {
-        if (!hasReached(Stage.CLOSING)) {
-            compute(all -> {
-                all.leave();
-                return null;
-            });
-        }
+        traffic.leave();
     }
 
     @Override
-    public boolean isDelivered() {
-        return hasReached(Stage.TEARING_DOWN) || compute(all -> hasReached(Stage.CLOSING) ? isDelivered(all)
-                : all.failure() != null || all.sends().isSettled(
-                        settings.raw || device.supports(Capability.COMPLETION_IS_DELIVERY)));
-    }
-
-    /**
-     * Protocol lock held: whether a closed connection may end. Where a completion proves nothing (iWARP), only the peer
-     * does, by going when it has taken in that this end goes, or by saying that it goes itself: then it takes nothing
-     * more. What TCP has still to send when the queue pair ends would be lost if the peer then sends anything.
-     */
-    private boolean isDelivered(Traffic all) {
-        return isDrained(all)
-                && (peerGone || all.peerLeaves() || device.supports(Capability.COMPLETION_IS_DELIVERY));
-    }
-
-    /** Protocol lock held: whether nothing is left for the device to do after a close, or nothing that it could do. */
-    private boolean isDrained(Traffic all) {
-        return peerGone || !all.sends().isBusy() && (all.peerLeaves() || !all.sends().hasLast());
+    public void disconnect() {
+        traffic.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
+        traffic.closeHere();
     }
 
     @Override
-    public long registeredBytes() {
-        return slots.lengthBytes() + (buffers == null ? 0 : buffers.lengthBytes()) + domain.bytes();
-    }
-
-    /** Any thread: ends the connection; whoever waits is told at once, what was posted gets a moment. Idempotent. */
-    void close() {
-        if (enter(Stage.CLOSING)) {
-            lingerDeadline = System.nanoTime() + settings.lingerNanos;
-            try {
-                compute(all -> {
-                    all.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
-                    all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
-                    return null;
-                });
-            } finally {
-                inbox.close();
-                inbox.onOrphan(() -> setUp(this::linger));
-                setUp(this::linger);
-            }
-            awaitEndAtExit();
-        }
+    public boolean isSettled() {
+        return traffic.sends().isSettled(settings.raw || connection.completionIsDelivery());
     }
 
     @Override
-    public void abort() {
-        if (enter(Stage.CLOSING)) {
-            lingerDeadline = System.nanoTime();
-            inbox.close();
-        }
-        setUp(this::tearDown);
+    public boolean isDrained() {
+        SendSide sends = traffic.sends();
+        return connection.isPeerGone() || !sends.isBusy() && (isPeerLeaving() || !sends.hasLast());
     }
 
-    /** Set-up pool: a closed connection got news, or its time may be over. */
-    private void linger() {
-        if (!hasReached(Stage.TEARING_DOWN)) {
-            if (compute(all -> isDrained(all) && !isDelivered(all) && !all.sends().hasSaidLast())) {
-                endQueuePair(); // the peer was not told: it goes only when it sees this end go
-            }
-            if (compute(this::isDelivered) || System.nanoTime() - lingerDeadline >= 0) {
-                tearDown();
-            }
-        }
+    @Override
+    public boolean isPeerLeaving() {
+        return traffic.peerLeaves();
     }
 
-    /** Set-up pool: the one way in which a connection ends. */
-    private void tearDown() {
-        if (enter(Stage.TEARING_DOWN)) {
-            try {
-                compute(all -> {
-                    all.closeHere(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
-                    return null;
-                });
-            } finally {
-                endAll(this::endQueuePair, this::destroy, place.identifier::close, () -> engine.forget(this),
-                        () -> enter(Stage.ENDED));
-            }
-            LOG.debug("{} torn down", this);
-        }
+    @Override
+    public boolean hasFailed() {
+        return traffic.hasFailed();
     }
 
-    /** Set-up pool: everything but the identifier. */
-    private void destroy() {
-        endAll(() -> {
-            if (queuePair != null) {
-                queuePair.close();
-            }
-        }, () -> {
-            if (inbox != null) {
-                inbox.retire();
-            }
-        }, this::releaseAll, () -> {
-            if (slots != null) {
-                slots.close();
-            }
-        }, () -> {
-            if (buffers != null) {
-                buffers.close();
-            }
-        }, () -> {
+    @Override
+    public Runnable end() {
+        if (traffic.sends() != null) {
+            traffic.closeHere();
+            traffic.sends().end();
+        }
+        return this::release;
+    }
+
+    /** Set-up pool: the queue pair is gone. */
+    private void release() {
+        VerbsConnection.endAll(this::releaseAll, () -> close(slots), () -> close(buffers), () -> {
             if (domain != null) {
                 domain.release();
             }
         });
+    }
+
+    private static void close(MemoryRegion region) {
+        if (region != null) {
+            region.close();
+        }
     }
 
     private void releaseAll() {
@@ -526,25 +373,18 @@ final class Link extends VerbsConnection {
         }
     }
 
-    /** Takes each step, whatever another throws; the first failure is the caller's. */
-    private static void endAll(Runnable... steps) {
-        Throwable first = null;
-        for (Runnable step : steps) {
-            try {
-                step.run();
-            } catch (RuntimeException | Error e) {
-                first = first == null ? e : first;
-            }
-        }
-        switch (first) {
-            case null -> { }
-            case Error e -> throw e;
-            case Throwable t -> throw (RuntimeException) t;
-        }
+    @Override
+    public long registeredBytes() {
+        return slots.lengthBytes() + (buffers == null ? 0 : buffers.lengthBytes()) + domain.bytes();
+    }
+
+    /** Any thread: ends the connection; whoever waits is told at once, what was posted gets a moment. Idempotent. */
+    void close() {
+        connection.close(settings.lingerNanos);
     }
 
     @Override
     public String toString() {
-        return "[" + local + "->" + remote + (queuePair == null ? "" : " qp=" + queuePair.number()) + "]";
+        return connection.toString();
     }
 }

@@ -147,12 +147,12 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
             RdmaEndpoint before = arrived[claimed];
             boolean first = hashes[claimed] != null && (before == null || before.link().isOver());
             if (!first) {
-                caller.link().abort();
+                caller.link().connection().abort();
                 return;
             }
             arrived[claimed] = caller;
             if (before != null) {
-                before.link().abort();
+                before.link().connection().abort();
             }
         }
         caller.link().accepted();

@@ -550,7 +550,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return address and port
      */
     public InetSocketAddress localAddress() {
-        return link.localAddress();
+        return link.connection().localAddress();
     }
 
     /**
@@ -559,7 +559,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return address and port
      */
     public InetSocketAddress remoteAddress() {
-        return link.remoteAddress();
+        return link.connection().remoteAddress();
     }
 
     /** The connection. */

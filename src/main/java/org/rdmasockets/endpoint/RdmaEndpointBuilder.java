@@ -14,13 +14,11 @@ import org.rdmasockets.verbs.AccessFlag;
  */
 public final class RdmaEndpointBuilder {
     private final Settings settings;
-    /** Whose memory is shared, null for none. */
-    private Sharing shared;
 
     /** A builder with settings of its own. */
     RdmaEndpointBuilder(Settings settings, Sharing shared) {
         this.settings = settings;
-        this.shared = shared;
+        settings.shared = shared;
     }
 
     private static int atLeast(int least, int value, String what) {
@@ -314,7 +312,7 @@ public final class RdmaEndpointBuilder {
      * @return this
      */
     public RdmaEndpointBuilder ownProtectionDomain() {
-        shared = null;
+        settings.shared = null;
         return this;
     }
 
@@ -325,7 +323,7 @@ public final class RdmaEndpointBuilder {
      * @return this
      */
     public RdmaEndpointBuilder sharedProtectionDomain() {
-        shared = new Sharing();
+        settings.shared = new Sharing();
         return this;
     }
 
@@ -352,7 +350,7 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
         StackRoom.ensure();
-        return new RdmaEndpoint(new Way(settings.clone(), shared).connect(server));
+        return new RdmaEndpoint(new Way(settings.clone()).connect(server));
     }
 
     /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
@@ -360,7 +358,7 @@ public final class RdmaEndpointBuilder {
         Settings own = settings.clone();
         own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
         own.pass = pass;
-        return new RdmaEndpoint(new Way(own, shared).connect(server));
+        return new RdmaEndpoint(new Way(own).connect(server));
     }
 
     /** Listens for so many nodes of a group. */
@@ -368,7 +366,7 @@ public final class RdmaEndpointBuilder {
         Settings own = settings.clone();
         own.entrance = entrance;
         own.backlog = Math.max(own.backlog, size);
-        return new Way(own, shared).listen(local);
+        return new Way(own).listen(local);
     }
 
     /** What the nodes of a group know; null for nothing. */
@@ -397,6 +395,6 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpointServer listen(InetSocketAddress local) throws IOException {
         StackRoom.ensure();
-        return new Way(settings.clone(), shared).listen(local);
+        return new Way(settings.clone()).listen(local);
     }
 }

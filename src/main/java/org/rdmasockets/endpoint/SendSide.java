@@ -140,6 +140,11 @@ final class SendSide {
         }
     }
 
+    /** Nothing more is said: the queue pair goes. */
+    void end() {
+        last = null;
+    }
+
     /** Whether that has yet to go out. */
     boolean hasLast() {
         return last != null;

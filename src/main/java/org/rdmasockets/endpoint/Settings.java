@@ -1,15 +1,20 @@
 package org.rdmasockets.endpoint;
 
+import java.io.IOException;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.transport.Protocol;
+import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceAttributes;
 
 /** What a {@link RdmaEndpointBuilder} was told. Changed by the builder only, which gives copies away. */
-final class Settings implements Cloneable {
+final class Settings implements Protocol.Maker<Link>, Cloneable {
     /** Control messages that an endpoint takes at once. */
     static final int CONTROL_MESSAGES = 16;
 
@@ -42,6 +47,8 @@ final class Settings implements Cloneable {
     byte[] pass;
     /** Looks at who connects to a node; null for what is none. */
     NodeEntrance entrance;
+    /** What the connections have in common; null for one of its own for each. */
+    Sharing shared;
 
     /** What a peer may do with memory that it asks for, as far as the device can. */
     Set<AccessFlag> remoteRights(Device on) {
@@ -68,8 +75,54 @@ final class Settings implements Cloneable {
         return Math.max(completions, sends + maxReceives());
     }
 
+    @Override
+    public void check(byte[] privateData) throws IOException {
+        check(Greeting.decode(privateData));
+        if (entrance != null) {
+            entrance.check(privateData);
+        }
+    }
+
+    /** Refuses a peer that works otherwise. */
+    void check(Greeting peer) throws EndpointException {
+        if (peer.raw() != raw) {
+            throw new EndpointException(EndpointException.Reason.PROTOCOL, "this end is " + mode(raw)
+                    + ", the peer " + mode(peer.raw()) + ": both have to be the same");
+        }
+    }
+
+    private static String mode(boolean raw) {
+        return raw ? "raw" : "not raw";
+    }
+
+    @Override
+    public Link make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
+        checkPlace(connection.identifier());
+        check(connection.device());
+        return new Link(this, connection);
+    }
+
+    /** Refuses a connection that is not where it is wanted. */
+    private void checkPlace(ConnectionIdentifier identifier) throws EndpointException {
+        String name = identifier.device().info().name();
+        if (device != null && !device.equals(name)) {
+            throw new EndpointException(EndpointException.Reason.LIMIT, "the connection would go over device " + name
+                    + ", not " + device + ": use an address of that");
+        }
+        if (port != 0 && port != identifier.portNumber()) {
+            throw new EndpointException(EndpointException.Reason.LIMIT, "the connection would go over port "
+                    + identifier.portNumber() + " of device " + name + ", not " + port);
+        }
+    }
+
+    /** Set-up pool: the domain of a connection, which releases it. */
+    Domain domain(VerbsConnection connection) throws IOException {
+        return shared == null ? Domain.allocate(connection.engine(), connection.identifier())
+                : shared.retain(connection.engine(), connection.device());
+    }
+
     /** Refuses what a device cannot do. */
-    void check(Device on) throws EndpointException {
+    private void check(Device on) throws EndpointException {
         DeviceAttributes limits = on.attributes();
         check(on, "the send queue", sends, limits.maxWorkRequests());
         check(on, "the receive queue", maxReceives(), limits.maxWorkRequests());

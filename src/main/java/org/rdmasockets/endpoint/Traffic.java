@@ -1,11 +1,9 @@
 package org.rdmasockets.endpoint;
 
-import java.util.function.Consumer;
 import org.rdmasockets.completion.Completion;
-import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
-import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
@@ -13,7 +11,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
  * constructors is protected by the inbox's protocol lock; the fields that are set by attach are so before anything
  * arrives.
  */
-final class Traffic implements CompletionClient {
+final class Traffic {
     /** The client's part of an identifier of a work request: so many bits, of which the highest marks receives. */
     private static final long CLIENT_MASK = 0xFF_FFFF;
     /** Marks the identifiers of receives. */
@@ -24,8 +22,7 @@ final class Traffic implements CompletionClient {
         new EndpointException(EndpointException.Reason.PEER_GONE, "loaded");
     }
 
-    private final Consumer<EndpointException> onFailure;
-    private final Runnable onBacklog;
+    private final VerbsConnection connection;
     private Seat readers;
     private Seat writers;
     private SendSide sends;
@@ -42,18 +39,16 @@ final class Traffic implements CompletionClient {
     private boolean told;
     /** That was cut short by an Error; read by any thread. */
     private volatile boolean halfFailed;
-    /** When the device last completed a send, or got one after a pause; 0 while it has none. Read by any thread. */
-    private volatile long busySinceNanos;
+    /** It has failed before this end was closed. */
+    private boolean failed;
 
     /**
      * A connection in the making.
      *
-     * @param onFailure told once that the connection has failed, with the protocol lock held; must not block
-     * @param onBacklog told that something has arrived which nobody waits for; must not block
+     * @param connection what it goes over
      */
-    Traffic(Consumer<EndpointException> onFailure, Runnable onBacklog) {
-        this.onFailure = onFailure;
-        this.onBacklog = onBacklog;
+    Traffic(VerbsConnection connection) {
+        this.connection = connection;
     }
 
     /** Where things arrive. */
@@ -120,34 +115,19 @@ final class Traffic implements CompletionClient {
         return failure;
     }
 
-    /** Since when the device has not completed any of the sends that it has; 0 if it has none. */
-    long busySinceNanos() {
-        return busySinceNanos;
+    /** Whether it failed before this end was closed, and not because the peer leaves. */
+    boolean hasFailed() {
+        return failed && !peerLeaves;
     }
 
-    /** After anything that may have posted, or completed. */
-    void noteSends(boolean progress) {
-        if (!sends.isBusy()) {
-            busySinceNanos = 0;
-        } else if (progress || busySinceNanos == 0) {
-            busySinceNanos = Math.max(1, System.nanoTime());
-        }
-    }
-
-    @Override
-    public void apply(Completion completion) {
+    /** Takes in a completion. */
+    void apply(Completion completion) {
         try {
-            if (completion.token() == null) {
-                applyCompletion(completion);
-            } else {
-                applyToken(completion.token());
-            }
+            applyCompletion(completion);
         } catch (Violation e) {
             fail(new EndpointException(EndpointException.Reason.PROTOCOL,
                     "the peer has broken the protocol of endpoints: " + e.getMessage()));
         }
-        sends.pump();
-        noteSends(completion.token() == null);
     }
 
     private void applyCompletion(Completion completion) throws Violation {
@@ -185,21 +165,12 @@ final class Traffic implements CompletionClient {
                 + "); " + status.hint(), status);
     }
 
-    private EndpointException ended() {
+    /** The peer is gone. */
+    EndpointException ended() {
         return peerLeaves || peerEnds
                 ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
                 : new EndpointException(EndpointException.Reason.PEER_GONE,
                         "the peer is gone without a word, or the way to it is lost");
-    }
-
-    private void applyToken(Object token) {
-        fail(switch (token) {
-            case ConnectionEvent.Disconnected disconnected -> ended();
-            case EndpointException reason -> reason;
-            default -> new EndpointException(EndpointException.Reason.DEVICE, "the device cannot be used any more: "
-                    + token);
-        });
-        sends.abandonPosted(); // what has completed was taken in before this token
     }
 
     /** The peer says that it leaves; nothing follows. */
@@ -231,7 +202,8 @@ final class Traffic implements CompletionClient {
         if (failure == null || halfFailed) {
             halfFailed = true;
             close(reason);
-            onFailure.accept(failure);
+            failed = true;
+            connection.end();
             halfFailed = false;
         }
     }
@@ -249,7 +221,7 @@ final class Traffic implements CompletionClient {
     }
 
     /** This connection is not used any more; what the device has may still arrive. */
-    void close(EndpointException reason) {
+    private void close(EndpointException reason) {
         if (!told) {
             failure = failure == null ? reason : failure;
             sends.fail(failure);
@@ -260,8 +232,8 @@ final class Traffic implements CompletionClient {
     }
 
     /** This end is closed: what the device has may still leave, but nobody takes what has arrived or may yet. */
-    void closeHere(EndpointException reason) {
-        close(reason);
+    void closeHere() {
+        close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
         discarded = true;
         receives.discard();
     }
@@ -286,18 +258,8 @@ final class Traffic implements CompletionClient {
         receives.releaseAll();
     }
 
-    @Override
-    public boolean ready(Role role) {
+    /** Whether who waits for something may stop. */
+    boolean ready(Role role) {
         return (role == Role.READER ? readers : writers).isReady();
-    }
-
-    @Override
-    public void onBacklog() {
-        onBacklog.run();
-    }
-
-    @Override
-    public boolean creditOwed() {
-        return sends.isOwing();
     }
 }

@@ -28,9 +28,8 @@ import org.rdmasockets.verbs.VerbsProvider;
  * sockets say. TCP carries no endpoint.
  *
  * @param settings of the endpoints to be
- * @param shared whose memory they share, null for none
  */
-record Way(Settings settings, Sharing shared) {
+record Way(Settings settings) {
     private static final int MOST_TRIES = 16;
 
     /** Connects over the first provider that leads there. */
@@ -48,7 +47,7 @@ record Way(Settings settings, Sharing shared) {
             }
             try {
                 return Binding.later(Engine.of(provider), isForced(), source(provider, server))
-                        .connect(server, deadline, new LinkMaker(settings, shared));
+                        .connect(server, deadline, settings);
             } catch (EndpointException e) {
                 throw e;
             } catch (IOException e) {
@@ -103,7 +102,7 @@ record Way(Settings settings, Sharing shared) {
     }
 
     private RdmaEndpointServer listen(List<VerbsProvider> providers, InetSocketAddress local) throws IOException {
-        AcceptQueue<Link> accepted = new AcceptQueue<>(Link::abort);
+        AcceptQueue<Link> accepted = new AcceptQueue<>(link -> link.connection().abort());
         List<VerbsListener<Link>> listeners = new ArrayList<>();
         IOException last = null;
         InetSocketAddress next = local;
@@ -112,7 +111,7 @@ record Way(Settings settings, Sharing shared) {
                 Engine engine = Engine.of(provider);
                 engine.prepare();
                 listeners.add(Binding.open(engine, isForced(), next)
-                        .listen(settings.backlog, new LinkMaker(settings, shared), accepted));
+                        .listen(settings.backlog, settings, accepted));
                 next = listeners.getFirst().localAddress();
             } catch (IOException e) {
                 last = e;
@@ -142,8 +141,8 @@ record Way(Settings settings, Sharing shared) {
         if (settings.device != null) {
             return List.of(providerOf(settings.device));
         }
-        if (shared != null && shared.device() != null) {
-            return List.of(providerOf(shared.device().name()));
+        if (settings.shared != null && settings.shared.device() != null) {
+            return List.of(providerOf(settings.shared.device().name()));
         }
         Policy.Decision decision = Policy.current().decide(null, address);
         if (decision.isAuto()) {

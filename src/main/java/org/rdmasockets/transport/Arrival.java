@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
-import org.rdmasockets.completion.Side;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -22,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Whatever is
  * thrown on the way, an {@code Error} too, ends this one alone.
  */
-final class Arrival<C extends VerbsConnection> {
+final class Arrival<P extends Protocol> {
     private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     /** What a peer is told that finds no place; it begins the private data, which zeros may follow. */
@@ -34,7 +33,7 @@ final class Arrival<C extends VerbsConnection> {
     /** Runs what follows the handshake. */
     private final Executor established;
     /** Told of the connection, or of null when there will be none; called once. */
-    private final BiConsumer<Arrival<C>, C> outcome;
+    private final BiConsumer<Arrival<P>, P> outcome;
     private final long cameNanos = System.nanoTime();
     /** Whether it holds a place in the backlog; guarded by the listener. */
     boolean counted;
@@ -44,7 +43,7 @@ final class Arrival<C extends VerbsConnection> {
     private boolean ended;
     private final ConnectionEvents events = new ConnectionEvents();
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
-    private C connection;
+    private P connection;
     /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
     private volatile boolean answering;
     /** Since when the peer has the answer, by {@code System.nanoTime}; 0 while it has none. */
@@ -56,7 +55,7 @@ final class Arrival<C extends VerbsConnection> {
 
     /** A request that was just received, and whose end is watched from now on. */
     Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
-            BiConsumer<Arrival<C>, C> outcome) {
+            BiConsumer<Arrival<P>, P> outcome) {
         this.engine = engine;
         this.identifier = request.identifier();
         this.request = request.parameters();
@@ -96,7 +95,7 @@ final class Arrival<C extends VerbsConnection> {
     }
 
     /** Whether both come from one host. */
-    boolean isOfSameHost(Arrival<C> other) {
+    boolean isOfSameHost(Arrival<P> other) {
         InetSocketAddress host = identifier.remoteAddress();
         InetSocketAddress otherHost = other.identifier.remoteAddress();
         return host != null && otherHost != null && host.getAddress().equals(otherHost.getAddress());
@@ -123,14 +122,14 @@ final class Arrival<C extends VerbsConnection> {
      *
      * @param maker makes the connection
      */
-    void accept(VerbsConnection.Maker<C> maker) {
+    void accept(Protocol.Maker<P> maker) {
         boolean ownFault = false;
         try {
             maker.check(request.privateData());
             ownFault = true;
-            C prepared = maker.make(engine, identifier, events, Side.PASSIVE, request);
+            P prepared = VerbsConnection.make(engine, identifier, events, maker, request);
             if (!keep(prepared)) {
-                prepared.abort();
+                prepared.connection().abort();
                 return;
             }
             ownFault = false;
@@ -205,10 +204,10 @@ final class Arrival<C extends VerbsConnection> {
 
     /** Set-up pool: the peer is connected. */
     private void start() {
-        C connected = kept();
+        P connected = kept();
         boolean started = false;
         try {
-            connected.start(request.privateData(), true);
+            connected.connection().start(request.privateData(), true);
             started = true;
         } catch (IOException e) {
             LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), e.getMessage());
@@ -250,11 +249,11 @@ final class Arrival<C extends VerbsConnection> {
             return;
         }
         try {
-            C unwanted = kept();
+            P unwanted = kept();
             if (unwanted == null) {
                 identifier.close();
             } else {
-                unwanted.abort();
+                unwanted.connection().abort();
             }
         } finally {
             outcome.accept(this, null);
@@ -262,7 +261,7 @@ final class Arrival<C extends VerbsConnection> {
     }
 
     /** Notes the connection to be; false if it has come too late. */
-    private boolean keep(C prepared) {
+    private boolean keep(P prepared) {
         synchronized (lock) {
             if (!ended) {
                 connection = prepared;
@@ -271,7 +270,7 @@ final class Arrival<C extends VerbsConnection> {
         }
     }
 
-    private C kept() {
+    private P kept() {
         synchronized (lock) {
             return connection;
         }

@@ -151,7 +151,7 @@ public final class Binding implements AutoCloseable {
     /**
      * Connects, and uses this binding up whatever the outcome.
      *
-     * @param <C> what is made
+     * @param <P> what is made
      * @param remote whom to reach, resolved
      * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
      * @param maker makes the connection
@@ -161,15 +161,15 @@ public final class Binding implements AutoCloseable {
      *         deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
      *         {@code SocketException} if this binding was closed meanwhile
      */
-    public <C extends VerbsConnection> C connect(InetSocketAddress remote, long deadlineNanos,
-            VerbsConnection.Maker<C> maker) throws IOException {
+    public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos,
+            Protocol.Maker<P> maker) throws IOException {
         return connect(remote, deadlineNanos, Long.MAX_VALUE, maker);
     }
 
     /**
      * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way.
      *
-     * @param <C> what is made
+     * @param <P> what is made
      * @param remote whom to reach, resolved
      * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
      * @param silenceNanos end of the attempt unless the peer has acknowledged it by then
@@ -178,8 +178,8 @@ public final class Binding implements AutoCloseable {
      * @throws IOException likewise; its cause is a {@code VerbsException} with {@link Errno#EAGAIN} if the failure says
      *         nothing of the next attempt
      */
-    public <C extends VerbsConnection> C connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
-            VerbsConnection.Maker<C> maker) throws IOException {
+    public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
+            Protocol.Maker<P> maker) throws IOException {
         if (remote.isUnresolved()) {
             throw new UnknownHostException(remote.getHostString());
         }
@@ -191,7 +191,7 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    private <C extends VerbsConnection> Dialer<C> dialer(InetSocketAddress remote, VerbsConnection.Maker<C> maker)
+    private <P extends Protocol> Dialer<P> dialer(InetSocketAddress remote, Protocol.Maker<P> maker)
             throws IOException {
         InetAddress wanted = local.getAddress();
         ensureSameFamily(wanted, remote.getAddress());
@@ -210,7 +210,7 @@ public final class Binding implements AutoCloseable {
                 identifier = bindSource(source, remote);
             }
             ensureLeadsTo(remote);
-            Dialer<C> dialing = new Dialer<>(engine, identifier, events, remote, maker);
+            Dialer<P> dialing = new Dialer<>(engine, identifier, events, remote, maker);
             dialer = dialing;
             identifier = null;
             return dialing;
@@ -252,7 +252,7 @@ public final class Binding implements AutoCloseable {
     /**
      * Listens, and uses this binding up.
      *
-     * @param <C> what is made
+     * @param <P> what is made
      * @param backlog most connections that wait to be accepted; below 1 means 50
      * @param maker makes the connections
      * @param accepted gets the connections
@@ -260,8 +260,8 @@ public final class Binding implements AutoCloseable {
      * @throws IOException {@code BindException} if the port is taken (iWARP shares TCP's ports),
      *         {@code SocketException} if this binding is used up
      */
-    public <C extends VerbsConnection> VerbsListener<C> listen(int backlog, VerbsConnection.Maker<C> maker,
-            AcceptQueue<? super C> accepted) throws IOException {
+    public <P extends Protocol> VerbsListener<P> listen(int backlog, Protocol.Maker<P> maker,
+            AcceptQueue<? super P> accepted) throws IOException {
         ConnectionIdentifier listening;
         synchronized (this) {
             if (closed || identifier == null) {

@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * The connection manager's events of one connection: queued for whoever sets it up, and once that is done, its
  * end is told to the connection.
  */
-public final class ConnectionEvents implements ConnectionHandler {
+final class ConnectionEvents implements ConnectionHandler {
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once there is nothing to wait for. */
     private volatile LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
     /** Who is told of the connection's end; protected by this. */
@@ -33,7 +33,7 @@ public final class ConnectionEvents implements ConnectionHandler {
                 return;
             }
         }
-        owner.onConnectionEvent(event);
+        owner.onEvent(identifier, event);
     }
 
     /** Ends the wait of {@link #next}. */
@@ -60,13 +60,13 @@ public final class ConnectionEvents implements ConnectionHandler {
      *
      * @param owner the connection
      */
-    public void attach(VerbsConnection owner) {
+    void attach(VerbsConnection owner) {
         synchronized (this) {
             connection = owner;
         }
         for (Object event = steps.poll(); event != null; event = steps.poll()) {
             if (event instanceof ConnectionEvent connectionEvent) {
-                owner.onConnectionEvent(connectionEvent);
+                owner.onEvent(owner.identifier(), connectionEvent);
             }
         }
         steps = null;

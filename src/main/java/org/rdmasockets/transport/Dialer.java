@@ -7,7 +7,6 @@ import java.net.SocketException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
@@ -19,7 +18,7 @@ import org.rdmasockets.verbs.VerbsException;
  * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
-final class Dialer<C extends VerbsConnection> {
+final class Dialer<P extends Protocol> {
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** How long a peer is silent before it is looked at, and how often then. */
@@ -31,7 +30,7 @@ final class Dialer<C extends VerbsConnection> {
     private final ConnectionIdentifier identifier;
     private final ConnectionEvents events;
     private final InetSocketAddress remote;
-    private final VerbsConnection.Maker<C> maker;
+    private final Protocol.Maker<P> maker;
     /** The call on the set-up pool that is waited for; protected by this. */
     private CompletableFuture<?> pending;
     /** A task of this attempt runs on the set-up pool; protected by this. */
@@ -43,7 +42,7 @@ final class Dialer<C extends VerbsConnection> {
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
     /** What was made for the connection; set-up pool only, one task after another. */
-    private C connection;
+    private P protocol;
     /** End of the attempt by {@code System.nanoTime}; this and all that follows are the calling thread's only. */
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
@@ -59,7 +58,7 @@ final class Dialer<C extends VerbsConnection> {
 
     /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
     Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
-            VerbsConnection.Maker<C> maker) {
+            Protocol.Maker<P> maker) {
         this.engine = engine;
         this.identifier = identifier;
         this.events = events;
@@ -74,10 +73,10 @@ final class Dialer<C extends VerbsConnection> {
      * @param deadline end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
      * @param silence end of the attempt unless the peer has acknowledged the request by then, or earlier if the peer is
      *        stopped; {@code Long.MAX_VALUE} if there is no other way
-     * @return the connection
+     * @return what goes over the connection
      * @throws IOException as {@link Binding#connect} says
      */
-    C dial(long deadline, long silence) throws IOException {
+    P dial(long deadline, long silence) throws IOException {
         impatient = silence != Long.MAX_VALUE;
         boolean here = identifier.device().info().transport() == TransportType.SHARED_MEMORY;
         long least = first && here ? System.nanoTime() + FIRST_NANOS : System.nanoTime();
@@ -90,7 +89,7 @@ final class Dialer<C extends VerbsConnection> {
             request();
             byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
             onPool(() -> {
-                connection.start(peer, false);
+                protocol.connection().start(peer, false);
                 return null;
             });
             engine.practised();
@@ -98,7 +97,7 @@ final class Dialer<C extends VerbsConnection> {
             if (!done) {
                 throw NetErrors.closed();
             }
-            return connection;
+            return protocol;
         } catch (VerbsException e) {
             throw NetErrors.connectFailed(remote, e);
         } finally {
@@ -126,7 +125,7 @@ final class Dialer<C extends VerbsConnection> {
             deadlineNanos = later(deadlineNanos,
                     System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
         }
-        onPool(() -> connection = maker.make(engine, identifier, events, Side.ACTIVE, null));
+        onPool(() -> protocol = VerbsConnection.make(engine, identifier, events, maker, null));
         if (first) {
             deadlineNanos = System.nanoTime() + left;
         }
@@ -147,7 +146,7 @@ final class Dialer<C extends VerbsConnection> {
 
     private void request() throws IOException {
         Callable<Void> request = marked(() -> {
-            identifier.connect(connection.parameters());
+            identifier.connect(protocol.parameters());
             return null;
         });
         if (engine.mayBlock()) {
@@ -331,8 +330,8 @@ final class Dialer<C extends VerbsConnection> {
     }
 
     private void destroy() {
-        if (connection != null) {
-            connection.abort();
+        if (protocol != null) {
+            protocol.connection().abort();
         } else {
             identifier.close();
         }

@@ -252,7 +252,7 @@ public final class Engine implements AutoCloseable {
      * @param connection an established one
      * @param device what it goes over
      */
-    public void register(VerbsConnection connection, Device device) {
+    void register(VerbsConnection connection, Device device) {
         coarseNanos = System.nanoTime();
         connections.add(connection);
         if (watched.add(device)) {
@@ -288,7 +288,7 @@ public final class Engine implements AutoCloseable {
      * @return bytes
      */
     public long registeredBytes() {
-        return Arrays.stream(connections.all()).mapToLong(VerbsConnection::registeredBytes).sum();
+        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }
 
     /**
@@ -296,7 +296,7 @@ public final class Engine implements AutoCloseable {
      *
      * @param connection whether or not it was registered
      */
-    public void forget(VerbsConnection connection) {
+    void forget(VerbsConnection connection) {
         connections.remove(connection);
     }
 
@@ -308,6 +308,11 @@ public final class Engine implements AutoCloseable {
     /** Undoes {@link #add}. */
     void remove(VerbsListener<?> listener) {
         listeners.remove(listener);
+    }
+
+    private VerbsConnection[] all() {
+        Roster.Member[] members = connections.all();
+        return Arrays.copyOf(members, members.length, VerbsConnection[].class);
     }
 
     /** Has a connection visited at each tick from now on, if it is registered. */
@@ -346,7 +351,7 @@ public final class Engine implements AutoCloseable {
     }
 
     private void failAll(boolean reset, String reason, Predicate<VerbsConnection> affected) {
-        Arrays.stream(connections.all()).filter(affected).forEach(c -> c.fail(reset, reason));
+        Arrays.stream(all()).filter(affected).forEach(c -> c.fail(reset, reason));
     }
 
     private static String reason(Device device, DeviceEvent event) {
@@ -393,7 +398,7 @@ public final class Engine implements AutoCloseable {
     private void awaitDelivery() {
         beginExit();
         long deadline = exitDeadline;
-        VerbsConnection[] all = connections.all();
+        VerbsConnection[] all = all();
         for (VerbsConnection connection : all) {
             try {
                 connection.leave();

@@ -45,9 +45,10 @@ final class Liveness {
     private long unacknowledgedSince;
     /** Time of the last completion that was applied, or of when this end began to listen. */
     private volatile long lastActivity;
-    private volatile int keepAliveIdleSeconds;
-    private volatile int keepAliveProbeSeconds;
-    private volatile boolean keepAlive;
+    /** How long a send may be unacknowledged. */
+    private volatile long limitNanos = TransportSettings.CURRENT.unacknowledgedNanos();
+    /** How long nothing may be heard before keep-alive asks; {@code Long.MAX_VALUE} without. */
+    private volatile long idleNanos = Long.MAX_VALUE;
     /** Whether this end has not heard the peer, and will speak after a while all the same. */
     private volatile boolean listening;
 
@@ -58,9 +59,15 @@ final class Liveness {
 
     /** Sets keep-alive; see {@link Connection#keepAlive}. */
     void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
-        keepAliveIdleSeconds = idleSeconds;
-        keepAliveProbeSeconds = probeSeconds;
-        keepAlive = on;
+        long limit = TransportSettings.CURRENT.unacknowledgedNanos();
+        watch(on ? Math.min(limit, TimeUnit.SECONDS.toNanos(probeSeconds)) : limit,
+                on ? TimeUnit.SECONDS.toNanos(idleSeconds) : Long.MAX_VALUE);
+    }
+
+    /** Sets how long a send may be unacknowledged, and how long nothing may be heard before somebody asks. */
+    void watch(long limit, long idle) {
+        limitNanos = limit;
+        idleNanos = idle;
     }
 
     /**
@@ -122,8 +129,7 @@ final class Liveness {
 
     /** How long a send may be unacknowledged. */
     long limitNanos() {
-        long limit = TransportSettings.CURRENT.unacknowledgedNanos();
-        return keepAlive ? Math.min(limit, TimeUnit.SECONDS.toNanos(keepAliveProbeSeconds)) : limit;
+        return limitNanos;
     }
 
     /** Time of the last completion that was applied, or of when this end began to listen. */
@@ -133,7 +139,7 @@ final class Liveness {
 
     /** Whether nothing was heard for as long as keep-alive allows. */
     boolean isIdle(long now) {
-        return now - lastActivity > TimeUnit.SECONDS.toNanos(keepAliveIdleSeconds);
+        return now - lastActivity > idleNanos;
     }
 
     private long since() {
@@ -148,11 +154,11 @@ final class Liveness {
         } else if (since != 0) {
             return now - since > CONFIRM_NANOS ? Duty.CONFIRM : Duty.NOTHING;
         }
-        return keepAlive && isIdle(now) ? Duty.PROBE : Duty.NOTHING;
+        return isIdle(now) ? Duty.PROBE : Duty.NOTHING;
     }
 
     /** Whether {@link #due} may say so before two rounds of visits are over. */
     boolean isDutyNear(long now) {
-        return listening || since() != 0 || keepAlive && isIdle(now + 2 * Engine.ROUND_NANOS);
+        return listening || since() != 0 || isIdle(now + 2 * Engine.ROUND_NANOS);
     }
 }

@@ -74,7 +74,7 @@ final class Rehearsal implements Runnable {
         try {
             listener.start();
             Connection client = Binding.later(engine, false, new InetSocketAddress(0))
-                    .connect(listener.localAddress(), deadlineNanos, new StreamMaker(options));
+                    .connect(listener.localAddress(), deadlineNanos, options);
             try {
                 echo(client, accepted.accept(deadlineNanos));
             } finally {

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
-import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.stream.FlowKind;
@@ -21,8 +20,8 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The verbs objects of one connection, made and destroyed together on the set-up pool. Each connection has a protection
- * domain of its own: keys are checked against the domain, so in a shared one any peer could write into any ring.
+ * The memory of one stream, made and given back on the set-up pool. Each connection has a protection domain of its own:
+ * keys are checked against the domain, so in a shared one any peer could write into any ring.
  */
 final class Resources {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
@@ -40,46 +39,25 @@ final class Resources {
     private MemoryRegion sendRegion;
     private MemoryRegion remoteRegion;
     private CompletionInbox inbox;
-    private QueuePair queuePair;
     private StreamConnection stream;
 
-    private Resources() {
-    }
-
     /**
-     * Makes everything, with receives posted.
+     * Set-up pool: makes everything, with receives posted.
      *
-     * @param engine the engine
-     * @param identifier a connection whose device is known; stays the caller's if this fails
-     * @param options sizes
-     * @param client gets the completions
-     * @return the resources
-     * @throws IOException if the device refuses; nothing is left behind then
+     * @throws IOException if the device refuses; what is made by then is to be closed
      */
-    static Resources create(Engine engine, ConnectionIdentifier identifier, StreamOptions options,
-            Side side, CompletionClient client) throws IOException {
+    void allocate(VerbsConnection connection, StreamOptions options, Side side) throws IOException {
+        ConnectionIdentifier identifier = connection.identifier();
         StreamSettings settings = settings(identifier, options);
-        Resources made = new Resources();
-        boolean done = false;
-        try {
-            made.domain = identifier.allocateProtectionDomain();
-            long sendBytes = settings.sendRegionBytes();
-            made.sendRegion = sendBytes == 0 ? null : made.allocateLocal(sendBytes);
-            made.remoteRegion = made.domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));
-            made.inbox = engine.poller().openInbox(identifier.device(), side, client,
-                    settings.maxSends() + settings.maxReceives());
-            made.queuePair = identifier.createQueuePair(made.domain, queues(made.inbox.shard().queue(), settings,
-                    options.inlineBytes()));
-            made.stream = new StreamConnection(made.queuePair, made.sendRegion, made.remoteRegion, settings,
-                    made.inbox.workRequestIdBase());
-            made.stream.postReceives();
-            done = true;
-            return made;
-        } finally {
-            if (!done) {
-                made.close(List.of(), null, null);
-            }
-        }
+        domain = identifier.allocateProtectionDomain();
+        long sendBytes = settings.sendRegionBytes();
+        sendRegion = sendBytes == 0 ? null : allocateLocal(sendBytes);
+        remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));
+        inbox = connection.openInbox(side, settings.maxSends() + settings.maxReceives());
+        QueuePair queuePair = connection.createQueuePair(domain, queues(inbox.shard().queue(), settings,
+                options.inlineBytes()));
+        stream = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, inbox.workRequestIdBase());
+        stream.postReceives();
     }
 
     /** What the peer may do with the region it is told of. Who has agreed to messages needs no region for it. */
@@ -132,11 +110,6 @@ final class Resources {
         return inbox;
     }
 
-    /** The queue pair. */
-    QueuePair queuePair() {
-        return queuePair;
-    }
-
     /** The protocol's state; under the inbox's protocol lock. */
     StreamConnection stream() {
         return stream;
@@ -163,19 +136,13 @@ final class Resources {
     }
 
     /**
-     * Set-up pool: destroys everything but the identifier.
+     * Set-up pool: gives all memory back; the queue pair is gone.
      *
      * @param later memory that was made later
      * @param direct likewise, or null
      * @param viewed memory that is left as it is, or null
      */
     void close(List<MemoryRegion> later, StreamDirect direct, MemoryRegion viewed) {
-        if (queuePair != null) {
-            queuePair.close();
-        }
-        if (inbox != null) {
-            inbox.retire();
-        }
         later.forEach(region -> closeUnless(viewed, region));
         if (direct != null) {
             direct.close();

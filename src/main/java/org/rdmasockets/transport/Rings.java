@@ -78,7 +78,7 @@ final class Rings {
         if (now != large) {
             growth();
             large = now;
-            transport.attend(); // a pause is of interest, or was
+            transport.connection().attend(); // a pause is of interest, or was
         }
         int patience = memory().patienceBytes();
         if (patience != patienceBytes) {
@@ -87,7 +87,7 @@ final class Rings {
         }
         if (!tending && memory().isDue()) {
             tending = true;
-            transport.later(this::tend);
+            transport.connection().later(this::tend);
         }
     }
 

@@ -19,19 +19,38 @@ final class Roster {
     private static final Logger LOG = LoggerFactory.getLogger(Roster.class);
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
+    /** Of a connection that is in no roster. */
+    private static final int NO_PLACE = -1;
+
+    /** A connection. */
+    abstract static class Member {
+        /** Where it stands; the roster's. */
+        private int place = NO_PLACE;
+        /** Whether it is visited at each tick; read without a lock, changed by the roster. */
+        volatile boolean attending;
+
+        /**
+         * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines that have
+         * passed. Must not block.
+         *
+         * @param now by {@code System.nanoTime}
+         * @return false if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before
+         */
+        abstract boolean tick(long now);
+    }
 
     /**
      * Those who attend come first, then the quiet who were visited in this round, then those who were not; each knows
      * its place. Protected by this, as all that follows.
      */
-    private VerbsConnection[] members = new VerbsConnection[FEWEST_PLACES];
+    private Member[] members = new Member[FEWEST_PLACES];
     private int size;
     private int attending;
     /** How many of the quiet were visited in this round, or have been attending since it began. */
     private int visited;
 
     /** Takes a connection in; it attends. */
-    synchronized void add(VerbsConnection connection) {
+    synchronized void add(Member connection) {
         if (size == members.length) {
             members = Arrays.copyOf(members, 2 * size);
         }
@@ -40,7 +59,7 @@ final class Roster {
     }
 
     /** Takes a connection out, if it is in. */
-    synchronized void remove(VerbsConnection connection) {
+    synchronized void remove(Member connection) {
         if (connection.place < 0) {
             return;
         }
@@ -50,20 +69,20 @@ final class Roster {
         }
         swap(connection.place, --size);
         members[size] = null;
-        connection.place = VerbsConnection.NO_PLACE;
+        connection.place = NO_PLACE;
         if (members.length > FEWEST_PLACES && size < members.length / SPARSE) {
             members = Arrays.copyOf(members, members.length / 2);
         }
     }
 
     /** Has a connection visited at each tick from now on, if it is in. */
-    void attend(VerbsConnection connection) {
+    void attend(Member connection) {
         if (!connection.attending) {
             attendLocked(connection);
         }
     }
 
-    private synchronized void attendLocked(VerbsConnection connection) {
+    private synchronized void attendLocked(Member connection) {
         connection.attending = true;
         if (connection.place >= attending) {
             if (connection.place < attending + visited) {
@@ -76,7 +95,7 @@ final class Roster {
     }
 
     /** Has a connection visited in rounds only. */
-    private void leave(VerbsConnection connection) {
+    private void leave(Member connection) {
         connection.attending = false;
         if (connection.place < attending) {
             swap(connection.place, --attending);
@@ -84,19 +103,19 @@ final class Roster {
         }
     }
 
-    private synchronized void leaveUnlessAttending(VerbsConnection connection) {
+    private synchronized void leaveUnlessAttending(Member connection) {
         if (!connection.attending && connection.place >= 0) {
             leave(connection);
         }
     }
 
     private void swap(int one, int other) {
-        VerbsConnection moved = members[one];
+        Member moved = members[one];
         put(one, members[other]);
         put(other, moved);
     }
 
-    private void put(int place, VerbsConnection connection) {
+    private void put(int place, Member connection) {
         members[place] = connection;
         connection.place = place;
     }
@@ -107,13 +126,13 @@ final class Roster {
     }
 
     /** All connections there are now. */
-    synchronized VerbsConnection[] all() {
+    synchronized Member[] all() {
         return Arrays.copyOf(members, size);
     }
 
     /** Poller thread: visits who attends, and the next ones of the others. */
     void tick(long now) {
-        for (VerbsConnection connection : due()) {
+        for (Member connection : due()) {
             boolean attends = true;
             try {
                 attends = connection.tick(now);
@@ -130,13 +149,13 @@ final class Roster {
         }
     }
 
-    private synchronized VerbsConnection[] due() {
+    private synchronized Member[] due() {
         int quiet = size - attending;
         int step = (quiet + ROUND - 1) / ROUND;
         int from = visited < quiet ? visited : 0;
         int to = Math.min(from + step, quiet);
         visited = to < quiet ? to : 0;
-        VerbsConnection[] due = Arrays.copyOf(members, attending + to - from);
+        Member[] due = Arrays.copyOf(members, attending + to - from);
         System.arraycopy(members, attending + from, due, attending, to - from);
         return due;
     }

@@ -3,9 +3,6 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketOption;
-import org.rdmasockets.completion.Side;
-import org.rdmasockets.verbs.ConnectionIdentifier;
-import org.rdmasockets.verbs.ConnectionParameters;
 
 /** Accepts byte streams over RDMA. */
 public final class StreamListener implements Listener {
@@ -34,21 +31,7 @@ public final class StreamListener implements Listener {
 
     @Override
     public void start() throws IOException {
-        listener = binding.listen(backlog, new Latest(), accepted);
-    }
-
-    /** Makes each connection with the options of its time. */
-    private final class Latest implements VerbsConnection.Maker<StreamTransport> {
-        @Override
-        public void check(byte[] privateData) throws IOException {
-            new StreamMaker(options).check(privateData);
-        }
-
-        @Override
-        public StreamTransport make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
-                ConnectionParameters asked) throws IOException {
-            return new StreamMaker(options).make(engine, identifier, events, side, asked);
-        }
+        listener = binding.listen(backlog, options, accepted);
     }
 
     @Override
@@ -64,6 +47,9 @@ public final class StreamListener implements Listener {
     @Override
     public void options(StreamOptions newOptions) {
         options = newOptions;
+        if (listener != null) {
+            listener.maker(newOptions);
+        }
     }
 
     /** Nothing that a carrier of RDMA would know. */

@@ -1,7 +1,10 @@
 package org.rdmasockets.transport;
 
+import java.io.IOException;
+import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamSettings;
+import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
  * What can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought into the
@@ -27,7 +30,8 @@ import org.rdmasockets.stream.StreamSettings;
  */
 public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
         int inlineBytes, int maps, String streamKind, int messageBytes, int trafficClass, int spinMicros,
-        boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds) {
+        boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds)
+        implements Protocol.Maker<StreamTransport> {
     /** Smallest size of a ring, in bytes. */
     public static final int MIN_BUFFER_BYTES = 4096;
     /** Largest size of a ring, in bytes. */
@@ -87,6 +91,24 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return other == flow() ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
                 receiveQueueSize, inlineBytes, maps, other.name(), messageBytes, trafficClass, spinMicros, keepAlive,
                 keepAliveIdleSeconds, keepAliveProbeSeconds);
+    }
+
+    @Override
+    public void check(byte[] privateData) throws IOException {
+        ConnectData.decode(privateData);
+    }
+
+    @Override
+    public StreamTransport make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
+        return new StreamTransport(connection, asked == null ? this : withFlow(agree(asked)));
+    }
+
+    /** What is proposed, if this end would propose it, too; so nobody else decides how much memory it takes. */
+    private FlowKind agree(ConnectionParameters asked) throws IOException {
+        FlowKind proposed = ConnectData.decode(asked.privateData()).flow();
+        boolean possible = proposed != FlowKind.READ_RING
+                || asked.responderResources() > 0 && asked.initiatorDepth() > 0;
+        return proposed == flow() && possible ? proposed : FlowKind.CREDIT_RING;
     }
 
     /**

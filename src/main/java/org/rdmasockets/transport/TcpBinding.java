@@ -14,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
     /** The holder of a port for a connection over another transport; few ask for their port. */
-    private static final Map<StreamTransport, Socket> KEPT = new ConcurrentHashMap<>();
+    private static final Map<VerbsConnection, Socket> KEPT = new ConcurrentHashMap<>();
     /** How often a close is tried again after an {@code Error}, and after which pause: memory may come back. */
     private static final int CLOSE_TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -107,13 +107,13 @@ public final class TcpBinding implements AutoCloseable {
      *
      * @param connection nobody else has it yet
      */
-    public void keepFor(StreamTransport connection) {
+    public void keepFor(VerbsConnection connection) {
         KEPT.put(connection, socket);
         handedOver = true;
     }
 
     /** A connection ends: gives back what is held for it. */
-    static void releaseFor(StreamTransport connection) {
+    static void releaseFor(VerbsConnection connection) {
         Socket port = KEPT.remove(connection);
         if (port != null) {
             close(port);

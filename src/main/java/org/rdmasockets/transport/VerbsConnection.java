@@ -2,59 +2,132 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * One end of a connection over verbs, whatever goes over it: what the engine, who dials and who listens know of it. It
- * is the engine's from {@link Maker#make} until its teardown has ended.
+ * One end of a connection over verbs, whatever {@link Protocol} goes over it: how it is made, begins, is watched and
+ * ends. It is the engine's until its teardown has ended.
+ *
+ * <p>The end of a connection: {@link #close} has the protocol say its last word behind what was sent, and returns; the
+ * set-up pool waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is
+ * torn down when it is closed.
  */
-public abstract class VerbsConnection extends Ending implements ConnectionHandler {
-    /** Of a connection that is in no roster. */
-    static final int NO_PLACE = -1;
+public final class VerbsConnection extends Roster.Member implements ConnectionHandler {
+    private static final Logger LOG = LoggerFactory.getLogger(VerbsConnection.class);
+    /** So often a connection that ends tries to take in what came for it. */
+    private static final int MOST_FAILURES = 1_000;
 
-    /** What it shares with others. */
-    protected final Engine engine;
-    /** Where it stands in the engine's roster; the roster's. */
-    int place = NO_PLACE;
-    /** Whether it is visited at each tick; read without a lock, changed by the roster. */
-    volatile boolean attending;
+    /** How far the end of a connection has come, in this order; some may be left out. */
+    private enum Stage {
+        /** It can be used. */
+        OPEN,
+        /** Somebody has closed it. */
+        CLOSING,
+        /** What it was made of is destroyed. */
+        TEARING_DOWN,
+        /** Nothing of it is left. */
+        ENDED
+    }
+
+    /** In the inbox: this connection cannot go on. */
+    private record Failure(boolean reset, String reason) {
+    }
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private ConnectionEvents events; // null once this is the handler itself
+    private final InetSocketAddress local;
+    private final InetSocketAddress remote;
+    private final Device device;
+    private final Liveness liveness = new Liveness(System.nanoTime());
+    /** Set, as the next two, before anything arrives. */
+    private Protocol protocol;
+    private CompletionInbox inbox;
+    private QueuePair queuePair;
+    /** Changed, and waited for, under this. */
+    private volatile Stage stage = Stage.OPEN;
+    /** The peer's device has closed its side, or is gone. */
+    private volatile boolean peerGone;
+    /** When lingering ends, by {@code System.nanoTime}; set before the stage. */
+    private volatile long lingerDeadline;
+    /** The queue pair was told to end; protected by the protocol lock. */
+    private boolean ending;
+
+    private VerbsConnection(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events) {
+        this.engine = engine;
+        this.identifier = identifier;
+        this.events = events;
+        this.local = identifier.localAddress();
+        this.remote = identifier.remoteAddress();
+        this.device = identifier.device();
+    }
 
     /**
-     * A connection that is not registered yet.
+     * Set-up pool: makes what a connection needs, with receives posted, ready to connect or to accept.
      *
-     * @param engine what it shares with others
+     * @param asked what the peer has asked for, if this is the end that accepts; else null
+     * @return what goes over the connection
+     * @throws IOException if the device refuses; the identifier stays the caller's then
      */
-    protected VerbsConnection(Engine engine) {
-        this.engine = engine;
-    }
-
-    /** Any thread: something is to be expected of this connection, so it is visited at each tick from now on. */
-    protected final void attend() {
-        engine.attend(this);
-    }
-
-    /** Any thread, after a close: where the process ends, nobody else waits until what was sent has arrived. */
-    protected final void awaitEndAtExit() {
-        if (Engine.isExiting()) {
-            try {
-                Patience.await(this::await, Engine.exitDeadline());
-            } catch (InterruptedIOException e) {
-                return; // it goes on in the background, as long as the process does
+    static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+            Protocol.Maker<P> maker, ConnectionParameters asked) throws IOException {
+        VerbsConnection connection = new VerbsConnection(engine, identifier, events);
+        P protocol = maker.make(connection, asked);
+        connection.protocol = protocol;
+        boolean made = false;
+        try {
+            protocol.allocate(asked == null ? Side.ACTIVE : Side.PASSIVE);
+            made = true;
+            return protocol;
+        } finally {
+            if (!made) {
+                connection.destroy();
             }
         }
     }
 
     /**
-     * What the peer is told and asked for.
+     * Set-up pool: opens the inbox; first of the two.
      *
-     * @return private data, reads at once and retries; the same each time
+     * @param side who connects to whom
+     * @param maxOutstanding how many completions may be there at once
+     * @return where completions arrive from now on
+     * @throws IOException if the device refuses
      */
-    public abstract ConnectionParameters parameters();
+    public CompletionInbox openInbox(Side side, int maxOutstanding) throws IOException {
+        inbox = engine.poller().openInbox(device, side, protocol, maxOutstanding);
+        return inbox;
+    }
+
+    /**
+     * Set-up pool: makes the queue pair.
+     *
+     * @param domain whose memory it may touch
+     * @param config its sizes
+     * @return the queue pair, which is this connection's
+     * @throws VerbsException if the device refuses
+     */
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
+        queuePair = identifier.createQueuePair(domain, config);
+        return queuePair;
+    }
 
     /**
      * Set-up pool: the connection is up.
@@ -63,59 +136,492 @@ public abstract class VerbsConnection extends Ending implements ConnectionHandle
      * @param accepted whether this is the end that accepted
      * @throws IOException if the connection is of no use; the caller aborts it
      */
-    public abstract void start(byte[] peer, boolean accepted) throws IOException;
+    void start(byte[] peer, boolean accepted) throws IOException {
+        int timer = protocol.receiverNotReadyTimer();
+        if (timer != 0 && device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
+            queuePair.modify(new QueuePairAttributes().set(
+                    QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
+        }
+        engine.register(this, device);
+        if (hasReached(Stage.TEARING_DOWN)) {
+            engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
+            throw NetErrors.closed();
+        }
+        inbox.enter();
+        try {
+            protocol.start(peer, accepted);
+            protocol.settle();
+        } finally {
+            inbox.exit();
+        }
+        events.attach(this);
+        identifier.handler(this);
+        events = null;
+        LOG.debug("{} connected over {}", this, device.info().name());
+    }
+
+    // What the protocol asks for.
 
     /**
-     * Poller thread: the connection manager tells something of a connection that has started.
+     * The connection manager's side.
      *
-     * @param event what happened; must not block
+     * @return always the same
      */
-    public abstract void onConnectionEvent(ConnectionEvent event);
-
-    @Override
-    public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
-        onConnectionEvent(event);
+    public ConnectionIdentifier identifier() {
+        return identifier;
     }
 
     /**
-     * Any thread: this connection cannot go on, because its device says so. Must not block.
+     * What is shared with others.
+     *
+     * @return always the same
+     */
+    public Engine engine() {
+        return engine;
+    }
+
+    /**
+     * What this goes over.
+     *
+     * @return always the same
+     */
+    public Device device() {
+        return device;
+    }
+
+    /**
+     * This end's address.
+     *
+     * @return address and port, also after close
+     */
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    /**
+     * The peer's address.
+     *
+     * @return address and port, also after close
+     */
+    public InetSocketAddress remoteAddress() {
+        return remote;
+    }
+
+    /** When this has last given a sign of life. */
+    Liveness liveness() {
+        return liveness;
+    }
+
+    /**
+     * How long the peer's device may be silent.
+     *
+     * @param limitNanos until a request that it has not acknowledged breaks the connection
+     * @param idleNanos of quiet, until it is asked for a sign of life
+     */
+    public void watch(long limitNanos, long idleNanos) {
+        liveness.watch(limitNanos, idleNanos);
+        attend();
+    }
+
+    /** Any thread: something is to be expected of this connection, so it is visited at each tick from now on. */
+    void attend() {
+        engine.attend(this);
+    }
+
+    /**
+     * Does what may block, some time soon. Any thread.
+     *
+     * @param work for the set-up pool
+     */
+    public void later(Runnable work) {
+        engine.setupPool().execute(work);
+    }
+
+    /** Whether this begins and ends with calls that may wait for the kernel, or for who uses its memory. */
+    boolean mayBlock() {
+        return engine.mayBlock() || protocol.disconnectsAtOnce();
+    }
+
+    /** Goes on to the end: on the set-up pool if that may block, else now. */
+    private void perform(Runnable task) {
+        if (mayBlock()) {
+            later(task);
+        } else {
+            task.run();
+        }
+    }
+
+    /**
+     * Does something that may post, with the protocol lock, after everything that has arrived was taken in.
+     *
+     * @param work what to do
+     */
+    public void locked(Runnable work) {
+        inbox.enter();
+        try {
+            work.run();
+            protocol.settle();
+            noteSends(protocol.outstandingSends());
+        } catch (Error e) {
+            throw spoiled(e);
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    /** Set-up pool: what has come that nobody waits for is taken in, so that the peer gets credit and room. */
+    void takeIn() {
+        locked(() -> { });
+    }
+
+    /**
+     * Protocol lock held: how far something got is not known, so this connection cannot go on.
+     *
+     * @param e what has cut it short
+     * @return the same, to be thrown
+     */
+    public Error spoiled(Error e) {
+        protocol.fail(false, "an operation on this connection was cut short: " + e);
+        end();
+        return e;
+    }
+
+    /**
+     * Protocol lock held, after something may have been posted: starts the clock of the oldest send.
+     *
+     * @param outstanding how many sends are
+     */
+    public void noteSends(int outstanding) {
+        if (liveness.posted(engine.coarseNanos(), outstanding)) {
+            attend();
+        }
+    }
+
+    /**
+     * Protocol lock held, after a completion was applied.
+     *
+     * @param outstanding how many sends are
+     */
+    public void noteCompletion(int outstanding) {
+        if (liveness.completed(engine.coarseNanos(), outstanding)) {
+            attend();
+        }
+    }
+
+    /** Protocol lock held: nothing more can come, so outstanding requests shall end at once. */
+    public void end() {
+        if (!ending) {
+            ending = true;
+            perform(this::endQueuePair);
+        }
+    }
+
+    /**
+     * Whether somebody has closed this end. Any thread.
+     *
+     * @return true if so
+     */
+    public boolean isClosed() {
+        return stage != Stage.OPEN;
+    }
+
+    /**
+     * Whether the peer's device has closed its side, or is gone. Any thread.
+     *
+     * @return true if so
+     */
+    public boolean isPeerGone() {
+        return peerGone;
+    }
+
+    /**
+     * Whether what the peer's device has acknowledged is the peer's, although this end goes. If not, TCP (of iWARP)
+     * loses it if the peer then says anything, which nobody reads.
+     *
+     * @return true but for iWARP
+     */
+    public boolean completionIsDelivery() {
+        return device.supports(Capability.COMPLETION_IS_DELIVERY);
+    }
+
+    // What has happened.
+
+    @Override
+    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
+        if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
+            perform(() -> lose(event));
+        }
+    }
+
+    /** Set-up pool: data that arrived before the end comes first, so the token waits for an empty queue. */
+    private void lose(ConnectionEvent event) {
+        peerGone = true;
+        if (!mayBlock()) {
+            inbox.drainThenOffer(event); // requests that wait for the peer fail by themselves
+        } else if (event instanceof ConnectionEvent.DeviceRemoved) {
+            inbox.drainThenOffer(event); // before the flushed requests, which would read as a reset
+            failQueuePair();
+        } else {
+            failQueuePair();
+            inbox.drainThenOffer(event);
+        }
+        takeIn();
+    }
+
+    /**
+     * Any thread: this connection cannot go on, because its device says so.
      *
      * @param reset true if a peer that died brings that, too
      * @param reason what happened, for people
      */
-    public abstract void fail(boolean reset, String reason);
+    void fail(boolean reset, String reason) {
+        later(() -> {
+            inbox.drainThenOffer(new Failure(reset, reason));
+            takeIn();
+        });
+    }
+
+    /**
+     * Protocol lock held: the connection manager, the poller or a deadline had something to say.
+     *
+     * @param token from the inbox
+     */
+    public void onToken(Object token) {
+        switch (token) {
+            case ConnectionEvent.Disconnected disconnected -> protocol.onDisconnected();
+            case ConnectionEvent.DeviceRemoved removed -> protocol.fail(false, "RDMA device " + device.info().name()
+                    + " was removed");
+            case Failure failure -> protocol.fail(failure.reset, failure.reason);
+            case Throwable failure -> protocol.fail(false, "waiting for completions failed: " + failure);
+            default -> protocol.fail(false, token.toString());
+        }
+        protocol.settle();
+    }
+
+    private void failQueuePair() {
+        try {
+            queuePair.fail();
+        } catch (VerbsException e) {
+            LOG.debug("{} {}", this, e.getMessage());
+        }
+    }
+
+    /** Set-up pool: on iWARP the peer waits for our disconnect; elsewhere the error state is needed. */
+    private void endQueuePair() {
+        if (!completionIsDelivery() || protocol.disconnectsAtOnce()) {
+            try {
+                identifier.disconnect();
+            } catch (VerbsException e) {
+                LOG.debug("{} {}", this, e.getMessage()); // it was over before
+            }
+        }
+        if (completionIsDelivery()) {
+            failQueuePair();
+        }
+    }
+
+    @Override
+    boolean tick(long now) {
+        boolean attends = protocol.tick(now);
+        if (isClosed()) {
+            if (now - lingerDeadline >= 0) {
+                later(this::linger);
+            }
+            return true;
+        }
+        switch (liveness.due(now)) {
+            case CHECK -> later(this::checkUnacknowledged);
+            case CONFIRM -> later(() -> locked(protocol::confirm));
+            case PROBE -> later(() -> locked(this::probe));
+            case NOTHING -> {
+            }
+        }
+        return attends || liveness.isDutyNear(now);
+    }
+
+    /** Set-up pool: completions that nobody has applied yet may tell that all is well. */
+    private void checkUnacknowledged() {
+        inbox.enter();
+        try {
+            boolean overdue = liveness.isOverdue(System.nanoTime());
+            if (overdue && protocol.confirm()) {
+                liveness.asked(System.nanoTime());
+            } else if (overdue) {
+                protocol.giveUp(TimeUnit.NANOSECONDS.toSeconds(liveness.limitNanos()));
+                end();
+            }
+        } finally {
+            inbox.exit();
+        }
+    }
+
+    private void probe() {
+        if (liveness.isIdle(System.nanoTime())) {
+            protocol.keepAlive();
+        }
+    }
+
+    /** Tells whether this connection goes over a device. */
+    boolean uses(Device other) {
+        return device == other;
+    }
+
+    /** Tells whether this connection has a queue pair of this number. */
+    boolean uses(Device other, int queuePairNumber) {
+        return device == other && queuePair.number() == queuePairNumber;
+    }
+
+    /** How much memory this connection has registered, in bytes. Any thread. */
+    long registeredBytes() {
+        return protocol.registeredBytes();
+    }
+
+    // The end.
+
+    /**
+     * Any thread: ends the connection. Who waits is told, and what was sent gets a moment to arrive. Idempotent.
+     *
+     * @param lingerNanos the moment
+     */
+    public void close(long lingerNanos) {
+        if (beginClosing(lingerNanos)) {
+            inbox.beginClose();
+            boolean begun = false;
+            try {
+                attend();
+                if (mayBlock()) {
+                    inbox.onOrphan(this::onOrphan);
+                    locked(protocol::disconnect);
+                    later(this::linger);
+                } else {
+                    closeNow();
+                }
+                begun = true;
+            } finally {
+                endClose(begun);
+            }
+            if (Engine.isExiting()) {
+                awaitEnd(Engine.exitDeadline()); // nobody else waits until what was sent has arrived
+            }
+        }
+    }
+
+    /** Wakes those who wait, as its last act: the close ends before a thread that this wakes looks at the socket. */
+    private void endClose(boolean begun) {
+        try {
+            if (!begun) { // no memory, perhaps: a tick goes on with it
+                lingerDeadline = System.nanoTime();
+                attend();
+            }
+        } finally {
+            inbox.close();
+        }
+    }
+
+    /** Says the last word, and tears down at once if the peer has taken it; else whoever brings news goes on. */
+    private void closeNow() {
+        locked(protocol::disconnect);
+        inbox.drain(); // what was posted has completed by now, as a rule
+        linger();
+        if (!hasReached(Stage.TEARING_DOWN)) {
+            inbox.onOrphan(this::onOrphan);
+            linger(); // news may have come in between
+        }
+    }
 
     /** Any thread: ends the connection without a word to the peer. Must not block; idempotent. */
-    public abstract void abort();
+    public void abort() {
+        if (beginClosing(0)) {
+            inbox.beginClose();
+        }
+        try {
+            perform(this::tearDown);
+        } finally {
+            inbox.close();
+        }
+    }
+
+    private synchronized boolean beginClosing(long lingerNanos) {
+        if (isClosed()) {
+            return false;
+        }
+        lingerDeadline = System.nanoTime() + lingerNanos;
+        return enter(Stage.CLOSING);
+    }
+
+    /** Goes on to a stage; false if it was reached before. */
+    private synchronized boolean enter(Stage next) {
+        boolean first = !hasReached(next);
+        if (first) {
+            stage = next;
+            notifyAll();
+        }
+        return first;
+    }
+
+    private boolean hasReached(Stage one) {
+        return stage.compareTo(one) >= 0;
+    }
+
+    /** Waits for the end, until then at most. */
+    void awaitEnd(long deadlineNanos) {
+        try {
+            Patience.await(this::await, deadlineNanos);
+        } catch (InterruptedIOException e) {
+            LOG.debug("{} interrupted while lingering; it goes on in the background", this);
+        }
+    }
+
+    private synchronized Boolean await(long nanos) throws InterruptedException {
+        long deadline = System.nanoTime() + nanos;
+        for (long left = nanos; stage != Stage.ENDED; left = deadline - System.nanoTime()) {
+            if (left <= 0) {
+                return null;
+            }
+            TimeUnit.NANOSECONDS.timedWait(this, left);
+        }
+        return true;
+    }
+
+    /** From now on, what comes while nobody waits is taken in all the same. */
+    void takeInOrphans() {
+        inbox.onOrphan(this::onOrphan);
+    }
+
+    /** Any thread: something has come in that no caller waits for. */
+    private void onOrphan() {
+        later(isClosed() ? this::linger : this::takeIn);
+    }
+
+    /** Set-up pool: a closed connection got news, or its time is over. */
+    private void linger() {
+        boolean over;
+        inbox.enter();
+        try {
+            protocol.settle();
+            over = protocol.hasFailed() || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
+        } finally {
+            inbox.exit();
+        }
+        if (over) {
+            tearDown();
+        }
+    }
 
     /**
-     * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines that have
-     * passed. Must not block.
-     *
-     * @param now by {@code System.nanoTime}
-     * @return false if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before
+     * Protocol lock held: whether a closed connection may end. On iWARP only the peer proves that it has the data: it
+     * goes when it has taken in that this end goes, or says that it goes itself. What TCP has still to send when the
+     * queue pair ends is lost if the peer says that there is room for more: nobody reads that, so TCP resets.
      */
-    public abstract boolean tick(long now);
+    private boolean isDeliveredLocked() {
+        return protocol.isDrained() && (peerGone || protocol.isPeerLeaving() || completionIsDelivery());
+    }
 
-    /**
-     * Tells whether this connection goes over a device.
-     *
-     * @param other a device
-     * @return true if it does
-     */
-    public abstract boolean uses(Device other);
-
-    /**
-     * Tells whether this connection has a queue pair.
-     *
-     * @param other a device
-     * @param queuePairNumber number of a queue pair there
-     * @return true if it does
-     */
-    public abstract boolean uses(Device other, int queuePairNumber);
-
-    /** Any thread: this process ends soon, which the peer is told where the protocol has a word for it. */
-    public void leave() {
+    /** Any thread: this process ends soon. */
+    void leave() {
+        if (!isClosed()) {
+            locked(protocol::leave);
+        }
     }
 
     /**
@@ -123,50 +629,105 @@ public abstract class VerbsConnection extends Ending implements ConnectionHandle
      *
      * @return true also when it never will arrive
      */
-    public abstract boolean isDelivered();
-
-    /**
-     * How much memory this connection has registered. Any thread.
-     *
-     * @return bytes
-     */
-    public abstract long registeredBytes();
-
-    /**
-     * Makes connections, before anything is sent.
-     *
-     * @param <C> what it makes
-     */
-    public interface Maker<C extends VerbsConnection> {
-        /**
-         * The octet of RFC 2474 for packets to come.
-         *
-         * @return 0 to 255, 0 for none in particular
-         */
-        default int trafficClass() {
-            return 0;
+    public boolean isDelivered() {
+        if (peerGone || hasReached(Stage.TEARING_DOWN)) {
+            return true;
         }
+        inbox.enter();
+        try {
+            protocol.confirm();
+            protocol.settle();
+            return protocol.hasFailed() || (isClosed() ? isDeliveredLocked()
+                    : protocol.isPeerLeaving() || protocol.isSettled());
+        } finally {
+            inbox.exit();
+        }
+    }
 
-        /**
-         * Checks what a peer asks for, before anything is made for it.
-         *
-         * @param privateData what the peer has sent
-         * @throws IOException if it cannot be had: the peer is refused
-         */
-        void check(byte[] privateData) throws IOException;
+    /** Set-up pool: the one way in which a connection ends. */
+    private void tearDown() {
+        if (enter(Stage.TEARING_DOWN)) {
+            try {
+                if (mayBlock()) {
+                    endQueuePair();
+                }
+            } finally {
+                release();
+            }
+            LOG.debug("{} torn down", this);
+        }
+    }
 
-        /**
-         * Set-up pool: makes what a connection needs, with receives posted, ready to connect or to accept.
-         *
-         * @param engine the engine
-         * @param identifier a connection whose device is known
-         * @param events where its events go
-         * @param side who connects to whom
-         * @param asked what the peer has asked for, if this is the end that accepts; else null
-         * @return the connection
-         * @throws IOException if the device refuses; the identifier stays the caller's then
-         */
-        C make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
-                ConnectionParameters asked) throws IOException;
+    /** The rest of the end: each step is taken, whatever another throws. */
+    private void release() {
+        endAll(this::destroy, identifier::close, () -> TcpBinding.releaseFor(this), () -> engine.forget(this),
+                () -> enter(Stage.ENDED));
+    }
+
+    /**
+     * Takes each step, whatever another throws; the first failure is the caller's.
+     *
+     * @param steps in this order
+     */
+    public static void endAll(Runnable... steps) {
+        Throwable first = null;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
+            }
+        }
+        switch (first) {
+            case null -> { }
+            case Error e -> throw e;
+            case Throwable t -> throw (RuntimeException) t;
+        }
+    }
+
+    /** Everything but the identifier: the queue pair first, then the rest. */
+    private void destroy() {
+        Runnable memory;
+        enterToEnd(); // waits for who is copying from or to the memory; later ones see that it is closed
+        try {
+            memory = protocol.end(); // it may be another connection's soon
+        } finally {
+            exitAtEnd();
+        }
+        endAll(() -> {
+            if (queuePair != null) {
+                queuePair.close();
+            }
+        }, () -> {
+            if (inbox != null) {
+                inbox.retire();
+            }
+        }, memory);
+    }
+
+    private void exitAtEnd() {
+        if (inbox != null) {
+            inbox.exit();
+        }
+    }
+
+    /** Enters the inbox, though what waits there may not be taken in: each failure takes something out of it. */
+    private void enterToEnd() {
+        for (int left = MOST_FAILURES; inbox != null; left--) {
+            try {
+                inbox.enter();
+                return;
+            } catch (RuntimeException | Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "[" + local + "->" + remote + (queuePair == null ? "" : " qp=" + queuePair.number()) + "]";
     }
 }

@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
  * <p>A place is held by a connection that nobody has taken, and by a handshake in progress, unless the peer does not
  * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.
  *
- * @param <C> what a connection is
+ * @param <P> what a connection is
  */
-public final class VerbsListener<C extends VerbsConnection> implements AutoCloseable {
+public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(VerbsListener.class);
     private static final int DEFAULT_BACKLOG = 50;
     /** Most that wait beyond the backlog; {@code rdma_ucm} takes less at once ({@code max_backlog}, 1,024). */
@@ -52,26 +52,26 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     private final InetSocketAddress local;
     private final int backlog;
     /** Gets the finished connections. */
-    private final AcceptQueue<? super C> accepted;
+    private final AcceptQueue<? super P> accepted;
     /** Places of the backlog that are in use; guarded by this, as the next three. */
     private int used;
     /** Connections in the queue. */
     private int queued;
     /** Requests that wait for a place, the oldest first. */
-    private final SequencedSet<Arrival<C>> held = new LinkedHashSet<>();
+    private final SequencedSet<Arrival<P>> held = new LinkedHashSet<>();
     /** Requests that are being accepted, the oldest first. */
-    private final SequencedSet<Arrival<C>> arriving = new LinkedHashSet<>();
+    private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder;
-    private final VerbsConnection.Maker<C> maker;
+    private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /** What a listener shall do: backlog below 1 means 50. */
-    record Plan<C extends VerbsConnection>(InetSocketAddress local, int backlog, VerbsConnection.Maker<C> maker,
-            AcceptQueue<? super C> accepted) {
+    record Plan<P extends Protocol>(InetSocketAddress local, int backlog, Protocol.Maker<P> maker,
+            AcceptQueue<? super P> accepted) {
     }
 
-    private VerbsListener(Engine engine, List<ConnectionIdentifier> identifiers, Plan<C> plan) {
+    private VerbsListener(Engine engine, List<ConnectionIdentifier> identifiers, Plan<P> plan) {
         this.engine = engine;
         this.identifiers = identifiers;
         left = new AtomicInteger(identifiers.size());
@@ -83,9 +83,9 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     }
 
     /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
-    static <C extends VerbsConnection> VerbsListener<C> start(Engine engine, List<ConnectionIdentifier> identifiers,
-            Plan<C> plan) throws IOException {
-        VerbsListener<C> listener = new VerbsListener<>(engine, identifiers, plan);
+    static <P extends Protocol> VerbsListener<P> start(Engine engine, List<ConnectionIdentifier> identifiers,
+            Plan<P> plan) throws IOException {
+        VerbsListener<P> listener = new VerbsListener<>(engine, identifiers, plan);
         boolean listening = false;
         plan.accepted.join();
         engine.add(listener);
@@ -139,7 +139,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
 
     /** What is to be done now. */
     private Runnable take(ConnectionEvent.ConnectRequest request) {
-        Arrival<C> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
+        Arrival<P> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
         boolean fits;
         boolean waits;
         synchronized (this) {
@@ -160,7 +160,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     }
 
     /** Whether another host would take more than its part; the monitor is held. */
-    private boolean takesAll(Arrival<C> arrival) {
+    private boolean takesAll(Arrival<P> arrival) {
         return held.size() >= MOST_HELD_OF_HOST && !arrival.isLocal()
                 && held.stream().filter(arrival::isOfSameHost).count() >= MOST_HELD_OF_HOST;
     }
@@ -180,7 +180,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
 
     /** Set-up pool: accepts the one that has waited longest, if there is a place for it. */
     private void acceptNext() {
-        Arrival<C> next;
+        Arrival<P> next;
         synchronized (this) {
             if (used >= backlog || held.isEmpty() || closed.get()) {
                 return;
@@ -195,7 +195,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     }
 
     /** Set-up pool: a request became a connection, or null. */
-    private void onOutcome(Arrival<C> arrival, C connection) {
+    private void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {
             held.remove(arrival);
@@ -217,13 +217,13 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
                 leave(arrival, connection != null);
             }
             if (connection != null && !queuing) {
-                connection.abort();
+                connection.connection().abort();
             }
         }
     }
 
     /** Any thread: gives the place back that an arrival or its connection has, once. */
-    private void leave(Arrival<C> arrival, boolean wasQueued) {
+    private void leave(Arrival<P> arrival, boolean wasQueued) {
         boolean more;
         synchronized (this) {
             if (!arrival.counted) {
@@ -250,8 +250,8 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
 
     /** Poller thread, a few times a second while there are connections. */
     void tick(long now) {
-        List<Arrival<C>> ended;
-        List<Arrival<C>> waiting;
+        List<Arrival<P>> ended;
+        List<Arrival<P>> waiting;
         int free;
         synchronized (this) {
             if (held.isEmpty() && arriving.isEmpty()) {
@@ -269,29 +269,34 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     }
 
     /** Takes the place from handshakes that do not go on; gives what is to end. The monitor is held. */
-    private List<Arrival<C>> overdue(long now) {
+    private List<Arrival<P>> overdue(long now) {
         int stalled = 0;
-        for (Arrival<C> arrival : arriving) {
+        for (Arrival<P> arrival : arriving) {
             if (arrival.counted && arrival.silentNanos(now) > PLACE_NANOS) {
                 arrival.counted = false;
                 used--;
             }
             stalled += arrival.counted ? 0 : 1;
         }
-        List<Arrival<C>> ended = new ArrayList<>();
+        List<Arrival<P>> ended = new ArrayList<>();
         int tooMany = stalled - Math.max(backlog, FEWEST_STALLED);
-        for (Arrival<C> arrival : arriving) {
+        for (Arrival<P> arrival : arriving) {
             if (!arrival.counted && tooMany-- > 0 || arrival.isBroken()
                     || arrival.silentNanos(now) > HANDSHAKE_NANOS) {
                 ended.add(arrival);
             }
         }
-        for (Arrival<C> arrival : held) {
+        for (Arrival<P> arrival : held) {
             if (arrival.isBroken() || arrival.ageNanos(now) > HELD_NANOS && !arrival.isLocal()) {
                 ended.add(arrival);
             }
         }
         return ended;
+    }
+
+    /** Connections that come from now on are made by another. */
+    void maker(Protocol.Maker<P> newMaker) {
+        maker = newMaker;
     }
 
     /**
@@ -308,7 +313,7 @@ public final class VerbsListener<C extends VerbsConnection> implements AutoClose
     public void close() {
         if (stop()) {
             identifiers.forEach(engine::release);
-            List<Arrival<C>> all;
+            List<Arrival<P>> all;
             synchronized (this) {
                 all = new ArrayList<>(held);
                 all.addAll(arriving);

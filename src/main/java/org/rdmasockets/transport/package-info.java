@@ -6,13 +6,14 @@
  * {@link org.rdmasockets.transport.AcceptQueue}. Over TCP an ordinary {@code java.net.Socket} does everything. The rest
  * is verbs, with one {@link org.rdmasockets.transport.Engine} for each provider.
  *
- * <p>{@link org.rdmasockets.transport.Binding} takes a local address and turns into either a
- * {@link org.rdmasockets.transport.VerbsConnection} (connect) or a listener, which makes further ones (accept): here a
- * {@link org.rdmasockets.transport.StreamTransport}, and in the package {@code endpoint} messages and memory. A stream
- * transport joins three things that know nothing of each other: the verbs of one connection ({@code Resources}),
- * the protocol state machine ({@code stream}) and the completions that drive it ({@code completion}). A read enters the
- * inbox, which takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the
- * inbox if there are none.
+ * <p>{@link org.rdmasockets.transport.Binding} takes a local address and turns into either a connection or a listener,
+ * which makes further ones. Each is a {@link org.rdmasockets.transport.VerbsConnection}, which owns how it begins, is
+ * watched, lingers and ends, and a {@link org.rdmasockets.transport.Protocol} that goes over it: the byte stream of
+ * {@link org.rdmasockets.transport.StreamTransport}, or the messages of the package {@code endpoint}. A stream
+ * joins three things that know nothing of each other: the memory of one connection ({@code Resources}), the protocol
+ * state machine ({@code stream}) and the completions that drive it ({@code completion}). A read enters the inbox, which
+ * takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the inbox if
+ * there are none.
  *
  * <p>What a connection does without copying is its {@link org.rdmasockets.transport.Direct}, made when it is asked for.
  * Memory that an application sees is either never another connection's, or seen through an arena that ends before.

@@ -171,7 +171,7 @@ abstract class AccessTrials extends EndpointTrial {
         Transfer.Task task = new Transfer.Task(Transfer.Kind.WRITE, from, to, OptionalInt.empty());
         boolean owing = end.link().compute(all -> {
             all.sends().access(new Transfer(task, 8, write));
-            return all.creditOwed();
+            return all.sends().isOwing();
         });
         assertTrue(owing, "somebody has to take in what completes");
         Await.until("the write ends " + what, write::hasEnded);

@@ -95,7 +95,7 @@ abstract class EndTrials extends EndpointTrial {
     void aPeerThatLeavesWithoutAWordFailsEverybody() throws Exception {
         Pair pair = connect();
         List<Call<Object>> calls = allWaiting(pair.server());
-        pair.client().link().abort();
+        pair.client().link().connection().abort();
         allFail(calls, EndpointException.Reason.PEER_GONE, EndpointException.Reason.DEVICE);
     }
 
@@ -242,9 +242,9 @@ abstract class EndTrials extends EndpointTrial {
     @Test
     void aPeerThatLeavesSaysSoAlsoWithoutCredits() throws Exception {
         Pair pair = connect();
-        pair.server().link().locked(() -> { // which takes nothing in meanwhile
+        pair.server().link().connection().locked(() -> { // which takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
-                pair.client().link().locked(() -> pair.client().link().traffic().sends()
+                pair.client().link().connection().locked(() -> pair.client().link().traffic().sends()
                         .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
             }
             pair.client().close();

@@ -31,7 +31,7 @@ final class Forged extends Operation {
     }
 
     private static void send(RdmaEndpoint from, Forged one) {
-        from.link().locked(() -> from.link().traffic().sends().send(one));
+        from.link().connection().locked(() -> from.link().traffic().sends().send(one));
     }
 
     /** Sends something with a header, and with honest counts of what has been taken in. */
@@ -52,7 +52,7 @@ final class Forged extends Operation {
 
     /** Whether the peer's device has it, for which the peer has taken others before. */
     boolean isSent() {
-        link.locked(() -> { });
+        link.connection().locked(() -> { });
         return sent;
     }
 

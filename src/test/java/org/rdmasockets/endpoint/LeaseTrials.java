@@ -173,7 +173,7 @@ abstract class LeaseTrials extends EndpointTrial {
                 all -> all.leases().borrower().ask(64, Duration.ofHours(1).toNanos(), Set.of()));
         Await.until("the answer", answer::isDone);
         assertTrue(pair.server().link().leases().lender().isLending());
-        link.locked(() -> link.leases().borrower().withdraw(answer));
+        link.connection().locked(() -> link.leases().borrower().withdraw(answer));
         Await.until("the lease is back", () -> !pair.server().link().leases().lender().isLending());
     }
 

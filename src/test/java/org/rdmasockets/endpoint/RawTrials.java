@@ -86,9 +86,9 @@ abstract class RawTrials extends EndpointTrial {
         Link link = pair.client().link();
         pair.client().startSendRaw(filled(pair.client(), 8, 3), OptionalInt.empty());
         pair.client().close();
-        assertFalse(link.isDelivered());
+        assertFalse(link.connection().isDelivered());
         assertArrayEquals(random(8, 3), pair.server().receiveRaw(8).segment().toArray(ValueLayout.JAVA_BYTE));
-        Await.until("it is delivered", link::isDelivered);
+        Await.until("it is delivered", link.connection()::isDelivered);
     }
 
     /** parity, traps: a retry count of 7 means for ever. Here the wait has an end. */

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
@@ -20,23 +23,19 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
-import org.rdmasockets.completion.Side;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.Replacement;
 import org.rdmasockets.provider.sharedmemory.FaultDoor;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Binding;
-import org.rdmasockets.transport.ConnectionEvents;
 import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.StreamMaker;
+import org.rdmasockets.transport.Protocol;
 import org.rdmasockets.transport.StreamOptions;
 import org.rdmasockets.transport.StreamTransport;
 import org.rdmasockets.transport.VerbsConnection;
 import org.rdmasockets.transport.VerbsListener;
 import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
-import org.rdmasockets.verbs.Device;
 
 /**
  * What is thrown while a connection arrives costs that one and no place in the backlog, and so does a peer that does
@@ -75,7 +74,8 @@ class ArrivalFaultsTest {
     private final AtomicInteger handlers = new AtomicInteger();
     private final WatchedVerbs verbs = new WatchedVerbs(new FaultDoor(false).provider(), this::isTold);
     private final Deque<AutoCloseable> resources = new ArrayDeque<>(List.of(new Replacement(verbs.provider())));
-    private final AcceptQueue<VerbsConnection> accepted = new AcceptQueue<>(VerbsConnection::abort);
+    private final AcceptQueue<Protocol> accepted =
+            new AcceptQueue<>(protocol -> protocol.connection().abort());
 
     @AfterEach
     void closeAll() throws Exception {
@@ -117,9 +117,9 @@ class ArrivalFaultsTest {
         return !(event instanceof ConnectionEvent.Established) || lost.getAndUpdate(n -> n == 0 ? 0 : n - 1) % 2 == 0;
     }
 
-    /** Makes connections that are as faulty as they shall be. */
-    private final class FaultyMaker implements VerbsConnection.Maker<VerbsConnection> {
-        private final StreamMaker target = new StreamMaker(StreamOptions.DEFAULT);
+    /** Makes streams that are as faulty as they shall be. */
+    private final class FaultyMaker implements Protocol.Maker<Protocol> {
+        private final StreamOptions target = StreamOptions.DEFAULT;
 
         @Override
         public void check(byte[] privateData) throws IOException {
@@ -128,77 +128,29 @@ class ArrivalFaultsTest {
         }
 
         @Override
-        public VerbsConnection make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, Side side,
-                ConnectionParameters asked) throws IOException {
+        public Protocol make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
             pass(Step.MAKE);
-            return new FaultyConnection(engine, target.make(engine, identifier, events, side, asked));
-        }
-    }
-
-    /** A connection that can fail to start. */
-    private final class FaultyConnection extends VerbsConnection {
-        private final StreamTransport target;
-
-        FaultyConnection(Engine engine, StreamTransport target) {
-            super(engine);
-            this.target = target;
+            StreamTransport stream = target.make(connection, asked);
+            return (Protocol) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Protocol.class},
+                    (proxy, method, arguments) -> call(stream, method, arguments));
         }
 
-        @Override
-        public ConnectionParameters parameters() {
-            pass(Step.PARAMETERS);
-            return target.parameters();
-        }
-
-        @Override
-        public void start(byte[] peer, boolean isAccepted) throws IOException {
-            pass(Step.START);
-            target.start(peer, isAccepted);
-        }
-
-        @Override
-        public void onConnectionEvent(ConnectionEvent event) {
-            target.onConnectionEvent(event);
-        }
-
-        @Override
-        public void fail(boolean reset, String reason) {
-            target.fail(reset, reason);
-        }
-
-        @Override
-        public void abort() {
-            target.abort();
-        }
-
-        @Override
-        public boolean tick(long now) {
-            return target.tick(now);
-        }
-
-        @Override
-        public boolean uses(Device other) {
-            return target.uses(other);
-        }
-
-        @Override
-        public boolean uses(Device other, int queuePairNumber) {
-            return target.uses(other, queuePairNumber);
-        }
-
-        @Override
-        public boolean isDelivered() {
-            return target.isDelivered();
-        }
-
-        @Override
-        public long registeredBytes() {
-            return target.registeredBytes();
+        private Object call(StreamTransport stream, Method method, Object[] arguments) throws Throwable {
+            if (method.getName().equals("parameters")) {
+                pass(Step.PARAMETERS);
+            } else if (method.getName().equals("start")) {
+                pass(Step.START);
+            }
+            try {
+                return method.invoke(stream, arguments);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
         }
     }
 
     private InetSocketAddress listen() throws IOException {
-        VerbsListener<VerbsConnection> listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
+        VerbsListener<Protocol> listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
                 .listen(BACKLOG, new FaultyMaker(), accepted));
         closing(accepted);
         verbs.onRequestCall(this::onRequestCall);
@@ -218,10 +170,10 @@ class ArrivalFaultsTest {
             clients.add(connected(to));
         }
         for (RdmaSocket client : clients) {
-            FaultyConnection server = (FaultyConnection) accepted.accept(
-                    System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS));
+            VerbsConnection server = accepted.accept(
+                    System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(TIMEOUT_MILLIS)).connection();
             closing(server::abort);
-            assertEquals(client.getLocalPort(), server.target.remoteAddress().getPort());
+            assertEquals(client.getLocalPort(), server.remoteAddress().getPort());
         }
     }
 

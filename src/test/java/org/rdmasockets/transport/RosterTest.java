@@ -8,9 +8,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionParameters;
-import org.rdmasockets.verbs.Device;
 
 /** Who is visited when. */
 class RosterTest {
@@ -18,63 +15,14 @@ class RosterTest {
     private long now;
 
     /** Counts visits. */
-    private static final class Visited extends VerbsConnection {
+    private static final class Visited extends Roster.Member {
         private boolean busy;
         private int visits;
 
-        Visited() {
-            super(null);
-        }
-
         @Override
-        public boolean tick(long time) {
+        boolean tick(long time) {
             visits++;
             return busy;
-        }
-
-        @Override
-        public ConnectionParameters parameters() {
-            throw new AssertionError();
-        }
-
-        @Override
-        public void start(byte[] peer, boolean accepted) {
-            throw new AssertionError();
-        }
-
-        @Override
-        public void onConnectionEvent(ConnectionEvent event) {
-            throw new AssertionError();
-        }
-
-        @Override
-        public void fail(boolean reset, String reason) {
-            throw new AssertionError();
-        }
-
-        @Override
-        public void abort() {
-            throw new AssertionError();
-        }
-
-        @Override
-        public boolean uses(Device other) {
-            return false;
-        }
-
-        @Override
-        public boolean uses(Device other, int queuePairNumber) {
-            return false;
-        }
-
-        @Override
-        public boolean isDelivered() {
-            return true;
-        }
-
-        @Override
-        public long registeredBytes() {
-            return 0;
         }
     }
 

@@ -1,0 +1,190 @@
+package org.rdmasockets.transport;
+
+import java.io.IOException;
+import org.rdmasockets.completion.CompletionClient;
+import org.rdmasockets.completion.Side;
+import org.rdmasockets.verbs.ConnectionParameters;
+
+/**
+ * What goes over a connection: the byte stream of rsockets, or the messages of endpoints. It takes in the completions;
+ * what is no completion is the {@link VerbsConnection}'s ({@link VerbsConnection#onToken}), which begins and ends the
+ * connection. Unless a method says otherwise, it is called with the protocol lock held, and must not block.
+ */
+public interface Protocol extends CompletionClient {
+    /**
+     * What this goes over.
+     *
+     * @return always the same
+     */
+    VerbsConnection connection();
+
+    /**
+     * Set-up pool: makes memory, inbox and queue pair, ready to connect or to accept, with receives posted.
+     *
+     * @param side who connects to whom
+     * @throws IOException if the device refuses; {@link #end} gives back what was made then
+     */
+    void allocate(Side side) throws IOException;
+
+    /**
+     * What the peer is told and asked for.
+     *
+     * @return private data, reads at once and retries; the same each time
+     */
+    ConnectionParameters parameters();
+
+    /**
+     * Whether the connection manager tells the peer as soon as this has failed. If not, it hears of that from the
+     * protocol, or when it sends something.
+     *
+     * @return true if so
+     */
+    boolean disconnectsAtOnce();
+
+    /**
+     * How soon the peer's device tries again that has found no receive.
+     *
+     * @return the code of InfiniBand (specification, 9.7.5.2.8); 0 for the connection manager's, which is 655 ms
+     */
+    int receiverNotReadyTimer();
+
+    /**
+     * The connection is up.
+     *
+     * @param peer the peer's private data, perhaps with zeros behind it
+     * @param accepted whether this is the end that accepted
+     * @throws IOException if the connection is of no use; the caller aborts it
+     */
+    void start(byte[] peer, boolean accepted) throws IOException;
+
+    /** The connection manager says that the peer is gone; what it sent before was taken in. */
+    void onDisconnected();
+
+    /**
+     * The connection cannot go on.
+     *
+     * @param reset true if a peer that died brings that, too
+     * @param reason what has happened, for people
+     */
+    void fail(boolean reset, String reason);
+
+    /** After anything that may have changed what is to be posted, or what memory is needed. */
+    void settle();
+
+    /**
+     * How many requests the peer's device has not acknowledged.
+     *
+     * @return 0 for none
+     */
+    int outstandingSends();
+
+    /** The peer's device is silent for too long: see {@link Liveness}. The connection fails, and people read why. */
+    void giveUp(long seconds);
+
+    /**
+     * Has the device show what has completed, if nothing else does.
+     *
+     * @return true if it was asked by this call
+     */
+    boolean confirm();
+
+    /** Asks the peer's device for a sign of life. */
+    void keepAlive();
+
+    /**
+     * Poller thread, at each tick or in each round.
+     *
+     * @param now by {@code System.nanoTime}
+     * @return whether to be called at the next tick, too
+     */
+    boolean tick(long now);
+
+    /** This process ends soon, which the peer is told where the protocol has a word for it. */
+    void leave();
+
+    /** The application has closed this end: the peer is told after everything that was sent. */
+    void disconnect();
+
+    /**
+     * Whether the peer has all that was sent, while this is open.
+     *
+     * @return true if it is not known otherwise
+     */
+    boolean isSettled();
+
+    /**
+     * Whether nothing is left for the device to do after {@link #disconnect}.
+     *
+     * @return true also when it never will be done
+     */
+    boolean isDrained();
+
+    /**
+     * Whether the peer has said that it leaves.
+     *
+     * @return true if so
+     */
+    boolean isPeerLeaving();
+
+    /**
+     * Whether this has failed, so that nothing more gets to the peer.
+     *
+     * @return true if so
+     */
+    boolean hasFailed();
+
+    /**
+     * The last call: nothing that the device has is touched from now on. Also if {@link #allocate} has failed, or was
+     * not called; then without the lock, unless there is an inbox.
+     *
+     * @return gives all memory back when the queue pair is gone; for the set-up pool, without the lock
+     */
+    Runnable end();
+
+    /**
+     * How much memory is registered. Any thread.
+     *
+     * @return bytes
+     */
+    long registeredBytes();
+
+    /** Any thread: something has come in that no caller waits for. */
+    @Override
+    default void onBacklog() {
+        connection().later(connection()::takeIn);
+    }
+
+    /**
+     * Makes what goes over connections.
+     *
+     * @param <P> what it makes
+     */
+    interface Maker<P extends Protocol> {
+        /**
+         * The octet of RFC 2474 for packets to come.
+         *
+         * @return 0 to 255, 0 for none in particular
+         */
+        default int trafficClass() {
+            return 0;
+        }
+
+        /**
+         * Checks what a peer asks for, before anything is made for it.
+         *
+         * @param privateData what the peer has sent
+         * @throws IOException if it cannot be had: the peer is refused
+         */
+        void check(byte[] privateData) throws IOException;
+
+        /**
+         * Set-up pool: makes one, which needs nothing of the device yet.
+         *
+         * @param connection what it will go over
+         * @param asked what the peer has asked for, if this is the end that accepts; else null
+         * @return what goes over the connection
+         * @throws IOException if it cannot be had there
+         */
+        P make(VerbsConnection connection, ConnectionParameters asked) throws IOException;
+    }
+}
