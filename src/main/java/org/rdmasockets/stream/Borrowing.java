@@ -81,11 +81,7 @@ final class Borrowing {
         return null;
     }
 
-    /**
-     * Takes an offer.
-     *
-     * @return null if all is well, otherwise what the peer did wrong
-     */
+    /** Takes an offer; gives null if all is well, otherwise what the peer did wrong. */
     String offerArrived() {
         if (offered) {
             return "offered a second chunk before the first was taken";
@@ -95,9 +91,8 @@ final class Borrowing {
     }
 
     /**
-     * Tells whether the peer waits for us to move to the chunk it offered.
-     *
-     * @return true if {@link #moveOn} is to be called, and the peer told in the same breath
+     * Tells whether the peer waits for us to move to the chunk it offered: true if {@link #moveOn} is to be called, and
+     * the peer told in the same breath.
      */
     boolean isOffered() {
         return offered;

@@ -38,11 +38,7 @@ final class Chunk {
         this.generation = generation;
     }
 
-    /**
-     * The chunk behind this one, for whoever has it.
-     *
-     * @return null for the last
-     */
+    /** The chunk behind this one, for whoever has it: null for the last. */
     Chunk next() {
         return next;
     }
@@ -56,38 +52,22 @@ final class Chunk {
         next = newNext;
     }
 
-    /**
-     * Where it is.
-     *
-     * @return the region
-     */
+    /** Where it is. */
     MemoryRegion region() {
         return region;
     }
 
-    /**
-     * Where it begins, as the peer must name it.
-     *
-     * @return a virtual address
-     */
+    /** Where it begins, as the peer must name it. */
     long address() {
         return region.address() + offset;
     }
 
-    /**
-     * Tells whether its memory stays for the life of the connection.
-     *
-     * @return false if its region is to be closed one day
-     */
+    /** Tells whether its memory stays for the life of the connection: false if its region is to be closed one day. */
     boolean isPermanent() {
         return generation == 0;
     }
 
-    /**
-     * Which change of sizes brought it.
-     *
-     * @return a number, 0 if it was there from the beginning
-     */
+    /** Which change of sizes brought it: a number, 0 if it was there from the beginning. */
     int generation() {
         return generation;
     }
@@ -103,11 +83,7 @@ final class Chunk {
         read = 0;
     }
 
-    /**
-     * How much of it the peer may fill in all.
-     *
-     * @return bytes
-     */
+    /** How much of it the peer may fill in all. */
     int lent() {
         return lent;
     }
@@ -117,11 +93,7 @@ final class Chunk {
         lent = arrived;
     }
 
-    /**
-     * How much the peer may still write.
-     *
-     * @return bytes
-     */
+    /** How much the peer may still write. */
     int room() {
         return lent - arrived;
     }
@@ -151,20 +123,12 @@ final class Chunk {
         return count;
     }
 
-    /**
-     * How much has arrived and was not read.
-     *
-     * @return bytes
-     */
+    /** How much has arrived and was not read. */
     int unread() {
         return arrived - read;
     }
 
-    /**
-     * Where that begins in {@link #region()}.
-     *
-     * @return bytes from the beginning of the region
-     */
+    /** Where that begins in {@link #region()}: bytes from the beginning of the region. */
     long unreadOffset() {
         return offset + (long) read;
     }
@@ -181,9 +145,7 @@ final class Chunk {
 
     /**
      * Tells whether its memory is free: all of it has arrived, and all of that was read. Earlier, the peer may still
-     * write; what is advertised cannot be revoked.
-     *
-     * @return true if neither the peer nor the reader needs it
+     * write; what is advertised cannot be revoked. True if neither the peer nor the reader needs it.
      */
     boolean isUsedUp() {
         return read == lent;

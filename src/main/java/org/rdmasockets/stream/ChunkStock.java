@@ -65,20 +65,14 @@ final class ChunkStock {
     }
 
     /**
-     * Takes a chunk, a large one if there is one.
-     *
-     * @return a chunk; there is one as long as fewer than two others are out
+     * Takes a chunk, a large one if there is one; gives a chunk; there is one as long as fewer than two others are out.
      */
     Chunk take() {
         Chunk one = find(false);
         return take(one != null ? one : find(true));
     }
 
-    /**
-     * Takes a small chunk.
-     *
-     * @return one of the permanent chunks
-     */
+    /** Takes a small chunk; gives one of the permanent chunks. */
     Chunk takePermanent() {
         return take(find(true));
     }
@@ -120,11 +114,7 @@ final class ChunkStock {
         wanting |= canGrow();
     }
 
-    /**
-     * What the owner is to make.
-     *
-     * @return size of each of two regions, or 0
-     */
+    /** What the owner is to make: size of each of two regions, or 0. */
     int wanted() {
         return wanting ? largeBytes() : 0;
     }
@@ -178,31 +168,19 @@ final class ChunkStock {
         retired.add(region);
     }
 
-    /**
-     * What the owner is to close.
-     *
-     * @return regions that neither this end nor the peer uses, perhaps none
-     */
+    /** What the owner is to close: regions that neither this end nor the peer uses, perhaps none. */
     List<MemoryRegion> takeRetired() {
         List<MemoryRegion> result = retired == null ? List.of() : retired;
         retired = null;
         return result;
     }
 
-    /**
-     * Tells whether a large chunk is here.
-     *
-     * @return true if {@link #take} will give one
-     */
+    /** Tells whether a large chunk is here: true if {@link #take} will give one. */
     boolean hasLarge() {
         return find(false) != null;
     }
 
-    /**
-     * Tells whether a small chunk is here.
-     *
-     * @return true if {@link #takePermanent} may be called
-     */
+    /** Tells whether a small chunk is here: true if {@link #takePermanent} may be called. */
     boolean hasPermanent() {
         return find(true) != null;
     }
@@ -216,28 +194,21 @@ final class ChunkStock {
     }
 
     /**
-     * Tells whether large chunks could be asked for, with success as far as we know.
-     *
-     * @return false if they are here or lent, or could not be had
+     * Tells whether large chunks could be asked for, with success as far as we know: false if they are here or lent, or
+     * could not be had.
      */
     boolean canGrow() {
         return !refused && !large && least() < largeBytes();
     }
 
     /**
-     * How much the peer must at least be able to write, or else large chunks are wanted.
-     *
-     * @return bytes, half of a small chunk
+     * How much the peer must at least be able to write, or else large chunks are wanted: bytes, half of a small chunk.
      */
     int lowWater() {
         return (least() + 1) / 2;
     }
 
-    /**
-     * Tells whether the owner has something to make or to close.
-     *
-     * @return true if so
-     */
+    /** Tells whether the owner has something to make or to close. */
     boolean isDue() {
         return wanting || retired != null;
     }

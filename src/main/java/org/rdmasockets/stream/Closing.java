@@ -100,17 +100,15 @@ final class Closing {
 
     /**
      * Tells whether the peer's process was ending, as far as is known: then its queue pair goes without another word.
-     *
-     * @return true after its LEAVING
+     * True after its LEAVING.
      */
     boolean isPeerLeaving() {
         return has(PEER_LEAVING);
     }
 
     /**
-     * Lets the first write after the peer's DISCONNECT succeed.
-     *
-     * @return true once, unless the application has ended its output
+     * Lets the first write after the peer's DISCONNECT succeed; gives true once, unless the application has ended its
+     * output.
      */
     boolean loseWrite() {
         if ((happened & (PEER_DISCONNECTED | OUTPUT_SHUT | WRITE_LOST)) != PEER_DISCONNECTED) {
@@ -121,10 +119,8 @@ final class Closing {
     }
 
     /**
-     * What is to be told to the peer.
-     *
-     * @return {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT}, {@link ImmediateData#LEAVING} or
-     *         {@link #NOTHING}
+     * What is to be told to the peer: {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT},
+     * {@link ImmediateData#LEAVING} or {@link #NOTHING}.
      */
     int due() {
         if (!has(OUTPUT_SHUT)) {
@@ -157,46 +153,29 @@ final class Closing {
     }
 
     /**
-     * Tells whether both ends have said all that the peer needs; over iWARP, a DISCONNECT at the close may follow.
-     *
-     * @return true after a DISCONNECT in either direction, or a SHUTDOWN in both
+     * Tells whether both ends have said all that the peer needs; over iWARP, a DISCONNECT at the close may follow. True
+     * after a DISCONNECT in either direction, or a SHUTDOWN in both.
      */
     boolean isFinished() {
         return has(DISCONNECT_SENT) || has(PEER_DISCONNECTED) || has(SHUTDOWN_SENT) && has(INPUT_ENDED);
     }
 
-    /**
-     * Tells whether the peer may send data that somebody wants.
-     *
-     * @return false after its SHUTDOWN or DISCONNECT
-     */
+    /** Tells whether the peer may send data that somebody wants: false after its SHUTDOWN or DISCONNECT. */
     boolean isInputEnded() {
         return has(INPUT_ENDED);
     }
 
-    /**
-     * Tells whether the application reads no more.
-     *
-     * @return true after {@link #shutInput}
-     */
+    /** Tells whether the application reads no more: true after {@link #shutInput}. */
     boolean isInputShut() {
         return has(INPUT_SHUT);
     }
 
-    /**
-     * Tells whether the application writes no more.
-     *
-     * @return true after {@link #shutOutput}
-     */
+    /** Tells whether the application writes no more: true after {@link #shutOutput}. */
     boolean isOutputShut() {
         return has(OUTPUT_SHUT);
     }
 
-    /**
-     * Tells whether the peer's queue pair is about to go.
-     *
-     * @return true after its DISCONNECT
-     */
+    /** Tells whether the peer's queue pair is about to go: true after its DISCONNECT. */
     boolean isPeerDisconnected() {
         return has(PEER_DISCONNECTED);
     }

@@ -73,19 +73,13 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     private static final int CHUNK_BYTES_OFFSET = 36;
     private static final int FLOW_BYTES_OFFSET = 40;
 
-    /**
-     * Tells the byte order of this host as this protocol does.
-     *
-     * @return true on a big-endian host
-     */
+    /** Tells the byte order of this host as this protocol does: true on a big-endian host. */
     static boolean isNativeBigEndian() {
         return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
     }
 
     /**
-     * The bytes for the wire.
-     *
-     * @return a new array of {@link #BYTES} bytes, or more if another flow than rsockets' is proposed
+     * The bytes for the wire: a new array of {@link #BYTES} bytes, or more if another flow than rsockets' is proposed.
      */
     public byte[] encode() {
         boolean plain = flow == FlowKind.CREDIT_RING;

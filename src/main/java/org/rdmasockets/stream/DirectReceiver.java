@@ -53,20 +53,12 @@ public final class DirectReceiver {
         return count > 0 ? count : connection.whyNothing();
     }
 
-    /**
-     * Where the bytes are.
-     *
-     * @return a region that must not be closed before {@link #endView}
-     */
+    /** Where the bytes are: a region that must not be closed before {@link #endView}. */
     public MemoryRegion viewedRegion() {
         return connection.carrier().received().viewedRegion();
     }
 
-    /**
-     * Where they begin.
-     *
-     * @return bytes from the beginning of {@link #viewedRegion()}
-     */
+    /** Where they begin: bytes from the beginning of {@link #viewedRegion()}. */
     public long viewedOffset() {
         return connection.carrier().received().viewedOffset();
     }

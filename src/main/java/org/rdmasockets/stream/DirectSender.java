@@ -152,9 +152,8 @@ public final class DirectSender {
     }
 
     /**
-     * Tells that the writer gives up, because of an exception.
-     *
-     * @return true if the device may go on reading from the memory until the queue pair is gone
+     * Tells that the writer gives up, because of an exception: true if the device may go on reading from the memory
+     * until the queue pair is gone.
      */
     public boolean giveUp() {
         boolean stillRead = lent || !isRead();

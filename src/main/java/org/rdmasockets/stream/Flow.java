@@ -64,11 +64,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     /** Tells whether {@link #start} was called. */
     abstract boolean isStarted();
 
-    /**
-     * How much may be sent now in one message, if it has a slot.
-     *
-     * @return bytes, 0 if no message may be sent
-     */
+    /** How much may be sent now in one message, if it has a slot: bytes, 0 if no message may be sent. */
     abstract int room();
 
     /** Somebody waits until {@link #room} is more than 0. */
@@ -146,29 +142,17 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
         return closing().due() != Closing.NOTHING;
     }
 
-    /**
-     * Tells whether there is something to tell.
-     *
-     * @return true if so
-     */
+    /** Tells whether there is something to tell. */
     final boolean isDue() {
         return isAnswerDue() || isWordDue() || isNewsDue();
     }
 
-    /**
-     * Tells whether there is something to tell that can be told now.
-     *
-     * @return true if {@link #post} may be called
-     */
+    /** Tells whether there is something to tell that can be told now: true if {@link #post} may be called. */
     final boolean mayPost() {
         return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : isNewsDue() && mayTellNews();
     }
 
-    /**
-     * Posts one message.
-     *
-     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
-     */
+    /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
     final int post() {
         if (isAnswerDue()) {
             return answer();

@@ -30,11 +30,7 @@ final class Lending extends PeerTable {
         peerMovesOn = peer.movesOn();
     }
 
-    /**
-     * Tells whether both ends know offers.
-     *
-     * @return false before the start, and with C
-     */
+    /** Tells whether both ends know offers: false before the start, and with C. */
     boolean peerMovesOn() {
         return peerMovesOn;
     }
@@ -48,19 +44,14 @@ final class Lending extends PeerTable {
         return offering && received.isOfferOfUse() && window.allowsUpdate();
     }
 
-    /**
-     * Tells whether there is something to tell.
-     *
-     * @return true if so
-     */
+    /** Tells whether there is something to tell. */
     boolean isDue() {
         return received.isChunkDue() || received.areCreditsDue() || isOfferDue();
     }
 
     /**
-     * Tells whether it can be told now. Updates that the peer can do without wait until it is sure to take them.
-     *
-     * @return true if {@link #post} may be called
+     * Tells whether it can be told now. Updates that the peer can do without wait until it is sure to take them. True
+     * if {@link #post} may be called.
      */
     boolean mayPost() {
         boolean offer = isOfferDue();
@@ -68,11 +59,7 @@ final class Lending extends PeerTable {
                 && (offer || window.allowsUpdate() || received.isPeerStarved());
     }
 
-    /**
-     * Posts one message.
-     *
-     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
-     */
+    /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
     int post() {
         boolean offer = isOfferDue();
         window.controlSent(received.granted());

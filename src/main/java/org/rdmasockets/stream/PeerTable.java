@@ -69,11 +69,7 @@ abstract class PeerTable {
         return result;
     }
 
-    /**
-     * Tells whether {@link #start} was called.
-     *
-     * @return true if so
-     */
+    /** Tells whether {@link #start} was called. */
     final boolean isStarted() {
         return entries > 0;
     }
@@ -82,22 +78,14 @@ abstract class PeerTable {
         return swap ? Integer.reverseBytes(value) : value;
     }
 
-    /**
-     * Where the next entry goes.
-     *
-     * @return an address of the peer
-     */
+    /** Where the next entry goes: an address of the peer. */
     long nextAddress() {
         long result = address + (long) next * TargetTable.ENTRY_BYTES;
         next = (next + 1) % entries;
         return result;
     }
 
-    /**
-     * How many pieces of memory we may map for the peer to write to.
-     *
-     * @return entries behind the table, perhaps 0
-     */
+    /** How many pieces of memory we may map for the peer to write to: entries behind the table, perhaps 0. */
     int maps() {
         return maps;
     }
@@ -112,38 +100,22 @@ abstract class PeerTable {
         return address + (long) entries * TargetTable.ENTRY_BYTES + (long) index * MapTable.ENTRY_BYTES;
     }
 
-    /**
-     * The peer's byte order.
-     *
-     * @return true if it is not ours
-     */
+    /** The peer's byte order: true if it is not ours. */
     boolean isSwapped() {
         return swap;
     }
 
-    /**
-     * The key of the table, and of the maps behind it.
-     *
-     * @return a key of the peer
-     */
+    /** The key of the table, and of the maps behind it. */
     int key() {
         return key;
     }
 
-    /**
-     * Where an offer goes: right before the peer's first chunk.
-     *
-     * @return an address of the peer
-     */
+    /** Where an offer goes: right before the peer's first chunk. Gives an address of the peer. */
     long offerAddress() {
         return offerAddress;
     }
 
-    /**
-     * The key for the place of an offer.
-     *
-     * @return a key of the peer
-     */
+    /** The key for the place of an offer. */
     int offerKey() {
         return offerKey;
     }

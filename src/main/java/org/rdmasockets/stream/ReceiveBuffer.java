@@ -69,11 +69,7 @@ final class ReceiveBuffer implements Received {
         lentMore = false;
     }
 
-    /**
-     * Counts a message that costs a credit.
-     *
-     * @return null if all is well, otherwise what the peer did wrong
-     */
+    /** Counts a message that costs a credit; gives null if all is well, otherwise what the peer did wrong. */
     String messageArrived() {
         if (received == granted) {
             return "sent more than the " + Integer.toUnsignedString(granted) + " messages it had credits for";
@@ -199,9 +195,8 @@ final class ReceiveBuffer implements Received {
     }
 
     /**
-     * Tells whether a chunk can be lent.
-     *
-     * @return true if the peer has room in fewer than two, and fewer than two are not used up or a large one is here
+     * Tells whether a chunk can be lent: true if the peer has room in fewer than two, and fewer than two are not used
+     * up or a large one is here.
      */
     boolean isChunkDue() {
         boolean few = count < AHEAD && (lentMore || !lendsLate || room() < stock.lowWater());
@@ -217,11 +212,7 @@ final class ReceiveBuffer implements Received {
         return ahead;
     }
 
-    /**
-     * Lends a chunk.
-     *
-     * @return where the peer may write when it has filled the others
-     */
+    /** Lends a chunk; gives where the peer may write when it has filled the others. */
     Chunk lend() {
         Chunk chunk = stock.take();
         lentMore = true;
@@ -262,9 +253,8 @@ final class ReceiveBuffer implements Received {
     }
 
     /**
-     * Tells whether it would be of use to offer a small chunk for all that are lent.
-     *
-     * @return true if all was read, the peer may still write into a large chunk, and a small one is here
+     * Tells whether it would be of use to offer a small chunk for all that are lent: true if all was read, the peer may
+     * still write into a large chunk, and a small one is here.
      */
     boolean isOfferOfUse() {
         boolean large = false;
@@ -276,9 +266,7 @@ final class ReceiveBuffer implements Received {
 
     /**
      * Offers a small chunk for all that are lent. Until the peer takes it, data may arrive in those, and nothing else
-     * is lent.
-     *
-     * @return where the peer may write instead
+     * is lent. Gives where the peer may write instead.
      */
     Chunk offer() {
         offered = stock.takePermanent();
@@ -287,9 +275,8 @@ final class ReceiveBuffer implements Received {
     }
 
     /**
-     * The peer writes into the chunk that was offered from now on, and no more into the others.
-     *
-     * @return null if all is well, otherwise what the peer did wrong
+     * The peer writes into the chunk that was offered from now on, and no more into the others; gives null if all is
+     * well, otherwise what the peer did wrong.
      */
     String offerTaken() {
         if (offered == null) {
@@ -306,48 +293,31 @@ final class ReceiveBuffer implements Received {
         return null;
     }
 
-    /**
-     * Tells whether the peer should get credits.
-     *
-     * @return true if half of them were used
-     */
+    /** Tells whether the peer should get credits: true if half of them were used. */
     boolean areCreditsDue() {
         return received + credits - granted >= Math.max(1, credits / 2);
     }
 
     /**
-     * Tells whether the peer may be unable to send without an update.
-     *
-     * @return true if it has no byte left, or half of its credits, of which it may keep the other half in reserve
+     * Tells whether the peer may be unable to send without an update: true if it has no byte left, or half of its
+     * credits, of which it may keep the other half in reserve.
      */
     boolean isPeerStarved() {
         return room() == 0 && offered == null || areCreditsDue();
     }
 
-    /**
-     * Grants what can be granted.
-     *
-     * @return the new limit, for the peer
-     */
+    /** Grants what can be granted; gives the new limit, for the peer. */
     int grant() {
         granted = received + credits;
         return granted;
     }
 
-    /**
-     * The limit that the peer has.
-     *
-     * @return data messages since the start, wrapping around
-     */
+    /** The limit that the peer has: data messages since the start, wrapping around. */
     int granted() {
         return granted;
     }
 
-    /**
-     * How many messages arrived that cost a credit.
-     *
-     * @return data messages since the start, wrapping around
-     */
+    /** How many messages arrived that cost a credit: data messages since the start, wrapping around. */
     int received() {
         return received;
     }

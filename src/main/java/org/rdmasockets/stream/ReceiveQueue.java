@@ -62,11 +62,7 @@ final class ReceiveQueue {
         this.slots = RegionLayout.needsMessageSlots(settings) ? Slots.of(region, settings) : null;
     }
 
-    /**
-     * Posts all receives.
-     *
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts all receives; gives {@link QueuePair#POSTED} or an error number. */
     int postAll() {
         for (int slot = 0; slot < settings.maxReceives(); slot++) {
             int error = repost(slot);
@@ -97,9 +93,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Posts what is to be posted again; to be called before credits are given.
-     *
-     * @return {@link QueuePair#POSTED} or an error number
+     * Posts what is to be posted again; to be called before credits are given. Gives {@link QueuePair#POSTED} or an
+     * error number.
      */
     int postFree() {
         int count = freeCount;
@@ -117,11 +112,7 @@ final class ReceiveQueue {
         return slots.region.segment().get(ValueLayout.JAVA_INT, slots.offset(slot));
     }
 
-    /**
-     * How many receives are free, and not posted again yet.
-     *
-     * @return 0 or more; they are posted before any credit is given
-     */
+    /** How many receives are free, and not posted again yet: 0 or more; they are posted before any credit is given. */
     int freeCount() {
         return freeCount;
     }

@@ -4,11 +4,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 
 /** Bytes that have arrived, in their order, until the application has read them. */
 interface Received {
-    /**
-     * How much can be read, besides what the reader looks at.
-     *
-     * @return bytes
-     */
+    /** How much can be read, besides what the reader looks at. */
     int available();
 
     /**

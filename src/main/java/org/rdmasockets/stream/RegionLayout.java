@@ -94,8 +94,7 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
 
     /**
      * Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is.
-     *
-     * @return bytes from the beginning of the remote region
+     * Gives bytes from the beginning of the remote region.
      */
     long offerOffset() {
         return ringOffset - TargetTable.ENTRY_BYTES;

@@ -77,29 +77,17 @@ final class SendBuffer {
         used = 0;
     }
 
-    /**
-     * Tells whether it is worth while to send.
-     *
-     * @return true if more than a little is free; an empty ring always says so
-     */
+    /** Tells whether it is worth while to send: true if more than a little is free; an empty ring always says so. */
     boolean hasRoom() {
         return capacity - used >= lowWater;
     }
 
-    /**
-     * How large the ring is now.
-     *
-     * @return bytes
-     */
+    /** How large the ring is now. */
     int capacity() {
         return capacity;
     }
 
-    /**
-     * How much is free.
-     *
-     * @return bytes
-     */
+    /** How much is free. */
     int free() {
         return capacity - used;
     }
@@ -199,11 +187,7 @@ final class SendBuffer {
         }
     }
 
-    /**
-     * What the owner is to make.
-     *
-     * @return size of a ring in bytes, or 0
-     */
+    /** What the owner is to make: size of a ring in bytes, or 0. */
     int wanted() {
         return wanted;
     }
@@ -256,11 +240,7 @@ final class SendBuffer {
         }
     }
 
-    /**
-     * A ring for the owner to close.
-     *
-     * @return a ring that nothing is in, or null
-     */
+    /** A ring for the owner to close: a ring that nothing is in, or null. */
     MemoryRegion takeRetired() {
         MemoryRegion result = retired;
         if (result != null) {
@@ -269,11 +249,7 @@ final class SendBuffer {
         return result;
     }
 
-    /**
-     * Tells whether the owner has something to make or to close.
-     *
-     * @return true if so
-     */
+    /** Tells whether the owner has something to make or to close. */
     boolean isDue() {
         return wanted != 0 || retired != null;
     }

@@ -131,9 +131,7 @@ final class SendQueue {
     }
 
     /**
-     * Tells whether one data message can be posted.
-     *
-     * @return true if enough slots are free besides those for control messages
+     * Tells whether one data message can be posted: true if enough slots are free besides those for control messages.
      */
     boolean hasDataSlot() {
         int needed = settings.immediateData() ? 1 : 2;
@@ -298,9 +296,8 @@ final class SendQueue {
     }
 
     /**
-     * Tells whether requests are outstanding whose completion nothing will show that was posted so far.
-     *
-     * @return true if the last request was not signalled and is outstanding, as far as is known
+     * Tells whether requests are outstanding whose completion nothing will show that was posted so far: true if the
+     * last request was not signalled and is outstanding, as far as is known.
      */
     boolean isUnsignalled() {
         return unsignalled > 0;
@@ -322,9 +319,8 @@ final class SendQueue {
     }
 
     /**
-     * Posts a write of nothing without a message: invisible to the peer, but its device must answer.
-     *
-     * @return {@link QueuePair#POSTED} or an error number
+     * Posts a write of nothing without a message: invisible to the peer, but its device must answer. Gives
+     * {@link QueuePair#POSTED} or an error number.
      */
     int postKeepalive() {
         request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0).signalled();
@@ -427,38 +423,25 @@ final class SendQueue {
         return kept;
     }
 
-    /**
-     * How many requests are outstanding.
-     *
-     * @return requests, not messages
-     */
+    /** How many requests are outstanding: requests, not messages. */
     int outstanding() {
         return outstanding + (reading ? 1 : 0);
     }
 
     /**
-     * How many requests will have completed when all that were posted have; reads do not count.
-     *
-     * @return requests since the start
+     * How many requests will have completed when all that were posted have; reads do not count. Gives requests since
+     * the start.
      */
     long posted() {
         return completed + outstanding;
     }
 
-    /**
-     * Tells whether a keep-alive write is outstanding.
-     *
-     * @return true if one is
-     */
+    /** Tells whether a keep-alive write is outstanding: true if one is. */
     boolean hasKeepalive() {
         return outstandingKeepalives > 0;
     }
 
-    /**
-     * How many requests have completed; reads do not count.
-     *
-     * @return requests since the start
-     */
+    /** How many requests have completed; reads do not count. Gives requests since the start. */
     long completed() {
         return completed;
     }

@@ -53,19 +53,14 @@ final class SendWindow {
         reserve = Math.min(wanted, peerCredits / 2);
     }
 
-    /**
-     * Tells whether a data message may be sent.
-     *
-     * @return true if a credit is left beyond the reserve
-     */
+    /** Tells whether a data message may be sent: true if a credit is left beyond the reserve. */
     boolean isOpen() {
         return limit - reserve - sent > 0;
     }
 
     /**
-     * Tells what becomes of a message for which the peer has no receive.
-     *
-     * @return true if the device tries again, false if the connection breaks
+     * Tells what becomes of a message for which the peer has no receive: true if the device tries again, false if the
+     * connection breaks.
      */
     boolean isRetried() {
         return controls == null;
@@ -94,9 +89,8 @@ final class SendWindow {
     }
 
     /**
-     * Tells whether an update may be sent that the peer can do without.
-     *
-     * @return false if too many control messages are on their way, as far as we know
+     * Tells whether an update may be sent that the peer can do without: false if too many control messages are on their
+     * way, as far as we know.
      */
     boolean allowsUpdate() {
         return controls == null || controls.count() < Math.max(1, reserve - URGENT_CONTROLS);

@@ -86,11 +86,7 @@ public final class StreamConnection {
         received = flow.received();
     }
 
-    /**
-     * What the peer must know to write to us.
-     *
-     * @return the private data for connect or accept
-     */
+    /** What the peer must know to write to us: the private data for connect or accept. */
     public ConnectData localData() {
         return RegionLayout.of(settings).describe(remoteRegion, settings);
     }
@@ -153,11 +149,7 @@ public final class StreamConnection {
         failIf(undecided.handOver(flow));
     }
 
-    /**
-     * How the stream is carried.
-     *
-     * @return what the ends have agreed on; before {@link #start}, what this end would like
-     */
+    /** How the stream is carried: what the ends have agreed on; before {@link #start}, what this end would like. */
     public FlowKind flow() {
         return flow.kind();
     }
@@ -176,11 +168,7 @@ public final class StreamConnection {
         start(peer);
     }
 
-    /**
-     * Tells whether this end holds back what it has to say, until the peer speaks or {@link #speak} is called.
-     *
-     * @return true if so
-     */
+    /** Tells whether this end holds back what it has to say, until the peer speaks or {@link #speak} is called. */
     public boolean isListening() {
         return listening && !heard;
     }
@@ -388,11 +376,7 @@ public final class StreamConnection {
         }
     }
 
-    /**
-     * What sends from memory of the application.
-     *
-     * @return always the same
-     */
+    /** What sends from memory of the application. */
     public DirectSender directSender() {
         if (directSender == null) {
             directSender = new DirectSender(this, sendQueue, sendQueue.ring(), settings);
@@ -441,9 +425,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether {@link #read} of at least one byte would do something.
-     *
-     * @return true if it would read, tell the end or throw
+     * Tells whether {@link #read} of at least one byte would do something: true if it would read, tell the end or
+     * throw.
      */
     public boolean readable() {
         return received.available() > 0 || closing.isInputEnded() || closing.isInputShut() || failure != null
@@ -453,8 +436,6 @@ public final class StreamConnection {
     /**
      * Tells whether {@link #write} of at least one byte would do something; or what the writer does with
      * {@link #directSender}, if it has begun something there.
-     *
-     * @return true if it would take a byte or throw
      */
     public boolean writable() {
         if (directSender != null && directSender.isAwaited()) {
@@ -465,19 +446,14 @@ public final class StreamConnection {
         return able || failure != null || isOutputOver();
     }
 
-    /**
-     * How much can be read now.
-     *
-     * @return bytes, 0 after a violation
-     */
+    /** How much can be read now: bytes, 0 after a violation. */
     public int available() {
         return aborted || failure != null && failure.violation() ? 0 : received.available();
     }
 
     /**
-     * Tells whether a message to the peer waits for a free slot, so that a send completion matters also to a reader.
-     *
-     * @return true if something about room, SHUTDOWN or DISCONNECT is due
+     * Tells whether a message to the peer waits for a free slot, so that a send completion matters also to a reader:
+     * true if something about room, SHUTDOWN or DISCONNECT is due.
      */
     public boolean creditOwed() {
         return !isSilent() && flow.isDue();
@@ -518,8 +494,6 @@ public final class StreamConnection {
     /**
      * Tells whether {@link #shrink} may be of use: this end has more memory than it began with, or the peer has, and
      * waits for this end to let go of it.
-     *
-     * @return true if so
      */
     public boolean isLarge() {
         return memory.bytes() > 0 || flow.isLarge();
@@ -565,8 +539,7 @@ public final class StreamConnection {
     /**
      * Lets the device show that what was written has completed, if nothing would show it otherwise; to be called when
      * it matters, such as when nothing was written for a while. Until then a part of the send ring may seem in use.
-     *
-     * @return true if the device was asked by this call
+     * True if the device was asked by this call.
      */
     public boolean confirm() {
         if (!sendQueue.isUnsignalled()) {
@@ -577,9 +550,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether nothing is left to wait for before the queue pair may go.
-     *
-     * @return true if everything written and the last message about it have completed, or never will
+     * Tells whether nothing is left to wait for before the queue pair may go: true if everything written and the last
+     * message about it have completed, or never will.
      */
     public boolean drained() {
         return failure != null || isOver()
@@ -587,9 +559,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether the peer has said that it is gone; its queue pair is, or will be at once.
-     *
-     * @return true after its DISCONNECT
+     * Tells whether the peer has said that it is gone; its queue pair is, or will be at once. True after its
+     * DISCONNECT.
      */
     public boolean peerDisconnected() {
         return closing.isPeerDisconnected();
@@ -602,17 +573,13 @@ public final class StreamConnection {
 
     /**
      * How many send requests are outstanding, as far as their completion was shown; a deadline applies to the oldest.
-     *
-     * @return 0 or more; see {@link #confirm}
      */
     public int outstandingSends() {
         return sendQueue.outstanding();
     }
 
     /**
-     * How many send requests have completed; a deadline starts anew when this grows.
-     *
-     * @return requests since the start
+     * How many send requests have completed; a deadline starts anew when this grows. Gives requests since the start.
      */
     public long completedSends() {
         return sendQueue.completed();

@@ -96,9 +96,8 @@ public record StreamFailure(String message, String detail, boolean violation) {
     }
 
     /**
-     * The exception for the application, a new one each time.
-     *
-     * @return an exception with {@link #message()}, caused by {@link #detail()}
+     * The exception for the application, a new one each time: an exception with {@link #message()}, caused by
+     * {@link #detail()}.
      */
     public SocketException exception() {
         SocketException exception = new SocketException(message);

@@ -38,39 +38,25 @@ public final class StreamMemory {
         return chunks;
     }
 
-    /**
-     * Tells whether the owner has something to make or to close.
-     *
-     * @return true if so
-     */
+    /** Tells whether the owner has something to make or to close. */
     public boolean isDue() {
         return supplied != null && (chunks.isDue() || sendBuffer.isDue());
     }
 
     /**
      * How much may arrive before somebody must take it in, also if nobody reads: so the connection learns in time what
-     * it lacks.
-     *
-     * @return bytes, {@code Integer.MAX_VALUE} if it does not matter
+     * it lacks. Gives bytes, {@code Integer.MAX_VALUE} if it does not matter.
      */
     public int patienceBytes() {
         return supplied != null && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
     }
 
-    /**
-     * How large regions for chunks are wanted. Two are.
-     *
-     * @return bytes of each, or 0
-     */
+    /** How large regions for chunks are wanted. Two are. */
     public int wantedChunkBytes() {
         return supplied == null ? 0 : chunks.wanted();
     }
 
-    /**
-     * How large a region for the send ring is wanted.
-     *
-     * @return bytes, or 0
-     */
+    /** How large a region for the send ring is wanted: bytes, or 0. */
     public int wantedSendBytes() {
         return supplied == null ? 0 : sendBuffer.wanted();
     }
@@ -122,9 +108,8 @@ public final class StreamMemory {
     }
 
     /**
-     * Takes back what is not needed any more.
-     *
-     * @return regions for the caller to close, perhaps none; none after {@link #takeAll}
+     * Takes back what is not needed any more; gives regions for the caller to close, perhaps none; none after
+     * {@link #takeAll}.
      */
     public List<MemoryRegion> takeRetired() {
         if (supplied == null) {
@@ -142,9 +127,8 @@ public final class StreamMemory {
     }
 
     /**
-     * Takes back everything, after the connection was aborted.
-     *
-     * @return regions for the caller to close, once the queue pair is gone
+     * Takes back everything, after the connection was aborted; gives regions for the caller to close, once the queue
+     * pair is gone.
      */
     public List<MemoryRegion> takeAll() {
         List<MemoryRegion> all = supplied == null ? List.of() : supplied;
@@ -152,11 +136,7 @@ public final class StreamMemory {
         return all;
     }
 
-    /**
-     * How much the owner has supplied and not taken back.
-     *
-     * @return bytes
-     */
+    /** How much the owner has supplied and not taken back. */
     public long bytes() {
         long sum = 0;
         for (int i = 0; supplied != null && i < supplied.size(); i++) {

@@ -206,29 +206,20 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         return (inRange + BUFFER_STEP - 1) / BUFFER_STEP * BUFFER_STEP;
     }
 
-    /**
-     * How large the send region of a connection must be.
-     *
-     * @return bytes, 0 if none is needed
-     */
+    /** How large the send region of a connection must be: bytes, 0 if none is needed. */
     public long sendRegionBytes() {
         return RegionLayout.of(this).sendBytes();
     }
 
-    /**
-     * How large the remotely writable region of a connection must be.
-     *
-     * @return bytes
-     */
+    /** How large the remotely writable region of a connection must be. */
     public long remoteRegionBytes() {
         return RegionLayout.of(this).remoteBytes();
     }
 
     /**
      * How many data messages the peer may send ahead. Fewer than the posted receives: control messages take a receive
-     * but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP.
-     *
-     * @return credits, at least half of {@link #maxReceives()}
+     * but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP. Gives credits, at
+     * least half of {@link #maxReceives()}.
      */
     public int credits() {
         return maxReceives - spareReceives();
@@ -264,11 +255,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         };
     }
 
-    /**
-     * How many pieces of memory one send request gathers.
-     *
-     * @return elements
-     */
+    /** How many pieces of memory one send request gathers. */
     public int sendElements() {
         return headerBytes() > 0 ? MOST_SEND_ELEMENTS : 2;
     }

@@ -127,9 +127,8 @@ final class TargetTable {
     }
 
     /**
-     * Takes the chunk that is offered for all others; it is used from {@link #moveToOffer} on.
-     *
-     * @return null if all is well, otherwise what the peer did wrong
+     * Takes the chunk that is offered for all others; it is used from {@link #moveToOffer} on. Null if all is well,
+     * otherwise what the peer did wrong.
      */
     String adoptOffer() {
         int length = length(offerOffset);
@@ -180,37 +179,24 @@ final class TargetTable {
     }
 
     /**
-     * Tells whether the peer has lent more than it began with.
-     *
-     * @return true if a chunk since the last offer was larger than the first
+     * Tells whether the peer has lent more than it began with: true if a chunk since the last offer was larger than the
+     * first.
      */
     boolean isLarge() {
         return large;
     }
 
-    /**
-     * How much fits into the current chunk; one write never crosses its end.
-     *
-     * @return bytes, 0 if no chunk is left
-     */
+    /** How much fits into the current chunk; one write never crosses its end. Gives bytes, 0 if no chunk is left. */
     int room() {
         return room;
     }
 
-    /**
-     * Where the next write goes.
-     *
-     * @return an address of the peer
-     */
+    /** Where the next write goes: an address of the peer. */
     long address() {
         return address;
     }
 
-    /**
-     * The key for the next write.
-     *
-     * @return a key of the peer
-     */
+    /** The key for the next write. */
     int key() {
         return key;
     }

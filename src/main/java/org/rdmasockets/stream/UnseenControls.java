@@ -51,11 +51,7 @@ final class UnseenControls {
         }
     }
 
-    /**
-     * How many there may be.
-     *
-     * @return messages
-     */
+    /** How many there may be. */
     int count() {
         return marked + later;
     }

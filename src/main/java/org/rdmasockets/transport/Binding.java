@@ -120,11 +120,7 @@ public final class Binding implements AutoCloseable {
         return local;
     }
 
-    /**
-     * Whose devices are used.
-     *
-     * @return the transport's name as settings spell it
-     */
+    /** Whose devices are used: the transport's name as settings spell it. */
     public String transport() {
         return engine.name();
     }
@@ -139,11 +135,7 @@ public final class Binding implements AutoCloseable {
         return engine == other;
     }
 
-    /**
-     * What is bound.
-     *
-     * @return address as it was asked for, and the port in use
-     */
+    /** What is bound: address as it was asked for, and the port in use. */
     public InetSocketAddress localAddress() {
         return local;
     }
@@ -283,7 +275,7 @@ public final class Binding implements AutoCloseable {
             listening.close(); // never connected, so this is quick
             identifiers = bindEachAddress();
         }
-        return VerbsListener.start(engine, identifiers, new VerbsListener.Plan<>(local, backlog, maker, accepted));
+        return new VerbsListener<>(engine, identifiers, local, backlog, maker, accepted).start();
     }
 
     /**

@@ -12,42 +12,24 @@ import org.rdmasockets.stream.FlowKind;
  * thread at any time. After close every operation says "Socket closed".
  */
 public interface Connection extends AutoCloseable {
-    /**
-     * The transport's name as settings spell it.
-     *
-     * @return such as {@code tcp}
-     */
+    /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();
 
-    /**
-     * What the bytes go through, for people.
-     *
-     * @return such as {@code device rxe0}
-     */
+    /** What the bytes go through, for people: such as {@code device rxe0}. */
     String carrier();
 
     /**
-     * How the stream is carried over RDMA.
-     *
-     * @return what the ends have agreed on, the name of a {@link FlowKind}; {@code CREDIT_RING} also where there is no
-     *         choice
+     * How the stream is carried over RDMA: what the ends have agreed on, the name of a {@link FlowKind};
+     * {@code CREDIT_RING} also where there is no choice.
      */
     default String streamKind() {
         return FlowKind.CREDIT_RING.name();
     }
 
-    /**
-     * The local address.
-     *
-     * @return address and port, also after close
-     */
+    /** The local address: address and port, also after close. */
     InetSocketAddress localAddress();
 
-    /**
-     * The peer's address.
-     *
-     * @return address and port, also after close
-     */
+    /** The peer's address: address and port, also after close. */
     InetSocketAddress remoteAddress();
 
     /**
@@ -75,11 +57,7 @@ public interface Connection extends AutoCloseable {
      */
     void write(byte[] bytes, int offset, int length) throws IOException;
 
-    /**
-     * What this connection does without copying.
-     *
-     * @return always the same
-     */
+    /** What this connection does without copying. */
     Direct direct();
 
     /**

@@ -28,7 +28,7 @@ final class DirectPool {
     private static final int MOST_WASTE = 2;
 
     private final SetupPool pool;
-    private final Resources resources;
+    private final StreamTransport transport;
     /** All regions of this pool; guarded by this. */
     private final Set<MemoryRegion> all = new HashSet<>();
     /** Those that are not in use; guarded by this. */
@@ -44,11 +44,11 @@ final class DirectPool {
      * An empty pool.
      *
      * @param pool where memory is registered
-     * @param resources whose protection domain it is registered in
+     * @param transport whose protection domain it is registered in
      */
-    DirectPool(SetupPool pool, Resources resources) {
+    DirectPool(SetupPool pool, StreamTransport transport) {
         this.pool = pool;
-        this.resources = resources;
+        this.transport = transport;
     }
 
     /**
@@ -94,7 +94,7 @@ final class DirectPool {
         } catch (OutOfMemoryError e) {
             throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + length, e.getMessage());
         }
-        MemoryRegion region = resources.registerLocal(memory);
+        MemoryRegion region = transport.registerLocal(memory);
         if (!add(region)) {
             region.close();
         }

@@ -68,11 +68,7 @@ public final class DirectView implements AutoCloseable {
         }
     }
 
-    /**
-     * The bytes.
-     *
-     * @return a read-only segment for the thread that reads, at least one byte
-     */
+    /** The bytes: a read-only segment for the thread that reads, at least one byte. */
     public MemorySegment segment() {
         return segment;
     }

@@ -150,11 +150,7 @@ public final class Engine implements AutoCloseable {
         practised = true;
     }
 
-    /**
-     * The provider's name.
-     *
-     * @return as settings spell it
-     */
+    /** The provider's name. */
     public String name() {
         return provider.name();
     }
@@ -178,20 +174,12 @@ public final class Engine implements AutoCloseable {
         return connectionManager;
     }
 
-    /**
-     * Waits for everything.
-     *
-     * @return the poller of this provider's devices
-     */
+    /** Waits for everything; gives the poller of this provider's devices. */
     public CompletionPoller poller() {
         return poller;
     }
 
-    /**
-     * Runs what may block.
-     *
-     * @return the same for all engines
-     */
+    /** Runs what may block. */
     public SetupPool setupPool() {
         return SETUP_POOL;
     }
@@ -273,20 +261,12 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /**
-     * How many connections there are.
-     *
-     * @return those that were made and have not been torn down; each has a queue pair
-     */
+    /** How many connections there are: those that were made and have not been torn down; each has a queue pair. */
     public int connections() {
         return connections.size();
     }
 
-    /**
-     * How much memory all connections have registered. What their queues take in the kernel is not known here.
-     *
-     * @return bytes
-     */
+    /** How much memory all connections have registered. What their queues take in the kernel is not known here. */
     public long registeredBytes() {
         return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }

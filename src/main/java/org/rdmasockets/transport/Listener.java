@@ -10,11 +10,7 @@ import java.net.SocketOption;
  * completes without the acceptor. Any thread may call anything.
  */
 public interface Listener extends AutoCloseable {
-    /**
-     * The transport's name as settings spell it.
-     *
-     * @return such as {@code tcp}
-     */
+    /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();
 
     /**
@@ -24,11 +20,7 @@ public interface Listener extends AutoCloseable {
      */
     void start() throws IOException;
 
-    /**
-     * The address listened on.
-     *
-     * @return as it was asked for, with the port in use
-     */
+    /** The address listened on: as it was asked for, with the port in use. */
     InetSocketAddress localAddress();
 
     /**

@@ -71,9 +71,8 @@ final class Liveness {
     }
 
     /**
-     * A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written.
-     *
-     * @return true if it is the first one since the last tick, or if a clock was started
+     * A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written. True
+     * if it is the first one since the last tick, or if a clock was started.
      */
     boolean completed(long now, int outstanding) {
         boolean first = lastActivity != now;
@@ -89,9 +88,7 @@ final class Liveness {
     }
 
     /**
-     * Something may have been posted; so many sends are outstanding.
-     *
-     * @return true if that has started the clock of the oldest
+     * Something may have been posted; so many sends are outstanding. True if that has started the clock of the oldest.
      */
     boolean posted(long now, int outstanding) {
         boolean first = unacknowledgedSince == 0 && outstanding > 0;

@@ -11,11 +11,7 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * connection. Unless a method says otherwise, it is called with the protocol lock held, and must not block.
  */
 public interface Protocol extends CompletionClient {
-    /**
-     * What this goes over.
-     *
-     * @return always the same
-     */
+    /** What this goes over. */
     VerbsConnection connection();
 
     /**
@@ -26,25 +22,18 @@ public interface Protocol extends CompletionClient {
      */
     void allocate(Side side) throws IOException;
 
-    /**
-     * What the peer is told and asked for.
-     *
-     * @return private data, reads at once and retries; the same each time
-     */
+    /** What the peer is told and asked for: private data, reads at once and retries; the same each time. */
     ConnectionParameters parameters();
 
     /**
      * Whether the connection manager tells the peer as soon as this has failed. If not, it hears of that from the
      * protocol, or when it sends something.
-     *
-     * @return true if so
      */
     boolean disconnectsAtOnce();
 
     /**
-     * How soon the peer's device tries again that has found no receive.
-     *
-     * @return the code of InfiniBand (specification, 9.7.5.2.8); 0 for the connection manager's, which is 655 ms
+     * How soon the peer's device tries again that has found no receive: the code of InfiniBand (specification,
+     * 9.7.5.2.8); 0 for the connection manager's, which is 655 ms.
      */
     int receiverNotReadyTimer();
 
@@ -71,21 +60,13 @@ public interface Protocol extends CompletionClient {
     /** After anything that may have changed what is to be posted, or what memory is needed. */
     void settle();
 
-    /**
-     * How many requests the peer's device has not acknowledged.
-     *
-     * @return 0 for none
-     */
+    /** How many requests the peer's device has not acknowledged: 0 for none. */
     int outstandingSends();
 
     /** The peer's device is silent for too long: see {@link Liveness}. The connection fails, and people read why. */
     void giveUp(long seconds);
 
-    /**
-     * Has the device show what has completed, if nothing else does.
-     *
-     * @return true if it was asked by this call
-     */
+    /** Has the device show what has completed, if nothing else does; gives true if it was asked by this call. */
     boolean confirm();
 
     /** Asks the peer's device for a sign of life. */
@@ -105,47 +86,26 @@ public interface Protocol extends CompletionClient {
     /** The application has closed this end: the peer is told after everything that was sent. */
     void disconnect();
 
-    /**
-     * Whether the peer has all that was sent, while this is open.
-     *
-     * @return true if it is not known otherwise
-     */
+    /** Whether the peer has all that was sent, while this is open: true if it is not known otherwise. */
     boolean isSettled();
 
-    /**
-     * Whether nothing is left for the device to do after {@link #disconnect}.
-     *
-     * @return true also when it never will be done
-     */
+    /** Whether nothing is left for the device to do after {@link #disconnect}: true also when it never will be done. */
     boolean isDrained();
 
-    /**
-     * Whether the peer has said that it leaves.
-     *
-     * @return true if so
-     */
+    /** Whether the peer has said that it leaves. */
     boolean isPeerLeaving();
 
-    /**
-     * Whether this has failed, so that nothing more gets to the peer.
-     *
-     * @return true if so
-     */
+    /** Whether this has failed, so that nothing more gets to the peer. */
     boolean hasFailed();
 
     /**
      * The last call: nothing that the device has is touched from now on. Also if {@link #allocate} has failed, or was
-     * not called; then without the lock, unless there is an inbox.
-     *
-     * @return gives all memory back when the queue pair is gone; for the set-up pool, without the lock
+     * not called; then without the lock, unless there is an inbox. Gives gives all memory back when the queue pair is
+     * gone; for the set-up pool, without the lock.
      */
     Runnable end();
 
-    /**
-     * How much memory is registered. Any thread.
-     *
-     * @return bytes
-     */
+    /** How much memory is registered. Any thread. */
     long registeredBytes();
 
     /** Any thread: something has come in that no caller waits for. */
@@ -160,11 +120,7 @@ public interface Protocol extends CompletionClient {
      * @param <P> what it makes
      */
     interface Maker<P extends Protocol> {
-        /**
-         * The octet of RFC 2474 for packets to come.
-         *
-         * @return 0 to 255, 0 for none in particular
-         */
+        /** The octet of RFC 2474 for packets to come: 0 to 255, 0 for none in particular. */
         default int trafficClass() {
             return 0;
         }

@@ -25,7 +25,6 @@ final class Rings {
     private static final int MOST_DOUBLINGS = 30;
 
     private final StreamTransport transport;
-    private final Resources resources;
     /** What the inbox was told last; protected by the protocol lock. */
     private int patienceBytes = Integer.MAX_VALUE;
     /** A task that gets and closes memory is on its way; protected by the protocol lock. */
@@ -53,15 +52,13 @@ final class Rings {
      * Nothing yet besides what the connection was made with.
      *
      * @param transport the connection
-     * @param resources what it was made with
      */
-    Rings(StreamTransport transport, Resources resources) {
+    Rings(StreamTransport transport) {
         this.transport = transport;
-        this.resources = resources;
     }
 
     private StreamMemory memory() {
-        return resources.stream().memory();
+        return transport.stream().memory();
     }
 
     /** Protocol lock held. */
@@ -74,7 +71,7 @@ final class Rings {
 
     /** Protocol lock held, after anything that may have changed what the connection needs. */
     void check() {
-        boolean now = resources.stream().isLarge();
+        boolean now = transport.stream().isLarge();
         if (now != large) {
             growth();
             large = now;
@@ -83,7 +80,7 @@ final class Rings {
         int patience = memory().patienceBytes();
         if (patience != patienceBytes) {
             patienceBytes = patience;
-            resources.inbox().backlogBytes(patience);
+            transport.inbox().backlogBytes(patience);
         }
         if (!tending && memory().isDue()) {
             tending = true;
@@ -110,29 +107,29 @@ final class Rings {
         List<MemoryRegion> retired;
         int chunkBytes;
         int sendBytes;
-        resources.inbox().enter();
+        transport.inbox().enter();
         try {
             retired = memory().takeRetired();
             chunkBytes = memory().wantedChunkBytes();
             sendBytes = memory().wantedSendBytes();
         } finally {
-            resources.inbox().exit();
+            transport.inbox().exit();
         }
         retired.forEach(MemoryRegion::close);
         supply(chunkBytes, sendBytes);
     }
 
     private boolean isDue() {
-        resources.inbox().enter();
+        transport.inbox().enter();
         try {
-            resources.stream().catchUp();
+            transport.stream().catchUp();
             transport.noteWrite();
             tending = memory().isDue();
             growth().bytes = memory().bytes();
             check();
             return tending;
         } finally {
-            resources.inbox().exit();
+            transport.inbox().exit();
         }
     }
 
@@ -140,10 +137,10 @@ final class Rings {
         try {
             for (int i = 1; chunkBytes > 0 && i <= CHUNKS; i++) {
                 boolean last = i == CHUNKS;
-                give(resources.allocateRemote(chunkBytes), region -> memory().supplyChunk(region, chunkBytes, last));
+                give(transport.allocateRemote(chunkBytes), region -> memory().supplyChunk(region, chunkBytes, last));
             }
             if (sendBytes > 0) {
-                give(resources.allocateLocal(sendBytes), region -> memory().supplySend(region, sendBytes));
+                give(transport.allocateLocal(sendBytes), region -> memory().supplySend(region, sendBytes));
             }
         } catch (VerbsException e) {
             LOG.debug("a connection stays small: {}", e.getMessage());
@@ -154,11 +151,11 @@ final class Rings {
     /** Gives a region to the connection, which does not take it any more if it has ended. */
     private void give(MemoryRegion region, Predicate<MemoryRegion> taker) {
         boolean taken = false;
-        resources.inbox().enter();
+        transport.inbox().enter();
         try {
             taken = taker.test(region);
         } finally {
-            resources.inbox().exit();
+            transport.inbox().exit();
             if (!taken) {
                 region.close();
             }
@@ -167,21 +164,21 @@ final class Rings {
 
     /** After a fault: the connection goes on with what it has, and gets memory after the next pause. */
     private void giveUp() {
-        resources.inbox().enter();
+        transport.inbox().enter();
         try {
             memory().refuse();
             tending = false;
         } finally {
-            resources.inbox().exit();
+            transport.inbox().exit();
         }
     }
 
     private void refuse() {
-        resources.inbox().enter();
+        transport.inbox().enter();
         try {
             memory().refuse();
         } finally {
-            resources.inbox().exit();
+            transport.inbox().exit();
         }
     }
 

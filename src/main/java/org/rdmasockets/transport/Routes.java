@@ -33,9 +33,8 @@ public final class Routes {
     }
 
     /**
-     * Tells whether sockets of this JVM may have addresses of version 6.
-     *
-     * @return false with {@code -Djava.net.preferIPv4Stack=true}, or where the kernel has none
+     * Tells whether sockets of this JVM may have addresses of version 6: false with
+     * {@code -Djava.net.preferIPv4Stack=true}, or where the kernel has none.
      */
     public static boolean hasVersionSix() {
         return VersionSix.AVAILABLE;

@@ -21,7 +21,6 @@ final class StreamDirect implements Direct {
 
     private final StreamTransport transport;
     private final CompletionInbox inbox;
-    private final Resources resources;
     private final SetupPool setupPool;
     private final DirectPool pool;
     /** Protected by the inbox's protocol lock, as the next. */
@@ -40,14 +39,13 @@ final class StreamDirect implements Direct {
     private boolean ended;
 
     /** Protocol lock held: of a connection, without memory of its own yet. */
-    StreamDirect(StreamTransport transport, SetupPool setupPool, Resources resources) {
+    StreamDirect(StreamTransport transport, SetupPool setupPool) {
         this.transport = transport;
-        this.inbox = resources.inbox();
+        this.inbox = transport.inbox();
         this.setupPool = setupPool;
-        this.sender = resources.stream().directSender();
-        this.receiver = new DirectReceiver(resources.stream());
-        this.resources = resources;
-        this.pool = new DirectPool(setupPool, resources);
+        this.sender = transport.stream().directSender();
+        this.receiver = new DirectReceiver(transport.stream());
+        this.pool = new DirectPool(setupPool, transport);
     }
 
     @Override
@@ -153,7 +151,7 @@ final class StreamDirect implements Direct {
         inbox.enter();
         try {
             transport.ensureOpen();
-            maps = maps != null ? maps : new StreamMaps(this, transport, setupPool, resources);
+            maps = maps != null ? maps : new StreamMaps(this, transport, setupPool);
             all = maps;
         } finally {
             inbox.exit();
@@ -199,9 +197,8 @@ final class StreamDirect implements Direct {
     }
 
     /**
-     * Protocol lock held, at the end of the connection: a reader may still look at the ring.
-     *
-     * @return memory that the view will close, or the cleaner if the reader forgets it; null if no view is open
+     * Protocol lock held, at the end of the connection: a reader may still look at the ring. Gives memory that the view
+     * will close, or the cleaner if the reader forgets it; null if no view is open.
      */
     MemoryRegion leaveToView() {
         if (view == null) {

@@ -20,7 +20,6 @@ final class StreamMaps {
     private final StreamDirect direct;
     private final StreamTransport transport;
     private final SetupPool pool;
-    private final Resources resources;
     private final CompletionInbox inbox;
     /** Protected by the inbox's protocol lock. */
     private final Mapping mapping;
@@ -28,14 +27,12 @@ final class StreamMaps {
     private volatile long bytes;
 
     /** Protocol lock held: nothing is mapped yet. */
-    StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool, Resources resources)
-            throws SocketException {
+    StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool) throws SocketException {
         this.direct = direct;
         this.transport = transport;
         this.pool = pool;
-        this.resources = resources;
-        this.inbox = resources.inbox();
-        this.mapping = Mapping.of(resources.stream());
+        this.inbox = transport.inbox();
+        this.mapping = Mapping.of(transport.stream());
     }
 
     /** How much is mapped. */
@@ -48,7 +45,7 @@ final class StreamMaps {
         Entry entry = new Entry(reserve(offset, length));
         DirectMemory made = null;
         try {
-            entry.region = Registration.await(pool, () -> resources.allocateRemote(length), MemoryRegion::close);
+            entry.region = Registration.await(pool, () -> transport.allocateRemote(length), MemoryRegion::close);
             while (!announce(entry)) {
                 direct.awaitRoom(0);
             }

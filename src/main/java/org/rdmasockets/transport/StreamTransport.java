@@ -2,11 +2,13 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionInbox;
@@ -17,21 +19,45 @@ import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamFailure;
+import org.rdmasockets.stream.StreamSettings;
+import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One established byte stream over RDMA: the protocol of rsockets, and what an application does with it. */
+/**
+ * One byte stream over RDMA: the protocol of rsockets, its memory, and what an application does with it. Memory is made
+ * and given back on the set-up pool. Each connection has a protection domain of its own: keys are checked against the
+ * domain, so in a shared one any peer could write into any ring.
+ */
 public final class StreamTransport implements Connection, Protocol {
     private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 
+    private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
+    private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+    private static final Set<AccessFlag> READ_TOO = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_READ);
+    private static final Recent<StreamSettings> SETTINGS = new Recent<>();
+    private static final Recent<QueuePairConfig> QUEUES = new Recent<>();
+    private static volatile Made last;
+
     private final VerbsConnection connection;
     private final StreamOptions options;
-    private final Resources resources = new Resources();
+    private ProtectionDomain domain;
+    /** Null where none is needed. */
+    private MemoryRegion sendRegion;
+    private MemoryRegion remoteRegion;
     private CompletionInbox inbox;
     /** Protected by the inbox's protocol lock. */
     private StreamConnection stream;
@@ -39,12 +65,7 @@ public final class StreamTransport implements Connection, Protocol {
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
 
-    /**
-     * A stream that needs nothing yet.
-     *
-     * @param connection what it goes over
-     * @param options its sizes
-     */
+    /** A stream that needs nothing yet. */
     StreamTransport(VerbsConnection connection, StreamOptions options) {
         this.connection = connection;
         this.options = options;
@@ -59,13 +80,67 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void allocate(Side side) throws IOException {
-        resources.allocate(connection, options, side);
-        inbox = resources.inbox();
-        stream = resources.stream();
-        rings = new Rings(this, resources);
+        StreamSettings settings = settings(connection.identifier(), options);
+        domain = connection.identifier().allocateProtectionDomain();
+        long sendBytes = settings.sendRegionBytes();
+        sendRegion = sendBytes == 0 ? null : allocateLocal(sendBytes);
+        remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));
+        inbox = connection.openInbox(side, settings.maxSends() + settings.maxReceives());
+        QueuePair queuePair = connection.createQueuePair(domain, queues(inbox.shard().queue(), settings,
+                options.inlineBytes()));
+        StreamConnection made = new StreamConnection(queuePair, sendRegion, remoteRegion, settings,
+                inbox.workRequestIdBase());
+        made.postReceives();
+        stream = made;
+        rings = new Rings(this);
         spin(options.spinMicros());
         connection.liveness().keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(),
                 options.keepAliveProbeSeconds());
+    }
+
+    /** What the peer may do with the region it is told of. Who has agreed to messages needs no region for it. */
+    private static Set<AccessFlag> opened(FlowKind flow, Side side) {
+        return switch (flow) {
+            case CREDIT_RING -> REMOTE;
+            case SEND_RECEIVE -> side == Side.PASSIVE ? LOCAL : REMOTE;
+            case READ_RING -> READ_TOO;
+        };
+    }
+
+    /** What the connection before was made with; the next is mostly made with the same. */
+    private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {
+    }
+
+    /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
+    private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
+        return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(),
+                settings.sendElements(), 1, inlineBytes, false));
+    }
+
+    /** What was asked for, within what the device can do. */
+    private static StreamSettings settings(ConnectionIdentifier identifier, StreamOptions options)
+            throws VerbsException {
+        Device device = identifier.device();
+        int port = identifier.portNumber();
+        Made before = last;
+        if (before != null && before.options == options && before.device == device && before.port == port) {
+            return before.settings;
+        }
+        StreamSettings settings = SETTINGS.same(settings(device, port, options));
+        last = new Made(device, port, options, settings);
+        return settings;
+    }
+
+    private static StreamSettings settings(Device device, int port, StreamOptions options) throws VerbsException {
+        int most = device.attributes().maxWorkRequests();
+        StreamSettings settings = StreamSettings
+                .forDevice(device, device.port(port).maxMessageBytes())
+                .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most));
+        // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
+        int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
+                options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
+        return settings.withBuffers(options.sendBufferBytes(), receiveBytes)
+                .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes());
     }
 
     /** No reads and atomics at once, but one for iWARP, whose handshake needs it, and for who reads positions. */
@@ -215,7 +290,7 @@ public final class StreamTransport implements Connection, Protocol {
     @Override
     public Runnable end() {
         if (stream == null) {
-            return () -> resources.close(List.of(), null, null);
+            return () -> close(List.of(), null);
         }
         if (stream.failure() != null) {
             LOG.debug("{} connection failed: {}", connection, stream.failure().detail());
@@ -223,13 +298,60 @@ public final class StreamTransport implements Connection, Protocol {
         stream.abort();
         List<MemoryRegion> later = stream.memory().takeAll();
         MemoryRegion viewed = direct == null ? null : direct.leaveToView();
-        return () -> resources.close(later, direct, viewed);
+        return () -> close(later, viewed);
+    }
+
+    /** Set-up pool: gives all memory back, some of which was made later, but what is viewed; the queue pair is gone. */
+    private void close(List<MemoryRegion> later, MemoryRegion viewed) {
+        later.forEach(region -> closeUnless(viewed, region));
+        if (direct != null) {
+            direct.close();
+        }
+        closeUnless(viewed, sendRegion);
+        closeUnless(viewed, remoteRegion);
+        if (domain != null) {
+            domain.close();
+        }
+    }
+
+    private static void closeUnless(MemoryRegion viewed, MemoryRegion region) {
+        if (region != null && region != viewed) {
+            region.close();
+        }
     }
 
     @Override
     public long registeredBytes() {
         StreamDirect more = direct;
-        return resources.bytes() + rings.bytes() + (more == null ? 0 : more.bytes());
+        return (sendRegion == null ? 0 : sendRegion.lengthBytes()) + remoteRegion.lengthBytes() + rings.bytes()
+                + (more == null ? 0 : more.bytes());
+    }
+
+    // What makes and uses memory of this stream.
+
+    /** Where completions arrive. */
+    CompletionInbox inbox() {
+        return inbox;
+    }
+
+    /** The protocol's state; under the inbox's protocol lock. */
+    StreamConnection stream() {
+        return stream;
+    }
+
+    /** Set-up pool: memory for what is sent. */
+    MemoryRegion allocateLocal(long bytes) throws VerbsException {
+        return domain.allocate(bytes, LOCAL);
+    }
+
+    /** Set-up pool: registers memory to send from. */
+    MemoryRegion registerLocal(MemorySegment memory) throws VerbsException {
+        return domain.register(memory, LOCAL);
+    }
+
+    /** Set-up pool: memory for the peer to write to. */
+    MemoryRegion allocateRemote(long bytes) throws VerbsException {
+        return domain.allocate(bytes, REMOTE);
     }
 
     // The application's side.
@@ -352,7 +474,7 @@ public final class StreamTransport implements Connection, Protocol {
         if (direct == null) {
             inbox.enter();
             try {
-                direct = direct != null ? direct : new StreamDirect(this, connection.engine().setupPool(), resources);
+                direct = direct != null ? direct : new StreamDirect(this, connection.engine().setupPool());
             } finally {
                 inbox.exit();
             }

@@ -55,11 +55,7 @@ public final class TcpBinding implements AutoCloseable {
         }
     }
 
-    /**
-     * What is bound.
-     *
-     * @return the address and the port in use
-     */
+    /** What is bound: the address and the port in use. */
     public InetSocketAddress localAddress() {
         return new InetSocketAddress(socket.getLocalAddress(), Math.max(0, socket.getLocalPort()));
     }

@@ -162,47 +162,27 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     // What the protocol asks for.
 
-    /**
-     * The connection manager's side.
-     *
-     * @return always the same
-     */
+    /** The connection manager's side. */
     public ConnectionIdentifier identifier() {
         return identifier;
     }
 
-    /**
-     * What is shared with others.
-     *
-     * @return always the same
-     */
+    /** What is shared with others. */
     public Engine engine() {
         return engine;
     }
 
-    /**
-     * What this goes over.
-     *
-     * @return always the same
-     */
+    /** What this goes over. */
     public Device device() {
         return device;
     }
 
-    /**
-     * This end's address.
-     *
-     * @return address and port, also after close
-     */
+    /** This end's address: address and port, also after close. */
     public InetSocketAddress localAddress() {
         return local;
     }
 
-    /**
-     * The peer's address.
-     *
-     * @return address and port, also after close
-     */
+    /** The peer's address: address and port, also after close. */
     public InetSocketAddress remoteAddress() {
         return remote;
     }
@@ -316,29 +296,19 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Whether somebody has closed this end. Any thread.
-     *
-     * @return true if so
-     */
+    /** Whether somebody has closed this end. Any thread. */
     public boolean isClosed() {
         return stage != Stage.OPEN;
     }
 
-    /**
-     * Whether the peer's device has closed its side, or is gone. Any thread.
-     *
-     * @return true if so
-     */
+    /** Whether the peer's device has closed its side, or is gone. Any thread. */
     public boolean isPeerGone() {
         return peerGone;
     }
 
     /**
      * Whether what the peer's device has acknowledged is the peer's, although this end goes. If not, TCP (of iWARP)
-     * loses it if the peer then says anything, which nobody reads.
-     *
-     * @return true but for iWARP
+     * loses it if the peer then says anything, which nobody reads. True but for iWARP.
      */
     public boolean completionIsDelivery() {
         return device.supports(Capability.COMPLETION_IS_DELIVERY);
@@ -624,11 +594,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Tells whether nothing that was sent is on its way any more. Any thread.
-     *
-     * @return true also when it never will arrive
-     */
+    /** Tells whether nothing that was sent is on its way any more. Any thread. True also when it never will arrive. */
     public boolean isDelivered() {
         if (peerGone || hasReached(Stage.TEARING_DOWN)) {
             return true;

@@ -66,42 +66,37 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** What a listener shall do: backlog below 1 means 50. */
-    record Plan<P extends Protocol>(InetSocketAddress local, int backlog, Protocol.Maker<P> maker,
-            AcceptQueue<? super P> accepted) {
-    }
-
-    private VerbsListener(Engine engine, List<ConnectionIdentifier> identifiers, Plan<P> plan) {
+    /** Will listen; backlog below 1 means 50. The identifiers are the listener's from here. */
+    VerbsListener(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local, int backlog,
+            Protocol.Maker<P> maker, AcceptQueue<? super P> accepted) {
         this.engine = engine;
         this.identifiers = identifiers;
         left = new AtomicInteger(identifiers.size());
-        local = plan.local;
-        backlog = plan.backlog < 1 ? DEFAULT_BACKLOG : plan.backlog;
-        maker = plan.maker;
-        accepted = plan.accepted;
+        this.local = local;
+        this.backlog = backlog < 1 ? DEFAULT_BACKLOG : backlog;
+        this.maker = maker;
+        this.accepted = accepted;
         inOrder = new InOrder(engine::perform);
     }
 
-    /** Begins to listen; the identifiers are the listener's from here, whatever the outcome. */
-    static <P extends Protocol> VerbsListener<P> start(Engine engine, List<ConnectionIdentifier> identifiers,
-            Plan<P> plan) throws IOException {
-        VerbsListener<P> listener = new VerbsListener<>(engine, identifiers, plan);
+    /** Begins to listen, or closes this. */
+    VerbsListener<P> start() throws IOException {
         boolean listening = false;
-        plan.accepted.join();
-        engine.add(listener);
+        accepted.join();
+        engine.add(this);
         try {
             for (ConnectionIdentifier identifier : identifiers) {
-                identifier.handler(listener::onEvent);
+                identifier.handler(this::onEvent);
                 identifier.listen(MOST_HELD);
             }
             listening = true;
-            return listener;
+            return this;
         } catch (VerbsException e) {
-            throw NetErrors.bindFailed(plan.local, e);
+            throw NetErrors.bindFailed(local, e);
         } finally {
             if (!listening) {
-                plan.accepted.withdraw();
-                listener.close();
+                accepted.withdraw();
+                close();
             }
         }
     }
@@ -299,11 +294,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         maker = newMaker;
     }
 
-    /**
-     * The address listened on.
-     *
-     * @return as it was asked for, with the port in use
-     */
+    /** The address listened on: as it was asked for, with the port in use. */
     public InetSocketAddress localAddress() {
         return local;
     }

@@ -10,8 +10,8 @@
  * which makes further ones. Each is a {@link org.rdmasockets.transport.VerbsConnection}, which owns how it begins, is
  * watched, lingers and ends, and a {@link org.rdmasockets.transport.Protocol} that goes over it: the byte stream of
  * {@link org.rdmasockets.transport.StreamTransport}, or the messages of the package {@code endpoint}. A stream
- * joins three things that know nothing of each other: the memory of one connection ({@code Resources}), the protocol
- * state machine ({@code stream}) and the completions that drive it ({@code completion}). A read enters the inbox, which
+ * joins its memory, the protocol state machine ({@code stream}) and the completions that drive it ({@code completion}),
+ * which know nothing of each other. A read enters the inbox, which
  * takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the inbox if
  * there are none.
  *
