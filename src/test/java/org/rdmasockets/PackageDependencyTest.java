@@ -56,7 +56,7 @@ class PackageDependencyTest {
             entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, LOG, SLF4J)),
             entry(IBVERBS + ".generated", Set.of()),
             entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", LOCK, SHARED_MEMORY + ".link", LOG, SLF4J)),
-            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", OS, LOG, SLF4J)),
+            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", LOCK, OS, LOG, SLF4J)),
             entry(OS, Set.of(ROOT + ".verbs", LOCK)));
 
     /** Calls into native code, as prefixes, and the packages that alone may make them: no lint watches them. */

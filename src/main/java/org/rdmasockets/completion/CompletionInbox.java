@@ -21,7 +21,6 @@ public final class CompletionInbox {
     private static final VarHandle NEWEST;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;
-    private static final VarHandle SECTIONS;
 
     static {
         try {
@@ -29,7 +28,6 @@ public final class CompletionInbox {
             NEWEST = lookup.findVarHandle(CompletionInbox.class, "newest", Completion.class);
             ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
             FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
-            SECTIONS = lookup.findVarHandle(CompletionInbox.class, "sections", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -180,9 +178,12 @@ public final class CompletionInbox {
         try {
             settleCredit();
             // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
-            Thread me = Thread.currentThread();
-            wakeReader = wantsWake(reader, Role.READER, me);
-            wakeWriter = wantsWake(writer, Role.WRITER, me);
+            if (reader.thread != null) {
+                wakeReader = wantsWake(reader, Role.READER);
+            }
+            if (writer != null) {
+                wakeWriter = wantsWake(writer, Role.WRITER);
+            }
             orphan = applied && orphanTask != null;
             applied = false;
         } catch (RuntimeException | Error e) {
@@ -194,17 +195,21 @@ public final class CompletionInbox {
                 wakeAfterFailure();
             }
         }
-        wake(wakeReader);
-        wake(wakeWriter);
+        if (wakeReader != null) {
+            wake(wakeReader);
+        }
+        if (wakeWriter != null) {
+            wake(wakeWriter);
+        }
         if (orphan) {
             tell();
         }
     }
 
     /** The thread to wake for a role, or null; close wakes who waits for what is closing. */
-    private Thread wantsWake(Waiter waiter, Role role, Thread me) {
-        Thread thread = threadOf(waiter);
-        return thread != null && thread != me && open && client.ready(role) ? thread : null;
+    private Thread wantsWake(Waiter waiter, Role role) {
+        Thread thread = waiter.thread;
+        return thread != null && thread != Thread.currentThread() && open && client.ready(role) ? thread : null;
     }
 
     private static Thread threadOf(Waiter waiter) {
@@ -213,7 +218,7 @@ public final class CompletionInbox {
 
     /** Gives the client everything that was put in; protocolLock held. */
     private void applyAll() {
-        SECTIONS.setOpaque(this, sections + 1);
+        sections++;
         if (orphanRunning) {
             // Pairs with the getAndSet in tell: who finds true there has offered before this drain.
             ORPHAN_RUNNING.getAndSet(this, false);
@@ -347,7 +352,8 @@ public final class CompletionInbox {
         assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
         // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
         shard.lead(this, waiter, 1);
-        return enterIfReady(role, waiter) || open && heard && Leader.lead(this, role, waiter, deadlineNanos);
+        boolean came = waiter.holds() || !isEmpty() || failure != null;
+        return came && enterIfReady(role, waiter) || open && heard && Leader.lead(this, role, waiter, deadlineNanos);
     }
 
     /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */
@@ -367,8 +373,8 @@ public final class CompletionInbox {
 
     /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
     boolean hasNews(Waiter waiter) {
-        return waiter.holds() || (int) SECTIONS.getOpaque(this) != waiter.section || !isEmpty()
-                || failure != null;
+        // Others write sections; the volatile reads behind it have it read anew each time.
+        return waiter.holds() || sections != waiter.section || !isEmpty() || failure != null;
     }
 
     /**

@@ -23,7 +23,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  */
 public final class CompletionShard extends Apart {
     private static final VarHandle LEADS;
-    private static final int FIRST_SLOTS = 64;
+    private static final VarHandle FREE;
     private static final int SPARE_WAKE_LISTS = 64;
     /** After so many full batches in a row the poller looks after other shards first. */
     private static final int MAX_FULL_BATCHES = 64;
@@ -31,6 +31,7 @@ public final class CompletionShard extends Apart {
     static {
         try {
             LEADS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "leads", int.class);
+            FREE = MethodHandles.lookup().findVarHandle(CompletionShard.class, "free", Completion.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -52,8 +53,10 @@ public final class CompletionShard extends Apart {
     private int spare;
     /** For the next batch, or null; guarded by cqLock. */
     private WakeList spareList;
-    /** Empty slots; any thread gives back, the holder of cqLock takes. */
-    private final MessagePassingQueue<Completion> freeSlots;
+    /** Empty slots, each leads to the next; any thread puts one in front, the holder of cqLock takes all. By FREE. */
+    private volatile Completion free;
+    /** Those that were taken so and are not used yet; guarded by cqLock. */
+    private Completion freeHere;
     /** Empty lists; any thread gives back, the holder of cqLock takes. */
     private final MessagePassingQueue<WakeList> freeLists;
     /** The queue is armed, or its event is not yet handled. Set and cleared under cqLock, by who handles the event. */
@@ -87,8 +90,6 @@ public final class CompletionShard extends Apart {
         this.queue = queue;
         this.batch = queue.newBatch(poller.settings().batch());
         this.spares = new Completion[batch.capacity()];
-        this.freeSlots = new MpscGrowableVarHandleArrayQueue<>(FIRST_SLOTS, Math.max(2 * FIRST_SLOTS,
-                queue.entries()));
         this.freeLists = new MpscGrowableVarHandleArrayQueue<>(2, SPARE_WAKE_LISTS);
     }
 
@@ -439,8 +440,12 @@ public final class CompletionShard extends Apart {
     /** Makes what the delivery of a full batch needs: after the poll, nothing may fail for want of memory. */
     private void reserve() {
         while (spare < spares.length) {
-            Completion slot = freeSlots.relaxedPoll();
+            if (freeHere == null && free != null) {
+                freeHere = (Completion) FREE.getAndSet(this, null);
+            }
+            Completion slot = freeHere;
             spares[spare] = slot != null ? slot : new Completion();
+            freeHere = slot != null ? slot.unlink() : null;
             spare++;
         }
         if (spareList == null) {
@@ -518,7 +523,7 @@ public final class CompletionShard extends Apart {
             if (!touched.wakeAll()) {
                 poller.lookAtAll();
             }
-            keep(freeLists, touched);
+            keep(touched);
         }
         if (failure != null) {
             failInboxes(failure);
@@ -566,14 +571,17 @@ public final class CompletionShard extends Apart {
 
     /** Takes a slot back that was applied. Any thread. */
     void recycle(Completion slot) {
-        // A full queue means that a gone connection's slots were replaced; then this one is garbage.
-        keep(freeSlots, slot);
+        Completion before;
+        do {
+            before = free;
+            slot.link(before);
+        } while (!FREE.compareAndSet(this, before, slot));
     }
 
-    /** Keeps something to be used again, if there is memory for that. */
-    private static <T> void keep(MessagePassingQueue<T> queue, T spare) {
+    /** Keeps a list to be used again, if there is memory for that. */
+    private void keep(WakeList list) {
         try {
-            queue.offer(spare);
+            freeLists.offer(list);
         } catch (OutOfMemoryError e) {
             // The queue could not grow: it is garbage, and another one is made when memory is free.
             return;

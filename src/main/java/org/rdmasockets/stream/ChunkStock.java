@@ -15,7 +15,11 @@ final class ChunkStock {
     /** How many regions may have to be closed at a time. */
     private static final int MOST_RETIRED = 2;
 
-    private final StreamSettings settings;
+    /** How long a small chunk is. */
+    private final int least;
+    private final int largeBytes;
+    /** See {@link StreamMemory#takeChange}. */
+    boolean changed;
     /** What is not lent, each leads to the next; the first is taken first. */
     private Chunk idle;
     /** Large chunks are lent if there are any. */
@@ -36,22 +40,18 @@ final class ChunkStock {
      * @param settings the sizes
      */
     ChunkStock(MemoryRegion region, StreamSettings settings) {
-        this.settings = settings;
+        least = settings.firstChunkBytes();
+        largeBytes = settings.receiveBufferBytes() / 2;
         // In the order in which they are taken: the last comes first.
         int ring = Math.toIntExact(RegionLayout.of(settings).ringOffset());
         for (int i = PERMANENT - 1; i >= 0; i--) {
-            put(new Chunk(region, Math.addExact(ring, i * least()), 0));
+            put(new Chunk(region, Math.addExact(ring, i * least), 0));
         }
-    }
-
-    /** How long a small chunk is. */
-    private int least() {
-        return settings.firstChunkBytes();
     }
 
     /** How long a large chunk is. */
     int largeBytes() {
-        return settings.receiveBufferBytes() / 2;
+        return largeBytes;
     }
 
     /**
@@ -61,7 +61,7 @@ final class ChunkStock {
      * @return bytes
      */
     int bytes(Chunk chunk) {
-        return chunk.isPermanent() ? least() : largeBytes();
+        return chunk.isPermanent() ? least : largeBytes;
     }
 
     /**
@@ -111,12 +111,15 @@ final class ChunkStock {
 
     /** Asks for large chunks, unless they are there, on their way, or not to be had. */
     void wantMore() {
-        wanting |= canGrow();
+        if (!wanting && canGrow()) {
+            wanting = true;
+            changed = true;
+        }
     }
 
     /** What the owner is to make: size of each of two regions, or 0. */
     int wanted() {
-        return wanting ? largeBytes() : 0;
+        return wanting ? largeBytes : 0;
     }
 
     /**
@@ -127,6 +130,7 @@ final class ChunkStock {
      * @param last true for the second one
      */
     void supply(MemoryRegion region, int bytes, boolean last) {
+        changed = true;
         if (bytes != wanted()) {
             retire(region);
             return;
@@ -142,6 +146,7 @@ final class ChunkStock {
 
     /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
     void refuse() {
+        changed = true;
         wanting = false;
         refused = true;
     }
@@ -154,6 +159,7 @@ final class ChunkStock {
     }
 
     private void resize(boolean toLarge) {
+        changed = true;
         large = toLarge;
         generation++;
         for (Chunk old = find(false); old != null; old = find(false)) {
@@ -162,6 +168,7 @@ final class ChunkStock {
     }
 
     private void retire(MemoryRegion region) {
+        changed = true;
         if (retired == null) {
             retired = new ArrayList<>(MOST_RETIRED);
         }
@@ -198,14 +205,14 @@ final class ChunkStock {
      * could not be had.
      */
     boolean canGrow() {
-        return !refused && !large && least() < largeBytes();
+        return !refused && !large && least < largeBytes;
     }
 
     /**
      * How much the peer must at least be able to write, or else large chunks are wanted: bytes, half of a small chunk.
      */
     int lowWater() {
-        return (least() + 1) / 2;
+        return (least + 1) / 2;
     }
 
     /** Tells whether the owner has something to make or to close. */

@@ -123,6 +123,9 @@ final class Closing {
      * {@link ImmediateData#LEAVING} or {@link #NOTHING}.
      */
     int due() {
+        if ((happened & (OUTPUT_SHUT | LEAVING_DUE)) == 0) {
+            return NOTHING;
+        }
         if (!has(OUTPUT_SHUT)) {
             return has(LEAVING_DUE) && !isFinished() ? ImmediateData.LEAVING : NOTHING;
         }
@@ -157,7 +160,7 @@ final class Closing {
      * after a DISCONNECT in either direction, or a SHUTDOWN in both.
      */
     boolean isFinished() {
-        return has(DISCONNECT_SENT) || has(PEER_DISCONNECTED) || has(SHUTDOWN_SENT) && has(INPUT_ENDED);
+        return (happened & (DISCONNECT_SENT | PEER_DISCONNECTED)) != 0 || has(SHUTDOWN_SENT) && has(INPUT_ENDED);
     }
 
     /** Tells whether the peer may send data that somebody wants: false after its SHUTDOWN or DISCONNECT. */
@@ -173,6 +176,11 @@ final class Closing {
     /** Tells whether the application writes no more: true after {@link #shutOutput}. */
     boolean isOutputShut() {
         return has(OUTPUT_SHUT);
+    }
+
+    /** Tells whether nothing can be written any more. */
+    boolean isOutputOver() {
+        return (happened & (OUTPUT_SHUT | PEER_DISCONNECTED)) != 0;
     }
 
     /** Tells whether the peer's queue pair is about to go: true after its DISCONNECT. */

@@ -86,7 +86,7 @@ final class CreditRing extends Flow {
     @Override
     String arrived(int slot, int message, int lengthBytes) {
         connection.repost(slot);
-        if (closing().isPeerDisconnected()) {
+        if (closing.isPeerDisconnected()) {
             return null; // nothing that comes after its DISCONNECT means anything
         }
         int argument = ImmediateData.argument(message);
@@ -99,6 +99,7 @@ final class CreditRing extends Flow {
                 return map(argument);
             }
             case ImmediateData.UPDATE -> {
+                connection.memory().change();
                 return borrowing.updateArrived(argument, lengthBytes, received.received());
             }
             case ImmediateData.CONTROL -> {
@@ -117,9 +118,10 @@ final class CreditRing extends Flow {
             return received.offerTaken();
         }
         if (lending.peerMovesOn() && control == ImmediateData.OFFER) {
+            connection.memory().change();
             return borrowing.offerArrived();
         }
-        closing().received(control);
+        closing.received(control);
         return null;
     }
 
@@ -134,7 +136,7 @@ final class CreditRing extends Flow {
 
     /** Data after SHUTDOWN, which C can send by a mistake of its user, is dropped; no more is lent, so it ends. */
     private String data(int bytes) {
-        if (closing().isInputEnded()) {
+        if (closing.isInputEnded()) {
             return null;
         }
         String wrong = received.messageArrived();
@@ -147,19 +149,20 @@ final class CreditRing extends Flow {
 
     @Override
     boolean isAnswerDue() {
-        return borrowing.isOffered() && !closing().isFinished();
+        return borrowing.isOffered() && !closing.isFinished();
     }
 
     /** Data that was posted before goes to the old chunks, data posted later to the one that was offered. */
     @Override
     int answer() {
         borrowing.moveOn();
+        connection.memory().change();
         return tell(ImmediateData.MOVED_ON);
     }
 
     @Override
     boolean isNewsDue() {
-        return !closing().isFinished() && !closing().isInputEnded() && lending.isDue();
+        return !closing.isFinished() && !closing.isInputEnded() && lending.isDue();
     }
 
     @Override

@@ -10,6 +10,8 @@ import org.rdmasockets.verbs.SendRequest;
 abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided {
     /** Whose flow it is; told when something cannot be posted. */
     final StreamConnection connection;
+    /** Has SHUTDOWN and DISCONNECT. */
+    final Closing closing;
     /** Where to post. */
     final SendQueue sendQueue;
 
@@ -20,6 +22,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      */
     Flow(Parts parts) {
         connection = parts.connection();
+        closing = connection.closing();
         sendQueue = parts.sendQueue();
     }
 
@@ -43,11 +46,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
                 case READ_RING -> new ReadRing(this);
             };
         }
-    }
-
-    /** Has SHUTDOWN and DISCONNECT. */
-    final Closing closing() {
-        return connection.closing();
     }
 
     /** Which kind it is; what was proposed, as long as nothing was agreed. */
@@ -139,7 +137,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     }
 
     private boolean isWordDue() {
-        return closing().due() != Closing.NOTHING;
+        return closing.due() != Closing.NOTHING;
     }
 
     /** Tells whether there is something to tell. */
@@ -147,9 +145,9 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
         return isAnswerDue() || isWordDue() || isNewsDue();
     }
 
-    /** Tells whether there is something to tell that can be told now: true if {@link #post} may be called. */
+    /** Tells whether what is due can be told now: true if {@link #post} may be called. */
     final boolean mayPost() {
-        return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : isNewsDue() && mayTellNews();
+        return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : mayTellNews();
     }
 
     /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
@@ -158,8 +156,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
             return answer();
         }
         if (isWordDue()) {
-            int word = closing().due();
-            closing().sent(word);
+            int word = closing.due();
+            closing.sent(word);
             return tell(word);
         }
         return tellNews();

@@ -99,7 +99,7 @@ final class ReadRing extends Flow {
         int argument = ImmediateData.argument(message);
         switch (ImmediateData.operation(message)) {
             case ImmediateData.DATA -> {
-                return closing().isInputEnded() ? null : received.arrive(argument);
+                return closing.isInputEnded() ? null : received.arrive(argument);
             }
             case ImmediateData.CONTROL -> {
                 return control(argument);
@@ -125,7 +125,7 @@ final class ReadRing extends Flow {
                 blocked = false;
                 again = true;
             }
-            default -> closing().received(word);
+            default -> closing.received(word);
         }
         return null;
     }
@@ -161,11 +161,11 @@ final class ReadRing extends Flow {
     }
 
     private boolean isOutputOver() {
-        return closing().isOutputShut() || closing().isFinished();
+        return closing.isOutputShut() || closing.isFinished();
     }
 
     private boolean isWakeDue() {
-        return blockedPeer != NOBODY && !closing().isFinished() && !closing().isInputEnded()
+        return blockedPeer != NOBODY && !closing.isFinished() && !closing.isInputEnded()
                 && (blockedPeer == ImmediateData.BLOCKED_BY_MESSAGES
                         || received.free() >= Math.max(1, received.capacity() / PARTS));
     }

@@ -22,6 +22,8 @@ final class SendBuffer {
 
     private final MemoryRegion first;
     private final boolean copiesAtPost;
+    /** See {@link StreamMemory#takeChange}. */
+    boolean changed;
     private final int least;
     private final int most;
     private MemoryRegion region;
@@ -176,6 +178,7 @@ final class SendBuffer {
 
     private void retire(MemoryRegion ring) {
         if (ring != first) {
+            changed = true;
             retired = ring;
         }
     }
@@ -184,6 +187,7 @@ final class SendBuffer {
     void wantMore() {
         if (wanted == 0 && capacity < limit && former == null && retired == null) {
             wanted = most;
+            changed = true;
         }
     }
 
@@ -199,6 +203,7 @@ final class SendBuffer {
      * @param bytes the size that was asked for
      */
     void supply(MemoryRegion ring, int bytes) {
+        changed = true;
         if (bytes != wanted) {
             retired = ring;
             return;
@@ -223,6 +228,7 @@ final class SendBuffer {
     /** Asks no more until the next {@link #shrink}: the owner could not make what was asked for. */
     void refuse() {
         if (!copiesAtPost) {
+            changed = true;
             wanted = 0;
             limit = capacity;
         }
@@ -233,6 +239,7 @@ final class SendBuffer {
         if (copiesAtPost) {
             return;
         }
+        changed = true;
         wanted = 0;
         limit = most;
         if (region != first && used == 0 && former == null && retired == null) {

@@ -41,7 +41,11 @@ final class SendQueue {
     private final Stage stage;
     private final StreamSettings settings;
     private final long idBase;
-    private final int maxInline;
+    private final int mostInline;
+    private final boolean immediateData;
+    /** Slots of all requests but a read. */
+    private final int maxSends;
+    private final int mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     private final SendBuffer ring;
     /** What is outstanding, each at its number since the start; as large as it had to be so far, a power of two. */
@@ -84,7 +88,10 @@ final class SendQueue {
                 !settings.copiesAtPost());
         this.settings = settings;
         this.idBase = idBase;
-        this.maxInline = queuePair.maxInlineBytes();
+        mostInline = queuePair.maxInlineBytes() - settings.headerBytes();
+        immediateData = settings.immediateData();
+        maxSends = settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
+        mostUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
         this.ring = ring;
     }
 
@@ -125,17 +132,12 @@ final class SendQueue {
         return ring;
     }
 
-    /** Slots of all requests but a read. */
-    private int maxSends() {
-        return settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
-    }
-
     /**
      * Tells whether one data message can be posted: true if enough slots are free besides those for control messages.
      */
     boolean hasDataSlot() {
-        int needed = settings.immediateData() ? 1 : 2;
-        return outstanding - outstandingControl + needed <= maxSends() - CONTROL_SLOTS;
+        int needed = immediateData ? 1 : 2;
+        return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
     }
 
     /**
@@ -145,7 +147,7 @@ final class SendQueue {
      * @return true if enough control slots are free
      */
     boolean hasControlSlot(boolean withPayload) {
-        int needed = withPayload && !settings.immediateData() ? 2 : 1;
+        int needed = withPayload && !immediateData ? 2 : 1;
         return outstandingControl + needed <= CONTROL_SLOTS;
     }
 
@@ -156,7 +158,7 @@ final class SendQueue {
      * @return true if it is sent inline
      */
     boolean isInline(int bytes) {
-        return bytes + settings.headerBytes() <= maxInline;
+        return bytes <= mostInline;
     }
 
     /**
@@ -181,11 +183,11 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finish(int kind, int bytes, int kept, int message) {
-        if (settings.immediateData()) {
+        if (immediateData) {
             request.immediate(message);
         }
         int error = postPayload(kind, bytes, kept);
-        return settings.immediateData() || isError(error) ? error : send(kind, message);
+        return immediateData || isError(error) ? error : send(kind, message);
     }
 
     /**
@@ -199,7 +201,7 @@ final class SendQueue {
      */
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
-        boolean small = bytes <= MOST_JOINING_BYTES && settings.immediateData();
+        boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
         if (small && more) {
             request.open();
         }
@@ -244,7 +246,7 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int finishSend(int kind, int bytes, int kept, int message) {
-        if (settings.immediateData()) {
+        if (immediateData) {
             request.immediate(message);
         }
         return postPayload(kind, bytes, kept);
@@ -283,16 +285,12 @@ final class SendQueue {
         if (isInline(bytes) && request.bytes() == null) {
             request.inline();
         }
-        if (kind != WorkRequestId.DATA || isSignalDue(kept)) {
+        // On iWARP each is signalled: none may be unsignalled.
+        if (kind != WorkRequestId.DATA || unsignalled >= mostUnsignalled
+                || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART) {
             request.signalled();
         }
         return post(kind, kept);
-    }
-
-    /** On iWARP of every request: none may be unsignalled. */
-    private boolean isSignalDue(int kept) {
-        int most = settings.immediateData() ? (maxSends() - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
-        return unsignalled >= most || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART;
     }
 
     /**
@@ -311,7 +309,7 @@ final class SendQueue {
      * @return {@link QueuePair#POSTED} or an error number
      */
     int postMessage(int kind, int message) {
-        if (!settings.immediateData()) {
+        if (!immediateData) {
             return send(kind, message);
         }
         request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message).signalled();
@@ -344,7 +342,7 @@ final class SendQueue {
     }
 
     private int post(int kind, int kept) {
-        assert outstanding < maxSends();
+        assert outstanding < maxSends;
         int error = queuePair.postSend(request);
         boolean signalled = request.isSignalled();
         if (request.bytes() != null) {
@@ -358,7 +356,7 @@ final class SendQueue {
             grow();
         }
         requests[place((int) posted())] = kind << KIND_SHIFT | kept;
-        head = head + 1 == maxSends() ? 0 : head + 1;
+        head = head + 1 == maxSends ? 0 : head + 1;
         outstanding++;
         unsignalled = signalled ? 0 : unsignalled + 1;
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
@@ -404,7 +402,6 @@ final class SendQueue {
             return 0;
         }
         int slot = WorkRequestId.index(workRequestId);
-        int maxSends = maxSends();
         int tail = head - outstanding;
         int age = slot - (tail < 0 ? tail + maxSends : tail);
         age += age < 0 ? maxSends : 0;

@@ -90,7 +90,7 @@ final class SendReceive extends Flow {
             }
             case ImmediateData.CONTROL -> {
                 connection.repost(slot);
-                closing().received(argument);
+                closing.received(argument);
                 return null;
             }
             default -> {
@@ -101,7 +101,7 @@ final class SendReceive extends Flow {
 
     /** Data after SHUTDOWN or DISCONNECT is dropped. */
     private String data(int slot, int limit, int bytes) {
-        if (closing().isInputEnded()) {
+        if (closing.isInputEnded()) {
             connection.repost(slot);
             return null;
         }
@@ -115,7 +115,7 @@ final class SendReceive extends Flow {
 
     @Override
     boolean isNewsDue() {
-        return !closing().isFinished() && !closing().isInputEnded() && received.areCreditsDue();
+        return !closing.isFinished() && !closing.isInputEnded() && received.areCreditsDue();
     }
 
     @Override

@@ -43,6 +43,8 @@ public final class StreamConnection {
     private boolean unfinished;
     private StreamFailure failure;
     private boolean aborted;
+    /** Something is to be told to the peer, which could not be told yet. */
+    private boolean owed;
     /** Null until it is needed. */
     private DirectSender directSender;
 
@@ -240,6 +242,7 @@ public final class StreamConnection {
             fail(StreamFailure.reset("the connection manager reported a disconnect that the peer had not announced"));
         }
         closing.peerIsGone();
+        owed = isControlDue();
     }
 
     /**
@@ -255,6 +258,7 @@ public final class StreamConnection {
     void fail(StreamFailure cause) {
         if (!aborted && (failure == null || cause.outranks(failure))) {
             failure = cause;
+            owed = false;
         }
     }
 
@@ -267,12 +271,18 @@ public final class StreamConnection {
         return !flow.isStarted() || failure != null || aborted || isListening();
     }
 
-    /** Posts what is due to the peer, as far as slots allow. */
+    private boolean isControlDue() {
+        return !isSilent() && flow.isDue();
+    }
+
+    /** Posts what is due to the peer, as far as slots allow; after anything by which something may have become due. */
     void sendControls() {
-        while (!isSilent() && flow.mayPost()) {
+        owed = isControlDue();
+        while (owed && flow.mayPost()) {
             // Order matters: the receives first, then the credits for them.
             failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
             failUnlessPosted("ibv_post_send", flow.post());
+            owed = isControlDue();
         }
     }
 
@@ -421,7 +431,7 @@ public final class StreamConnection {
     }
 
     private boolean isOutputOver() {
-        return aborted || closing.isOutputShut() || closing.isPeerDisconnected();
+        return aborted || closing.isOutputOver();
     }
 
     /**
@@ -456,7 +466,7 @@ public final class StreamConnection {
      * true if something about room, SHUTDOWN or DISCONNECT is due.
      */
     public boolean creditOwed() {
-        return !isSilent() && flow.isDue();
+        return owed;
     }
 
     /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
@@ -514,6 +524,7 @@ public final class StreamConnection {
     /** Stops: nothing more is posted or touched. The peer learns of it when the owner ends the queue pair. */
     public void abort() {
         aborted = true;
+        owed = false;
     }
 
     /** Asks the peer's device for a sign of life, unless such a question or too much else is under way. */

@@ -26,6 +26,9 @@ public final class StreamMemory {
     private final SendBuffer sendBuffer;
     /** Every region that the owner has supplied and not taken back; null once this is closed. */
     private List<MemoryRegion> supplied = List.of();
+    /** How long these are together. */
+    private long bytes;
+    private boolean changed = true;
 
     /** Speaks for the two who use memory. */
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
@@ -36,6 +39,25 @@ public final class StreamMemory {
     /** The memory to lend. */
     ChunkStock chunks() {
         return chunks;
+    }
+
+    /**
+     * Whether anything that is asked here, or by {@link StreamConnection#isLarge}, may say something else than when this
+     * was asked last.
+     */
+    public boolean takeChange() {
+        boolean taken = changed || chunks.changed || sendBuffer.changed;
+        if (taken) {
+            changed = false;
+            chunks.changed = false;
+            sendBuffer.changed = false;
+        }
+        return taken;
+    }
+
+    /** Something has changed. */
+    void change() {
+        changed = true;
     }
 
     /** Tells whether the owner has something to make or to close. */
@@ -99,6 +121,8 @@ public final class StreamMemory {
             supplied = new ArrayList<>();
         }
         supplied.add(region);
+        bytes += region.lengthBytes();
+        changed = true;
     }
 
     /** Says that what is wanted cannot be had now. The connection goes on with what it has. */
@@ -115,12 +139,17 @@ public final class StreamMemory {
         if (supplied == null) {
             return List.of();
         }
+        changed = true;
         List<MemoryRegion> retired = new ArrayList<>(chunks.takeRetired());
         MemoryRegion ring = sendBuffer.takeRetired();
         if (ring != null) {
             retired.add(ring);
         }
-        if (!retired.isEmpty() && supplied.removeAll(retired) && supplied.isEmpty()) {
+        for (MemoryRegion region : retired) {
+            supplied.remove(region);
+            bytes -= region.lengthBytes();
+        }
+        if (supplied.isEmpty()) {
             supplied = List.of();
         }
         return retired;
@@ -133,15 +162,13 @@ public final class StreamMemory {
     public List<MemoryRegion> takeAll() {
         List<MemoryRegion> all = supplied == null ? List.of() : supplied;
         supplied = null;
+        bytes = 0;
+        changed = true;
         return all;
     }
 
     /** How much the owner has supplied and not taken back. */
     public long bytes() {
-        long sum = 0;
-        for (int i = 0; supplied != null && i < supplied.size(); i++) {
-            sum += supplied.get(i).lengthBytes();
-        }
-        return sum;
+        return bytes;
     }
 }

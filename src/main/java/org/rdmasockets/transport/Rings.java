@@ -25,6 +25,7 @@ final class Rings {
     private static final int MOST_DOUBLINGS = 30;
 
     private final StreamTransport transport;
+    private final StreamMemory memory;
     /** What the inbox was told last; protected by the protocol lock. */
     private int patienceBytes = Integer.MAX_VALUE;
     /** A task that gets and closes memory is on its way; protected by the protocol lock. */
@@ -55,10 +56,7 @@ final class Rings {
      */
     Rings(StreamTransport transport) {
         this.transport = transport;
-    }
-
-    private StreamMemory memory() {
-        return transport.stream().memory();
+        memory = transport.stream().memory();
     }
 
     /** Protocol lock held. */
@@ -71,18 +69,21 @@ final class Rings {
 
     /** Protocol lock held, after anything that may have changed what the connection needs. */
     void check() {
+        if (!memory.takeChange()) {
+            return;
+        }
         boolean now = transport.stream().isLarge();
         if (now != large) {
             growth();
             large = now;
             transport.connection().attend(); // a pause is of interest, or was
         }
-        int patience = memory().patienceBytes();
+        int patience = memory.patienceBytes();
         if (patience != patienceBytes) {
             patienceBytes = patience;
             transport.inbox().backlogBytes(patience);
         }
-        if (!tending && memory().isDue()) {
+        if (!tending && memory.isDue()) {
             tending = true;
             transport.connection().later(this::tend);
         }
@@ -109,9 +110,9 @@ final class Rings {
         int sendBytes;
         transport.inbox().enter();
         try {
-            retired = memory().takeRetired();
-            chunkBytes = memory().wantedChunkBytes();
-            sendBytes = memory().wantedSendBytes();
+            retired = memory.takeRetired();
+            chunkBytes = memory.wantedChunkBytes();
+            sendBytes = memory.wantedSendBytes();
         } finally {
             transport.inbox().exit();
         }
@@ -124,8 +125,8 @@ final class Rings {
         try {
             transport.stream().catchUp();
             transport.noteWrite();
-            tending = memory().isDue();
-            growth().bytes = memory().bytes();
+            tending = memory.isDue();
+            growth().bytes = memory.bytes();
             check();
             return tending;
         } finally {
@@ -137,10 +138,10 @@ final class Rings {
         try {
             for (int i = 1; chunkBytes > 0 && i <= CHUNKS; i++) {
                 boolean last = i == CHUNKS;
-                give(transport.allocateRemote(chunkBytes), region -> memory().supplyChunk(region, chunkBytes, last));
+                give(transport.allocateRemote(chunkBytes), region -> memory.supplyChunk(region, chunkBytes, last));
             }
             if (sendBytes > 0) {
-                give(transport.allocateLocal(sendBytes), region -> memory().supplySend(region, sendBytes));
+                give(transport.allocateLocal(sendBytes), region -> memory.supplySend(region, sendBytes));
             }
         } catch (VerbsException e) {
             LOG.debug("a connection stays small: {}", e.getMessage());
@@ -166,7 +167,7 @@ final class Rings {
     private void giveUp() {
         transport.inbox().enter();
         try {
-            memory().refuse();
+            memory.refuse();
             tending = false;
         } finally {
             transport.inbox().exit();
@@ -176,7 +177,7 @@ final class Rings {
     private void refuse() {
         transport.inbox().enter();
         try {
-            memory().refuse();
+            memory.refuse();
         } finally {
             transport.inbox().exit();
         }

@@ -199,7 +199,7 @@ public final class StreamTransport implements Connection, Protocol {
     /** Protocol lock held: once nothing more can come, outstanding requests shall end at once. */
     private void endIfOver() {
         // Where nothing blocks, a peer that goes ends what waits for it by itself.
-        if (stream.failure() != null || connection.mayBlock() && stream.peerDisconnected()) {
+        if (stream.failure() != null || stream.peerDisconnected() && connection.mayBlock()) {
             connection.end();
         }
     }

@@ -49,7 +49,7 @@ final class Datagram {
 
     /** Takes over a request, whose pieces are entered and fit. */
     void fill(SendRequest request) {
-        int data = (int) Gather.totalBytes(request);
+        int data = request.bytes() != null ? request.bytesLength() : (int) request.elements().totalBytes();
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET, (byte) (data >>> 8));
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET + 1, (byte) data);
         Gather.copyTo(request, 0, memory, HEADER_BYTES, data);

@@ -56,15 +56,11 @@ final class Gather {
         return (SharedMemoryRegion) request.elements().region(piece);
     }
 
-    /** All pieces together, in bytes. */
-    static long totalBytes(SendRequest request) {
-        return request.bytes() != null ? request.bytesLength() : request.elements().totalBytes();
-    }
-
     /** Copies a part of the range out. */
     static void copyTo(SendRequest request, long from, MemorySegment target, long offset, long length) {
-        if (request.bytes() != null) {
-            MemorySegment.copy(request.bytes(), request.bytesOffset() + (int) from, target, JAVA_BYTE, offset,
+        byte[] bytes = request.bytes();
+        if (bytes != null) {
+            MemorySegment.copy(bytes, request.bytesOffset() + (int) from, target, JAVA_BYTE, offset,
                     (int) length);
             return;
         }

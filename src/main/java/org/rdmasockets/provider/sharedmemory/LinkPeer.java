@@ -22,6 +22,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private static final byte[] NO_DATA = {};
 
     private final LinkEnd end;
+    private final RingWriter writer;
     private final LinkSlot slot;
     /** The other side's slot, -1 until it is known. */
     private volatile int peerSlot;
@@ -69,6 +70,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
      */
     LinkPeer(LinkEnd end, LinkSlot slot, int peerSlot) {
         this.end = end;
+        writer = end.link().writer();
         this.slot = slot;
         this.peerSlot = peerSlot;
     }
@@ -162,7 +164,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
     @Override
     public void beginWrite() {
-        end.link().writer().lockMapped();
+        writer.lockMapped();
         locked = true;
     }
 
@@ -178,12 +180,12 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (!locked) {
             beginWrite();
         }
-        return end.link().writer();
+        return writer;
     }
 
     private void unlock() {
         locked = false;
-        end.link().writer().unlock();
+        writer.unlock();
     }
 
     @Override
@@ -194,10 +196,10 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private int tellAlive(Notice notice, int messages) {
-        if (notice.isJoining() && openPosition >= 0 && joinLast(notice)) {
+        if (notice.joining && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
-        if (notice.sentBytes() == 0 && !hasReceive() && !findsReceive()) {
+        if (notice.sentBytes == 0 && !hasReceive() && !findsReceive()) {
             end.resumeLater(queuePair.sendQueue());
             slot.starve();
             if (!findsReceive()) {
@@ -213,7 +215,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (status == Status.SUCCESS) {
             consumed++;
         }
-        end.link().writer().notifyPeerMapped();
+        writer.notifyPeerMapped();
         return status;
     }
 
@@ -232,16 +234,16 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private boolean joinLast(Notice notice) {
         RingWriter writer = lock();
         try {
-            if ((int) openMessage + (long) notice.lengthBytes() > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
+            if ((int) openMessage + (long) notice.lengthBytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
                 return false;
             }
-            long both = message((int) openMessage + notice.lengthBytes(), notice.joinedImmediate());
+            long both = message((int) openMessage + notice.lengthBytes, notice.joinedImmediate);
             if (!alive || !writer.replaceFirst(openPosition, openMessage, both)) {
                 openPosition = -1;
                 return false;
             }
             openMessage = both;
-            notice.join();
+            notice.joined = true;
             return true;
         } finally {
             unlock();
@@ -281,7 +283,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 return Status.NO_ROOM;
             }
             openPosition = -1;
-            return notice.isSend() ? publishSend(writer, notice) : publishWrite(writer, notice);
+            return notice.send ? publishSend(writer, notice) : publishWrite(writer, notice);
         } finally {
             unlock();
         }
@@ -291,12 +293,12 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (!writer.begin(0)) {
             return Status.NO_ROOM;
         }
-        if (notice.isOpen()) {
+        if (notice.open) {
             openPosition = writer.position();
-            openMessage = message(notice.lengthBytes(), notice.immediate());
+            openMessage = message(notice.lengthBytes, notice.immediate);
             writer.header(LinkEnd.OPEN_WRITE, LinkEnd.IMMEDIATE, peerSlot, 0, openMessage, 0);
         } else {
-            writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate(), notice.lengthBytes(), 0);
+            writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate, notice.lengthBytes, 0);
         }
         writer.publish();
         return Status.SUCCESS;
@@ -304,20 +306,20 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     /** Publishes the parts of a send that are not published yet, as far as there is room. */
     private int publishSend(RingWriter writer, Notice notice) {
-        int total = notice.lengthBytes();
-        int sent = notice.sentBytes();
+        int total = notice.lengthBytes;
+        int sent = notice.sentBytes;
         do {
             int part = Math.min(total - sent, RingWriter.MAX_PAYLOAD_BYTES);
             if (!writer.begin(part)) {
                 return Status.NO_ROOM;
             }
             int flags = (sent == 0 ? LinkEnd.FIRST : 0) | (sent + part == total ? LinkEnd.LAST : 0)
-                    | (notice.hasImmediate() ? LinkEnd.IMMEDIATE : 0);
-            writer.header(LinkEnd.SEND, flags, peerSlot, notice.immediate(), total, 0);
+                    | (notice.hasImmediate ? LinkEnd.IMMEDIATE : 0);
+            writer.header(LinkEnd.SEND, flags, peerSlot, notice.immediate, total, 0);
             notice.copyPayload(sent, writer.memory(), writer.payloadOffset(), part);
             writer.publish();
             sent += part;
-            notice.sentBytes(sent);
+            notice.sentBytes = sent;
         } while (sent < total);
         return Status.SUCCESS;
     }

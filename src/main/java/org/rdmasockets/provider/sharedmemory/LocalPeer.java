@@ -81,7 +81,7 @@ final class LocalPeer implements Peer {
     public int tell(Notice notice, int messages) {
         boolean leaves;
         try {
-            leaves = !notice.isSend() && (locked || mayLeave()) && leave(notice);
+            leaves = !notice.send && (locked || mayLeave()) && leave(notice);
         } finally {
             endWrite();
         }
@@ -119,7 +119,7 @@ final class LocalPeer implements Peer {
         }
         // Who fails is not ready any more, then waits for this lock, and then takes in what was left before.
         long entry = target.isReady()
-                ? arrivals.leave(receives, notice.lengthBytes(), notice.immediate()) : -1;
+                ? arrivals.leave(receives, notice.lengthBytes, notice.immediate) : -1;
         if (entry >= 0) {
             left = entry;
         }

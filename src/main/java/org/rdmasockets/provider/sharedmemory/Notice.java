@@ -9,56 +9,71 @@ import org.rdmasockets.verbs.SendRequest;
  * and to complete. Reusable; guarded by the send queue.
  */
 final class Notice {
-    private long id;
+    /** {@code wr_id}. */
+    long id;
+    /** Whether it completes visibly when it succeeds. */
+    boolean signalled;
+    /** Whether it has joined the one before it, so that the peer hears of both at once. */
+    boolean joined;
+    /** Whether the bytes go into the peer's receive. */
+    boolean send;
+    boolean hasImmediate;
+    int immediate;
+    /** All bytes of the request. */
+    int lengthBytes;
+    /** How the memory part ended, and then how the peer was told. */
+    int status;
+    /** How many bytes of a send the peer has; only peers that take it in pieces use this. */
+    int sentBytes;
+    /** While it is posted: whether a later request may join it before the peer has taken it. */
+    boolean open;
+    /** While it is posted: whether it may join the message before it, and the immediate data of both then. */
+    boolean joining;
+    int joinedImmediate;
     private SendRequest.Opcode opcode;
-    private boolean signalled;
-    private boolean solicited;
-    /** Whether it has joined the one before it. */
-    private boolean joined;
-    private int immediate;
-    private int lengthBytes;
-    /** How the memory part ended. */
-    private int status;
     /** The request while it is posted, with the bytes of a send; else null. */
     private SendRequest posted;
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
     /** A queue that got a completion while it was armed, this request's or one that was left before, or null. */
     private SharedMemoryCompletionQueue unreported;
-    /** How many bytes of a send the peer has; only peers that take it in pieces use this. */
-    private int sentBytes;
-
-    /** An empty notice. */
-    Notice() {
-    }
 
     /**
      * Takes a request over.
      *
      * @param request the request, with its pieces entered; used until {@link #keep} or the end of the post
+     * @param bytes how many it has
      * @param howItEnded status of the memory part
      * @param signals whether it completes visibly when it succeeds
      */
-    void fill(SendRequest request, int howItEnded, boolean signals) {
+    void fill(SendRequest request, long bytes, int howItEnded, boolean signals) {
         id = request.workRequestId();
         opcode = request.opcode();
         signalled = signals;
-        solicited = request.isSolicited();
         immediate = request.immediate();
-        lengthBytes = (int) Gather.totalBytes(request);
+        lengthBytes = (int) bytes;
         status = howItEnded;
         posted = request;
         sentBytes = 0;
         joined = false;
+        boolean tellingWrite = opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
+        send = opcode == SendRequest.Opcode.SEND || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        hasImmediate = tellingWrite || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        open = tellingWrite && request.isOpen();
+        joining = tellingWrite && request.isJoining();
+        joinedImmediate = request.joinedImmediate();
     }
 
     /** Becomes what another notice is, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
     void takeOver(Notice other) {
         joined = false;
+        open = false;
+        joining = false;
         id = other.id;
         opcode = other.opcode;
+        send = other.send;
+        hasImmediate = other.hasImmediate;
         signalled = other.signalled;
-        solicited = other.solicited;
         immediate = other.immediate;
         lengthBytes = other.lengthBytes;
         status = other.status;
@@ -70,7 +85,7 @@ final class Notice {
 
     /** Copies what is needed later, so that the caller may reuse its memory now. */
     void keep() {
-        if (isSend() && status == Status.SUCCESS) {
+        if (send && status == Status.SUCCESS) {
             if (kept == null || kept.byteSize() < lengthBytes) {
                 kept = MemorySegment.ofArray(new byte[lengthBytes]);
             }
@@ -105,93 +120,9 @@ final class Notice {
         return queue;
     }
 
-    /** {@code wr_id}. */
-    long id() {
-        return id;
-    }
-
-    /** Whether it completes visibly when it succeeds. */
-    boolean isSignalled() {
-        return signalled;
-    }
-
-    /** Whether it wakes a peer that waits for solicited completions only. */
-    boolean isSolicited() {
-        return solicited;
-    }
-
-    /** Whether a later request may join it before the peer has taken it. */
-    boolean isOpen() {
-        return isPostedWrite() && posted.isOpen();
-    }
-
-    private boolean isPostedWrite() {
-        return posted != null && opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
-    }
-
-    /** Whether it may join the message before it. */
-    boolean isJoining() {
-        return isPostedWrite() && posted.isJoining();
-    }
-
-    /** The immediate data of it and what it joins, if it may join that. */
-    int joinedImmediate() {
-        return posted.joinedImmediate();
-    }
-
-    /** Says that it has joined the one before it, so that the peer hears of both at once. */
-    void join() {
-        joined = true;
-    }
-
-    /** Whether it has joined the one before it. */
-    boolean isJoined() {
-        return joined;
-    }
-
-    /** The immediate data. */
-    int immediate() {
-        return immediate;
-    }
-
-    /** All bytes of the request. */
-    int lengthBytes() {
-        return lengthBytes;
-    }
-
-    /** How the memory part ended. */
-    int status() {
-        return status;
-    }
-
-    /** Replaces the status. */
-    void status(int newStatus) {
-        status = newStatus;
-    }
-
-    /** How many bytes of a send the peer has. */
-    int sentBytes() {
-        return sentBytes;
-    }
-
-    /** Says how many bytes of a send the peer has. */
-    void sentBytes(int sent) {
-        sentBytes = sent;
-    }
-
-    /** Whether the bytes go into the peer's receive. */
-    boolean isSend() {
-        return opcode == SendRequest.Opcode.SEND || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
-    }
-
-    /** Whether it carries immediate data. */
-    boolean hasImmediate() {
-        return opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE || opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
-    }
-
     /** Whether the peer must know of it. */
     boolean concernsPeer() {
-        return isSend() || hasImmediate();
+        return send || hasImmediate;
     }
 
     /** What its completion says. */

@@ -210,7 +210,7 @@ final class ReceiveQueue {
 
     /** Takes a message of a peer in this process; what {@link Peer#tell} returns. */
     synchronized int take(Notice notice) {
-        int length = notice.isSend() ? notice.lengthBytes() : 0;
+        int length = notice.send ? notice.lengthBytes : 0;
         int status = begin(length);
         if (status != Status.SUCCESS) {
             return status;
@@ -218,7 +218,7 @@ final class ReceiveQueue {
         if (length > 0 && !fill(notice, null, 0, length)) {
             return Status.REMOTE_OPERATION;
         }
-        if (received(notice.isSend(), notice.lengthBytes(), notice.hasImmediate(), notice.immediate())) {
+        if (received(notice.send, notice.lengthBytes, notice.hasImmediate, notice.immediate)) {
             notice.unreported(completions);
         }
         return Status.SUCCESS;

@@ -8,6 +8,7 @@ import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -142,7 +143,8 @@ final class SendQueue implements Expiring {
         if (refusal != QueuePair.POSTED) {
             return refusal;
         }
-        boolean entered = Gather.enter(request, owner.domain(), changesHere(request));
+        boolean array = request.bytes() != null;
+        boolean entered = array || Gather.enter(request, owner.domain(), changesHere(request));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
@@ -152,15 +154,16 @@ final class SendQueue implements Expiring {
                     || !room.take(owner.config().maxSends())) {
                 return Errno.ENOMEM.number();
             }
-            int status = entered ? move(request) : Status.LOCAL_PROTECTION;
+            long bytes = array ? request.bytesLength() : request.elements().totalBytes();
+            int status = entered ? move(request, bytes) : Status.LOCAL_PROTECTION;
             behind = status == Status.REMOTE_ACCESS || status == Status.RETRY_EXCEEDED;
-            current.fill(request, flushing || broken ? Status.FLUSHED : status,
+            current.fill(request, bytes, flushing || broken ? Status.FLUSHED : status,
                     owner.config().signalAll() || request.isSignalled());
             finishOrWait();
         } finally {
-            leaveAll(entered ? request : null);
+            leaveAll(entered && !array ? request : null);
         }
-        return current.isJoined() ? QueuePair.JOINED : QueuePair.POSTED;
+        return current.joined ? QueuePair.JOINED : QueuePair.POSTED;
     }
 
     /** Ends what the post has begun; the request is null if its pieces are not entered. */
@@ -189,20 +192,23 @@ final class SendQueue implements Expiring {
         if (closed) {
             return Errno.ESHUTDOWN.number();
         }
-        if (request.opcode() == SendRequest.Opcode.BIND_WINDOW || request.opcode() == SendRequest.Opcode.INVALIDATE) {
+        SendRequest.Opcode opcode = request.opcode();
+        if (opcode == SendRequest.Opcode.BIND_WINDOW || opcode == SendRequest.Opcode.INVALIDATE) {
             return Errno.EOPNOTSUPP.number();
         }
-        boolean tooLong = request.elements().totalBytes() > (request.isInline() ? owner.maxInlineBytes()
-                : SharedMemoryDevice.MAX_MESSAGE_BYTES);
-        boolean misplaced = request.destination() != null || request.bytes() != null && (request.isInline()
-                || request.elements().count() > 0 || changesHere(request));
-        tooLong |= request.bytesLength() > SharedMemoryDevice.MAX_MESSAGE_BYTES;
-        tooLong |= request.elements().count() > owner.config().maxSendElements();
-        return misplaced || tooLong || peer == null && !flushing ? Errno.EINVAL.number() : QueuePair.POSTED;
+        ScatterGatherList elements = request.elements();
+        boolean inline = request.isInline();
+        boolean fits = request.bytes() != null
+                ? request.bytesLength() <= SharedMemoryDevice.MAX_MESSAGE_BYTES && !inline && elements.count() == 0
+                        && !changesHere(request)
+                : elements.count() <= owner.config().maxSendElements() && elements.totalBytes() <= (inline
+                        ? owner.maxInlineBytes() : SharedMemoryDevice.MAX_MESSAGE_BYTES);
+        return fits && request.destination() == null && (peer != null || flushing) ? QueuePair.POSTED
+                : Errno.EINVAL.number();
     }
 
     /** Does the memory part of a request. */
-    private int move(SendRequest request) {
+    private int move(SendRequest request, long bytes) {
         if (flushing || broken) {
             return Status.FLUSHED;
         }
@@ -211,15 +217,14 @@ final class SendQueue implements Expiring {
         }
         return switch (request.opcode()) {
             case SEND, SEND_WITH_IMMEDIATE -> Status.SUCCESS;
-            case WRITE, WRITE_WITH_IMMEDIATE -> transfer(request, AccessFlag.REMOTE_WRITE);
-            case READ -> transfer(request, AccessFlag.REMOTE_READ);
-            case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request);
+            case WRITE, WRITE_WITH_IMMEDIATE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE);
+            case READ -> transfer(request, bytes, AccessFlag.REMOTE_READ);
+            case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request, bytes);
             case BIND_WINDOW, INVALIDATE -> throw new AssertionError("refused before");
         };
     }
 
-    private int transfer(SendRequest request, AccessFlag needed) {
-        long length = Gather.totalBytes(request);
+    private int transfer(SendRequest request, long length, AccessFlag needed) {
         if (length == 0) {
             return Status.SUCCESS;
         }
@@ -240,9 +245,9 @@ final class SendQueue implements Expiring {
     }
 
     /** A compare-and-swap or fetch-and-add; what was there before goes to the caller's 8 bytes. */
-    private int atomic(SendRequest request) {
+    private int atomic(SendRequest request, long bytes) {
         long address = request.remoteAddress();
-        boolean whole = Gather.totalBytes(request) == Long.BYTES;
+        boolean whole = bytes == Long.BYTES;
         if (!whole || (address & Long.BYTES - 1) != 0) {
             return !whole ? Status.LOCAL_LENGTH : Status.REMOTE_INVALID_REQUEST;
         }
@@ -282,13 +287,13 @@ final class SendQueue implements Expiring {
         }
         current.keep();
         waiting[index].takeOver(current);
-        broken |= current.status() != Status.SUCCESS;
+        broken |= current.status != Status.SUCCESS;
         waits++;
     }
 
     /** Tells the peer of a request if need be; false if it has to wait. */
     private boolean tell(Notice notice) {
-        if (notice.status() != Status.SUCCESS || !notice.concernsPeer()) {
+        if (notice.status != Status.SUCCESS || !notice.concernsPeer()) {
             return true;
         }
         int told = peer.tell(notice, Math.max(1, waits));
@@ -299,7 +304,7 @@ final class SendQueue implements Expiring {
             return false;
         }
         deadline = NO_DEADLINE;
-        notice.status(told);
+        notice.status = told;
         return true;
     }
 
@@ -313,11 +318,11 @@ final class SendQueue implements Expiring {
     }
 
     private void complete(Notice notice) {
-        int status = notice.status();
-        if (status == Status.SUCCESS && !notice.isSignalled()) {
+        int status = notice.status;
+        if (status == Status.SUCCESS && !notice.signalled) {
             room.untake();
         } else {
-            unreported |= completions.complete(room, notice.id(), status, notice.completionOpcode());
+            unreported |= completions.complete(room, notice.id, status, notice.completionOpcode());
         }
         if (status != Status.SUCCESS && !flushing) {
             failed = true;
@@ -404,7 +409,7 @@ final class SendQueue implements Expiring {
             Notice notice = waiting[head];
             head = head + 1 == waiting.length ? 0 : head + 1;
             waits--;
-            unreported |= completions.complete(room, notice.id(), Status.FLUSHED, notice.completionOpcode());
+            unreported |= completions.complete(room, notice.id, Status.FLUSHED, notice.completionOpcode());
         }
     }
 

@@ -6,7 +6,7 @@ import java.util.BitSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
@@ -32,7 +32,7 @@ public final class Link implements AutoCloseable {
     private final LinkMemory mapping;
     private final int side;
     private final PeerId peer;
-    private final ReentrantLock consumerLock = new ReentrantLock();
+    private final PlainLock consumerLock = new PlainLock();
     /** Guarded by consumerLock. */
     private final RingReader reader;
     /** Whether the reader keeps the memory mapped, so that draining needs no guard; guarded by consumerLock. */
@@ -236,9 +236,6 @@ public final class Link implements AutoCloseable {
             return 0;
         }
         try {
-            if (consumerLock.getHoldCount() > 1) {
-                throw new IllegalStateException("a handler must not drain its own link");
-            }
             int taken = readable && !mapping.isClosed() ? reader.read(limit) : 0;
             blocked = taken > 0 && reader.takeBlocked();
             return taken;
@@ -257,11 +254,11 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /** Lets the memory of a closed link go; who drains meanwhile, perhaps this thread, does so when done. */
+    /** Lets the memory of a closed link go; a thread that drains meanwhile, perhaps this one, does so when done. */
     private void stopReading() {
         if (consumerLock.tryLock()) {
             try {
-                if (readable && consumerLock.getHoldCount() == 1) {
+                if (readable) {
                     readable = false;
                     mapping.leave();
                 }

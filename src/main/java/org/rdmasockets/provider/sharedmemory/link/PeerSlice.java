@@ -12,7 +12,8 @@ import org.rdmasockets.verbs.AccessFlag;
  * open slot.
  */
 public final class PeerSlice implements PeerMemory {
-    private final PeerRegion slab;
+    /** All of the slab. */
+    private final MemorySegment memory;
     private final MemorySegment segment;
     private final long line;
     private final long users;
@@ -23,8 +24,7 @@ public final class PeerSlice implements PeerMemory {
     private final long tag;
 
     private PeerSlice(PeerRegion slab, int pages, int page, long serial, int key) {
-        MemorySegment memory = slab.segment();
-        this.slab = slab;
+        memory = slab.segment();
         this.serial = serial;
         this.key = key;
         line = Slabs.line(pages, page);
@@ -98,7 +98,6 @@ public final class PeerSlice implements PeerMemory {
 
     @Override
     public boolean tryEnter() {
-        MemorySegment memory = slab.segment();
         INT.getAndAdd(memory, users, 1);
         if ((long) LONG.getVolatile(memory, line) == serial) {
             return true;
@@ -109,7 +108,7 @@ public final class PeerSlice implements PeerMemory {
 
     @Override
     public void leave() {
-        INT.getAndAdd(slab.segment(), users, -1);
+        INT.getAndAdd(memory, users, -1);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.LongBuffer;
 
 /**
  * An entry that a peer published, reused for the next one. The meaning of all header fields but the payload's length
@@ -8,6 +9,7 @@ import java.lang.foreign.MemorySegment;
  */
 public final class RingEntry {
     private final MemorySegment memory;
+    private final LongBuffer words;
     private long offset;
     private long payloadOffset;
     private int payloadBytes;
@@ -19,6 +21,7 @@ public final class RingEntry {
     /** An entry of a link's memory; nothing in it yet. */
     RingEntry(MemorySegment memory) {
         this.memory = memory;
+        words = SegmentLayout.words(memory);
     }
 
     /** Copies the header of an entry whose first word was checked; reads each word of the memory once. */
@@ -27,9 +30,10 @@ public final class RingEntry {
         payloadOffset = offset + SegmentLayout.ENTRY_HEADER_BYTES;
         payloadBytes = lengthBytes - SegmentLayout.ENTRY_HEADER_BYTES;
         kindAndFlags = newKindAndFlags;
-        slotAndValue = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_TARGET);
-        first = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_FIRST);
-        second = (long) SegmentLayout.LONG.getOpaque(memory, offset + SegmentLayout.ENTRY_SECOND);
+        int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
+        slotAndValue = words.get(word + 1);
+        first = words.get(word + 2);
+        second = words.get(word + 3);
     }
 
     /**

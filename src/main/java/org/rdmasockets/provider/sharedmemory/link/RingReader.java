@@ -7,6 +7,7 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTE
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.LongBuffer;
 
 /**
  * Takes entries out of the ring that the peer fills. Its position is private, and each entry's length is copied out and
@@ -28,10 +29,12 @@ final class RingReader {
 
     private final Link link;
     private final MemorySegment memory;
+    /** The same, for plain accesses, which take the interpreter less. */
+    private final LongBuffer words;
     private final long control;
     private final long ring;
     private final RingEntry entry;
-    /** Bytes ever consumed; written by HEAD, for who looks without the lock. */
+    /** Bytes ever consumed; read by HEAD where the lock is not held. */
     private long head;
     /** Where the head was when the producer was last asked whether it waits for room; by the consumer lock. */
     private long asked;
@@ -42,6 +45,7 @@ final class RingReader {
     RingReader(Link link, MemorySegment memory, int direction) {
         this.link = link;
         this.memory = memory;
+        words = SegmentLayout.words(memory);
         control = SegmentLayout.control(direction);
         ring = SegmentLayout.ring(direction);
         entry = new RingEntry(memory);
@@ -80,12 +84,13 @@ final class RingReader {
     }
 
     /**
-     * Takes the entry at the head; false if there is none yet, or it is malformed. The acquire of its first word pairs
-     * with the peer's release.
+     * Takes the entry at the head; false if there is none yet, or it is malformed. The fence after its first word pairs
+     * with the peer's before that.
      */
     private boolean takeOne() {
         int position = (int) head & MASK;
-        long firstWord = (long) LONG.getAcquire(memory, ring + position);
+        long firstWord = words.get((int) (ring + position >> SegmentLayout.WORD_SHIFT));
+        VarHandle.acquireFence();
         if (!SegmentLayout.isFirstWord(firstWord, head)) {
             return false;
         }
@@ -105,10 +110,11 @@ final class RingReader {
         return true;
     }
 
-    /** Gives the room back; the peer's acquire of the head pairs with this release. */
+    /** Gives the room back; the peer's acquire of the head pairs with this fence. */
     private void advance(int bytes) {
-        HEAD.setOpaque(this, head + bytes);
-        LONG.setRelease(memory, control + SegmentLayout.HEAD, head);
+        head += bytes;
+        VarHandle.releaseFence();
+        words.put((int) (control + SegmentLayout.HEAD >> SegmentLayout.WORD_SHIFT), head);
     }
 
     /**

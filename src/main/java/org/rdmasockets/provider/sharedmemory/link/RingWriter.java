@@ -6,8 +6,9 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTE
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.LongBuffer;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 
 /**
  * Puts entries into a link's ring for the peer. Several threads of this process may, one after another:
@@ -35,9 +36,11 @@ public final class RingWriter {
 
     private final Link link;
     private final MemorySegment memory;
+    /** The same, for plain accesses, which take the interpreter less. */
+    private final LongBuffer words;
     private final long control;
     private final long ring;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final PlainLock lock = new PlainLock();
     /** Whether the holder of the lock has entered the memory; guarded by lock. */
     private boolean entered;
     /** Whether the memory cannot go while the lock is held; guarded by lock. */
@@ -62,6 +65,7 @@ public final class RingWriter {
     RingWriter(Link link, MemorySegment memory, int direction) {
         this.link = link;
         this.memory = memory;
+        words = SegmentLayout.words(memory);
         control = SegmentLayout.control(direction);
         ring = SegmentLayout.ring(direction);
     }
@@ -76,10 +80,6 @@ public final class RingWriter {
     /** As {@link #lock}, for callers who keep the link's memory mapped until after {@link #unlock}, by an open slot. */
     public void lockMapped() {
         lock.lock();
-        if (lock.getHoldCount() > 1) {
-            lock.unlock();
-            throw new IllegalStateException("the writer is locked by this thread already");
-        }
         mapped = true;
     }
 
@@ -165,9 +165,10 @@ public final class RingWriter {
     public void header(int kind, int flags, int slot, int value, long first, long second) {
         assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
         kindAndFlags = kind | flags << 16;
-        LONG.set(memory, offset + SegmentLayout.ENTRY_TARGET, slot & 0xFFFFFFFFL | (long) value << 32);
-        LONG.set(memory, offset + SegmentLayout.ENTRY_FIRST, first);
-        LONG.set(memory, offset + SegmentLayout.ENTRY_SECOND, second);
+        int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
+        words.put(word + 1, slot & 0xFFFFFFFFL | (long) value << 32);
+        words.put(word + 2, first);
+        words.put(word + 3, second);
     }
 
     /**
@@ -217,21 +218,25 @@ public final class RingWriter {
         return offset + SegmentLayout.ENTRY_HEADER_BYTES;
     }
 
-    /** Publishes the entry begun, by one release store. What was copied to the peer's regions before is seen first. */
+    private void set(long at, long word) {
+        words.put((int) (at >> SegmentLayout.WORD_SHIFT), word);
+    }
+
+    /** Publishes the entry begun, by one store behind a fence. What was copied to the peer's regions before is seen first. */
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
         long position = tail + padding;
         long next = position + SegmentLayout.aligned(length);
         if (next - RING_BYTES < mixed) {
-            LONG.set(memory, ring + ((int) next & MASK), 0L);
+            set(ring + ((int) next & MASK), 0);
         }
-        long firstWord = SegmentLayout.firstWord(position, length, kindAndFlags);
         if (padding > 0) {
-            LONG.set(memory, offset, firstWord);
-            LONG.setRelease(memory, ring + ((int) tail & MASK),
-                    SegmentLayout.firstWord(tail, padding, SegmentLayout.PADDING));
+            set(offset, SegmentLayout.firstWord(position, length, kindAndFlags));
+            VarHandle.releaseFence();
+            set(ring + ((int) tail & MASK), SegmentLayout.firstWord(tail, padding, SegmentLayout.PADDING));
         } else {
-            LONG.setRelease(memory, offset, firstWord);
+            VarHandle.releaseFence();
+            set(offset, SegmentLayout.firstWord(position, length, kindAndFlags));
         }
         tail = next;
         offset = -1;

@@ -3,7 +3,10 @@ package org.rdmasockets.provider.sharedmemory.link;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 
 /**
  * The memory of a link. Side 0 is who dialled; direction 0 goes from side 0 to side 1. Everything in it may have been
@@ -49,9 +52,9 @@ final class SegmentLayout {
     static final int RING_BYTES = 256 << 10;
     static final int ENTRY_ALIGNMENT = 64;
     static final int ENTRY_HEADER_BYTES = 32;
-    static final int ENTRY_TARGET = 8;
     static final int ENTRY_FIRST = 16;
-    static final int ENTRY_SECOND = 24;
+    /** An entry has four words: the first, then slot and value, first and second argument. */
+    static final int WORD_SHIFT = 3;
     /** First argument of an open entry that was taken; it is nobody's own. */
     static final long TAKEN = -1;
     /** The kind of an entry without meaning that fills the rest of the ring; users have 0 to 255. */
@@ -72,6 +75,11 @@ final class SegmentLayout {
     static final VarHandle INT = JAVA_INT.varHandle();
 
     private SegmentLayout() {
+    }
+
+    /** All words of a link's memory, in its order of bytes, for plain accesses; who makes them keeps it mapped. */
+    static LongBuffer words(MemorySegment memory) {
+        return memory.asByteBuffer().order(ByteOrder.nativeOrder()).asLongBuffer();
     }
 
     /** Where the control page of a direction begins. */
