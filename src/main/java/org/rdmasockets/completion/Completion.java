@@ -70,38 +70,27 @@ public final class Completion {
     }
 
     /**
-     * The identifier given with the request: its high 40 bits are {@link CompletionInbox#workRequestIdBase()}.
-     *
-     * @return {@code wr_id}; 0 for a token
+     * The identifier given with the request: its high 40 bits are {@link CompletionInbox#workRequestIdBase()}. Gives
+     * {@code wr_id}; 0 for a token.
      */
     public long workRequestId() {
         return workRequestId;
     }
 
-    /**
-     * How the request ended.
-     *
-     * @return {@code status}, 0 is success; 0 for a token
-     */
+    /** How the request ended: {@code status}, 0 is success; 0 for a token. */
     public int status() {
         return status;
     }
 
     /**
-     * What kind of request ended.
-     *
-     * @return the opcode; {@link CompletionOpcode#UNKNOWN} for a token and for a failed request, whose opcode the
-     *         device does not tell
+     * What kind of request ended: the opcode; {@link CompletionOpcode#UNKNOWN} for a token and for a failed request,
+     * whose opcode the device does not tell.
      */
     public CompletionOpcode opcode() {
         return opcode;
     }
 
-    /**
-     * How many bytes arrived.
-     *
-     * @return {@code byte_len} of a receive, otherwise 0
-     */
+    /** How many bytes arrived: {@code byte_len} of a receive, otherwise 0. */
     public int lengthBytes() {
         return lengthBytes;
     }
@@ -116,29 +105,17 @@ public final class Completion {
         return opcode == CompletionOpcode.RECEIVE || opcode == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE;
     }
 
-    /**
-     * Tells whether immediate data came with it.
-     *
-     * @return true if {@link #immediate} means something
-     */
+    /** Tells whether immediate data came with it: true if {@link #immediate} means something. */
     public boolean hasImmediate() {
         return hasImmediate;
     }
 
-    /**
-     * The immediate data, in host order.
-     *
-     * @return the 32 bits, 0 if there were none
-     */
+    /** The immediate data, in host order: the 32 bits, 0 if there were none. */
     public int immediate() {
         return status == 0 ? detail : 0;
     }
 
-    /**
-     * The vendor's own error code.
-     *
-     * @return {@code vendor_err}; 0 unless the request failed
-     */
+    /** The vendor's own error code: {@code vendor_err}; 0 unless the request failed. */
     public int vendorError() {
         return status == 0 ? 0 : detail;
     }
@@ -146,8 +123,6 @@ public final class Completion {
     /**
      * Something that came by {@link CompletionInbox#offerToken} or {@link CompletionInbox#drainThenOffer}, or a
      * {@link Throwable} when nothing more can arrive because the poller or the completion queue has failed.
-     *
-     * @return the token, or null for a work completion
      */
     public Object token() {
         return token;

@@ -22,11 +22,10 @@ public interface CompletionClient {
     boolean ready(Role role);
 
     /**
-     * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no
-     * control slot. Then a send completion wakes the reader when no writer waits, and is a backlog when nobody
-     * does: otherwise both ends of the connection could wait for each other.
-     *
-     * @return true if the next send completion must be taken in by somebody
+     * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no control
+     * slot. Then a send completion wakes the reader when no writer waits, and is a backlog when nobody does: otherwise
+     * both ends of the connection could wait for each other. True if the next send completion must be taken in by
+     * somebody.
      */
     boolean creditOwed();
 

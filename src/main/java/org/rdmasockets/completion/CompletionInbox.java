@@ -78,19 +78,14 @@ public final class CompletionInbox {
         this.spinBudgetNanos = shard.poller().settings().spinBudgetNanos();
     }
 
-    /**
-     * Where the completions of this inbox come from; its queue pair is made with {@code shard().queue()}.
-     *
-     * @return the shard
-     */
+    /** Where the completions of this inbox come from; its queue pair is made with {@code shard().queue()}. */
     public CompletionShard shard() {
         return shard;
     }
 
     /**
      * The high 40 bits of the identifier of every work request whose completion belongs here; the client's bits are 0.
-     *
-     * @return generation (16 bits) and index (24 bits), shifted left by 24
+     * Gives generation (16 bits) and index (24 bits), shifted left by 24.
      */
     public long workRequestIdBase() {
         return workRequestIdBase;
@@ -379,9 +374,7 @@ public final class CompletionInbox {
 
     /**
      * Sees to it that the next completion makes an event, and looks whether the wait is over; as long as that is
-     * worthwhile, sleeps and looks again.
-     *
-     * @return how the wait ended, or null to park
+     * worthwhile, sleeps and looks again. Gives how the wait ended, or null to park.
      */
     private Wait watch(Role role, Waiter waiter, long begin, long deadlineNanos) {
         Watch watch = shard.poller().watch();

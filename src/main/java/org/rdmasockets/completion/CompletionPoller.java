@@ -405,9 +405,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs.
-     *
-     * @return null to go on, or why this thread has to end
+     * Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs. Null
+     * to go on, or why this thread has to end.
      */
     private Throwable survive(int step, Throwable e) {
         looksAtAll = true;

@@ -93,11 +93,7 @@ public final class CompletionShard extends Apart {
         this.freeLists = new MpscGrowableVarHandleArrayQueue<>(2, SPARE_WAKE_LISTS);
     }
 
-    /**
-     * The completion queue, to make queue pairs with; only this shard polls and arms it.
-     *
-     * @return the queue
-     */
+    /** The completion queue, to make queue pairs with; only this shard polls and arms it. */
     public CompletionQueue queue() {
         return queue;
     }
@@ -288,9 +284,8 @@ public final class CompletionShard extends Apart {
     }
 
     /**
-     * Handles the event of the queue in the thread whose post made it: delivers what is there, and arms it again.
-     *
-     * @return false if another thread polls now, or this one does already: then the poller handles the event
+     * Handles the event of the queue in the thread whose post made it: delivers what is there, and arms it again. False
+     * if another thread polls now, or this one does already: then the poller handles the event.
      */
     boolean takeEvent() {
         if (cqLock.isHeldByCurrentThread() || !cqLock.tryLock()) {

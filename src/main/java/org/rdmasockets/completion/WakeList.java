@@ -36,9 +36,7 @@ final class WakeList {
 
     /**
      * Wakes who waits at the touched inboxes and empties the list. Call without locks and after a full fence. An inbox
-     * whose waiters cannot be woken fails, and the others are woken.
-     *
-     * @return false if one has failed
+     * whose waiters cannot be woken fails, and the others are woken. False if one has failed.
      */
     boolean wakeAll() {
         boolean all = true;

@@ -42,8 +42,8 @@ public final class StreamMemory {
     }
 
     /**
-     * Whether anything that is asked here, or by {@link StreamConnection#isLarge}, may say something else than when this
-     * was asked last.
+     * Whether anything that is asked here, or by {@link StreamConnection#isLarge}, may say something else than when
+     * this was asked last.
      */
     public boolean takeChange() {
         boolean taken = changed || chunks.changed || sendBuffer.changed;

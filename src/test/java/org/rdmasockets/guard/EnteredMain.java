@@ -13,11 +13,11 @@ import org.rdmasockets.provider.Replacement;
 import org.rdmasockets.provider.sharedmemory.Linked;
 
 /**
- * Runs on a copy of the library that calls {@link #enter} at the beginning of each method: prints what one write and one
- * read of what is there enter over a link of shared memory, the shortest of several.
+ * Runs on a copy of the library that calls {@link #enter} at the beginning of each method: prints what one write and
+ * one read of what is there enter over a link of shared memory, the shortest of many.
  */
 public final class EnteredMain {
-    private static final int ROUNDS = 200;
+    private static final int ROUNDS = 1_000;
     private static final int BYTES = 64;
 
     /** Whose steps are counted; null for nobody's. */
@@ -44,13 +44,15 @@ public final class EnteredMain {
      * @throws IOException if that fails
      */
     public static void main() throws IOException {
-        try (Replacement linked = new Replacement(Linked.provider());
-                ServerSocket listener = new RdmaServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        Replacement linked = new Replacement(Linked.provider());
+        try (ServerSocket listener = new RdmaServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Socket client = new RdmaSocket()) {
             client.connect(new InetSocketAddress(listener.getInetAddress(), listener.getLocalPort()));
             try (Socket server = listener.accept()) {
                 pass(client, server);
             }
+        } finally {
+            linked.close();
         }
     }
 

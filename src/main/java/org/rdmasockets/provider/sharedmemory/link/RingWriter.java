@@ -222,7 +222,10 @@ public final class RingWriter {
         words.put((int) (at >> SegmentLayout.WORD_SHIFT), word);
     }
 
-    /** Publishes the entry begun, by one store behind a fence. What was copied to the peer's regions before is seen first. */
+    /**
+     * Publishes the entry begun, by one store behind a fence. What was copied to the peer's regions before is seen
+     * first.
+     */
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
         long position = tail + padding;
