@@ -268,7 +268,7 @@ public final class StreamConnection {
     }
 
     private boolean isSilent() {
-        return !flow.isStarted() || failure != null || aborted || isListening();
+        return failure != null || aborted || listening && !heard || !flow.isStarted();
     }
 
     private boolean isControlDue() {
@@ -344,15 +344,21 @@ public final class StreamConnection {
                 && losesWrite(unfinished && length > settings.sendBufferBytes())) {
             return length;
         }
+        SendBuffer ring = sendQueue.ring();
         int taken = 0;
-        while (taken < length && canSend() && sendQueue.ring().hasRoom()) {
+        while (taken < length && canPlace() && ring.hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
-                    Math.min(flow.room(), sendQueue.ring().free()));
-            send(bytes, offset + taken, count);
+                    Math.min(flow.room(), ring.free()));
+            if (count <= 0) {
+                break;
+            }
+            SendRequest request = flow.begin();
+            ring.place(bytes, offset + taken, count, request);
+            finish(count, sendQueue.isInline(count) ? 0 : ring.keep(count));
             taken += count;
         }
-        if (taken < length && !sendQueue.ring().hasRoom()) {
-            sendQueue.ring().wantMore();
+        if (taken < length && !ring.hasRoom()) {
+            ring.wantMore();
         }
         unfinished = taken < length;
         awaitRoom(unfinished);
@@ -392,12 +398,6 @@ public final class StreamConnection {
             directSender = new DirectSender(this, sendQueue, sendQueue.ring(), settings);
         }
         return directSender;
-    }
-
-    private void send(byte[] bytes, int offset, int count) {
-        SendRequest request = flow.begin();
-        sendQueue.ring().place(bytes, offset, count, request);
-        finish(count, sendQueue.isInline(count) ? 0 : sendQueue.ring().keep(count));
     }
 
     /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
