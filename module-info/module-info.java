@@ -7,6 +7,7 @@
 module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.endpoint;
+    exports org.rdmasockets.rpc;
     exports org.rdmasockets.verbs;
 
     requires org.jctools.core.jdk11;

@@ -29,9 +29,10 @@ class ModuleTest {
     }
 
     @Test
-    void exportsTheSocketsTheEndpointsAndVerbsOnly() throws IOException {
+    void exportsSocketsEndpointsCallsAndVerbsOnly() throws IOException {
         Module module = layer().findModule(MODULE).orElseThrow();
-        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.verbs"),
+        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.rpc",
+                "org.rdmasockets.verbs"),
                 Set.copyOf(module.getPackages().stream().filter(module::isExported).toList()));
     }
 

@@ -1,0 +1,115 @@
+package org.rdmasockets.rpc;
+
+import java.io.IOException;
+import org.rdmasockets.rpc.call.CallStream;
+import org.rdmasockets.rpc.call.Code;
+import org.rdmasockets.rpc.call.MessageTooLong;
+
+/**
+ * A call with any number of requests and answers. One thread at a time may send, one receive; any may cancel. Close it:
+ * one that has not ended is cancelled then.
+ */
+public final class RpcClientCall implements AutoCloseable {
+    private final CallStream stream;
+
+    /** A call that has begun. */
+    RpcClientCall(CallStream stream) {
+        this.stream = stream;
+    }
+
+    /**
+     * Sends a request. Waits while the server does not take what was sent before.
+     *
+     * @param request not kept
+     * @throws RpcException if the call is over, by its status; {@link #receive} tells as well
+     */
+    public void send(byte[] request) throws RpcException {
+        if (!stream.hasRoom()) {
+            await(CallStream.ROOM);
+        }
+        try {
+            if (!stream.send(null, request, false)) {
+                throw stream.code() > 0 ? RpcClient.failure(stream) : new RpcException(RpcStatus.CANCELLED,
+                        "nothing can be sent any more: the server has ended the call, or halfClose was called");
+            }
+        } catch (MessageTooLong e) {
+            throw new RpcException(RpcStatus.RESOURCE_EXHAUSTED, e.getMessage());
+        }
+    }
+
+    /** Says that no request follows. Idempotent. */
+    public void halfClose() {
+        stream.send(null, null, true);
+    }
+
+    /**
+     * Waits for the next answer.
+     *
+     * @return the answer; null after the last one, when the call has ended well
+     * @throws RpcException if it did not end well
+     */
+    public byte[] receive() throws RpcException {
+        byte[] answer = stream.poll();
+        while (answer == null && !stream.isInputEnded()) {
+            await(CallStream.INPUT);
+            answer = stream.poll();
+        }
+        if (answer == null && stream.code() != Code.OK) {
+            throw RpcClient.failure(stream);
+        }
+        return answer;
+    }
+
+    /**
+     * Waits for the server's headers.
+     *
+     * @return empty if there are none
+     * @throws RpcException if the call did not end well before they came
+     */
+    public RpcMetadata headers() throws RpcException {
+        if (!stream.isInputBegun()) {
+            await(CallStream.HEADERS);
+        }
+        if (stream.headers() == null && stream.code() > 0) {
+            throw RpcClient.failure(stream);
+        }
+        return RpcServerCall.decode(stream.headers());
+    }
+
+    /**
+     * What the server has sent with the end.
+     *
+     * @return empty if there is nothing, or the call goes on
+     * @throws RpcException if it is damaged
+     */
+    public RpcMetadata trailers() throws RpcException {
+        return RpcServerCall.decode(stream.trailers());
+    }
+
+    private void await(int what) throws RpcException {
+        try {
+            if (!stream.await(what, stream.deadlineNanos())) {
+                stream.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
+            }
+        } catch (IOException e) {
+            stream.cancel(Code.CANCELLED, "the calling thread was interrupted");
+            throw RpcClient.interrupted();
+        }
+    }
+
+    /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
+    public void cancel() {
+        stream.cancel(Code.CANCELLED, "the call was cancelled");
+    }
+
+    /** Cancels the call unless it has ended. Idempotent. */
+    @Override
+    public void close() {
+        cancel();
+    }
+
+    @Override
+    public String toString() {
+        return stream.toString();
+    }
+}

@@ -1,0 +1,16 @@
+package org.rdmasockets.rpc;
+
+/** A method with one request and one answer. Any number of threads call it at once. */
+@FunctionalInterface
+public interface RpcHandler {
+    /**
+     * Answers. The thread is virtual and is interrupted when the call is cancelled or its time is over.
+     *
+     * @param request the handler's own
+     * @param call metadata, deadline, who calls
+     * @return the answer, the library's from now on; not null
+     * @throws RpcException a status for the client
+     * @throws Exception any other is {@link RpcStatus#UNKNOWN} for the client, and logged
+     */
+    byte[] answer(byte[] request, RpcServerCall call) throws Exception;
+}

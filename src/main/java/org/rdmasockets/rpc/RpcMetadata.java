@@ -1,0 +1,178 @@
+package org.rdmasockets.rpc;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.rdmasockets.rpc.call.Frame;
+
+/** Keys and values beside the messages of a call, in order; a key may come more than once. Immutable. */
+public final class RpcMetadata {
+    /** Nothing. */
+    public static final RpcMetadata EMPTY = new RpcMetadata(List.of());
+
+    private static final int MOST_KEY_BYTES = 255;
+    private static final int MOST_VALUE_BYTES = 0xFFFF;
+
+    private final List<Entry> entries;
+
+    /**
+     * A key and its value.
+     *
+     * @param key at most 255 bytes of UTF-8
+     * @param value any bytes
+     */
+    public record Entry(String key, byte[] value) {
+        /**
+         * Copies the value.
+         *
+         * @param key at most 255 bytes of UTF-8
+         * @param value at most 16,000 bytes
+         */
+        public Entry {
+            value = value.clone();
+        }
+
+        /**
+         * The value.
+         *
+         * @return a copy
+         */
+        @Override
+        public byte[] value() {
+            return value.clone();
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Entry that && key.equals(that.key) && Arrays.equals(value, that.value);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * key.hashCode() + Arrays.hashCode(value);
+        }
+    }
+
+    private RpcMetadata(List<Entry> entries) {
+        this.entries = entries;
+    }
+
+    /**
+     * These and one more.
+     *
+     * @param key at most 255 bytes of UTF-8
+     * @param value any bytes
+     * @return new metadata
+     * @throws IllegalArgumentException if all would be more than 16 KiB
+     */
+    public RpcMetadata with(String key, byte[] value) {
+        List<Entry> more = new ArrayList<>(entries);
+        more.add(new Entry(key, value));
+        RpcMetadata all = new RpcMetadata(List.copyOf(more));
+        if (key.getBytes(StandardCharsets.UTF_8).length > MOST_KEY_BYTES || all.encode().length > Frame.MAX_METADATA) {
+            throw new IllegalArgumentException("metadata have at most " + Frame.MAX_METADATA + " bytes, a key at most "
+                    + MOST_KEY_BYTES + ": " + key);
+        }
+        return all;
+    }
+
+    /**
+     * These and one more.
+     *
+     * @param key at most 255 bytes of UTF-8
+     * @param value a text
+     * @return new metadata
+     * @throws IllegalArgumentException if all would be more than 16 KiB
+     */
+    public RpcMetadata with(String key, String value) {
+        return with(key, value.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * The first value of a key.
+     *
+     * @param key compared as it is
+     * @return a copy; empty if there is none
+     */
+    public Optional<byte[]> first(String key) {
+        return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().map(Entry::value);
+    }
+
+    /**
+     * The first value of a key, as text.
+     *
+     * @param key compared as it is
+     * @return empty if there is none
+     */
+    public Optional<String> firstText(String key) {
+        return first(key).map(bytes -> new String(bytes, StandardCharsets.UTF_8));
+    }
+
+    /**
+     * All of them.
+     *
+     * @return in the order in which they were added
+     */
+    public List<Entry> entries() {
+        return entries;
+    }
+
+    /** The bytes that travel; null for nothing. Each: key length (1), key, value length (2), value. */
+    byte[] encode() {
+        if (entries.isEmpty()) {
+            return null;
+        }
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        for (Entry entry : entries) {
+            byte[] key = entry.key.getBytes(StandardCharsets.UTF_8);
+            bytes.write(key.length);
+            bytes.writeBytes(key);
+            int length = Math.min(entry.value.length, MOST_VALUE_BYTES);
+            bytes.write(length >>> 8);
+            bytes.write(length);
+            bytes.write(entry.value, 0, length);
+        }
+        return bytes.toByteArray();
+    }
+
+    /** Reads what a peer has sent; what is damaged is an IllegalArgumentException. */
+    static RpcMetadata decode(byte[] bytes) {
+        if (bytes == null) {
+            return EMPTY;
+        }
+        List<Entry> all = new ArrayList<>();
+        ByteBuffer from = ByteBuffer.wrap(bytes);
+        try {
+            while (from.hasRemaining()) {
+                byte[] key = new byte[from.get() & 0xFF];
+                from.get(key);
+                byte[] value = new byte[from.getShort() & 0xFFFF];
+                from.get(value);
+                all.add(new Entry(new String(key, StandardCharsets.UTF_8), value));
+            }
+        } catch (BufferUnderflowException e) {
+            throw new IllegalArgumentException("metadata of " + bytes.length + " bytes end within an entry", e);
+        }
+        return new RpcMetadata(List.copyOf(all));
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof RpcMetadata that && entries.equals(that.entries);
+    }
+
+    @Override
+    public int hashCode() {
+        return entries.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return entries.stream().map(entry -> entry.key + " (" + entry.value.length + " bytes)").toList().toString();
+    }
+}

@@ -1,0 +1,167 @@
+package org.rdmasockets.rpc;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.rdmasockets.rpc.call.CallStream;
+import org.rdmasockets.rpc.call.ClientConnection;
+import org.rdmasockets.rpc.call.Code;
+
+/**
+ * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, it is not made again
+ * if it is lost.
+ */
+public final class RpcPending {
+    private final RpcClient client;
+    private final String method;
+    private final byte[] request;
+    private final RpcOptions options;
+    private final byte[] metadata;
+    private final long deadlineNanos;
+    /** Null for an idempotent call, and when the call is over. */
+    private RpcClient.Number number;
+    private ClientConnection connection;
+    private volatile CallStream stream;
+    private volatile boolean cancelled;
+    private RpcClient.Backoff backoff;
+
+    /** A call to make. */
+    RpcPending(RpcClient client, String method, byte[] request, RpcOptions options) {
+        this.client = client;
+        this.method = method;
+        this.request = request;
+        this.options = options;
+        metadata = options.metadata().encode();
+        deadlineNanos = options.deadlineNanos();
+    }
+
+    /** Makes it. */
+    void start() throws RpcException {
+        boolean begun = false;
+        try {
+            begin(false);
+            begun = true;
+        } finally {
+            if (!begun) {
+                over();
+            }
+        }
+    }
+
+    private RpcClient.Backoff backoff() {
+        if (backoff == null) {
+            backoff = client.new Backoff(deadlineNanos);
+        }
+        return backoff;
+    }
+
+    /** Makes the call, or makes it again. A repeated one goes to the same server, or nowhere: false then. */
+    private boolean begin(boolean repeat) throws RpcException {
+        ClientConnection to = client.connection(backoff());
+        if (repeat && number != null && to.serverInstance() != connection.serverInstance()) {
+            return false;
+        }
+        connection = to;
+        if (!repeat && !options.idempotent()) {
+            over();
+            number = client.number();
+        }
+        boolean numbered = number != null;
+        stream = RpcClient.begin(to, new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
+                numbered ? number.value() : 0, numbered ? client.answered() : 0, repeat));
+        if (cancelled) {
+            cancel();
+        }
+        return true;
+    }
+
+    private void over() {
+        if (number != null) {
+            client.over(number);
+            number = null;
+        }
+    }
+
+    /**
+     * Waits for the answer.
+     *
+     * @return the answer
+     * @throws RpcException if it did not end well; {@link RpcStatus#CANCELLED} with the interrupt status set if this
+     *         virtual thread was interrupted
+     */
+    public byte[] await() throws RpcException {
+        try {
+            while (true) {
+                CallStream now = stream;
+                waitFor(now);
+                if (now.code() == Code.OK) {
+                    byte[] answer = now.poll();
+                    if (answer == null) {
+                        throw new RpcException(RpcStatus.INTERNAL, "the server has ended the call without an answer");
+                    }
+                    return answer;
+                }
+                again(now);
+            }
+        } finally {
+            over();
+        }
+    }
+
+    private void waitFor(CallStream now) throws RpcException {
+        try {
+            if (!now.await(CallStream.END, deadlineNanos)) {
+                now.cancel(Code.DEADLINE_EXCEEDED, "no answer within " + options.timeout());
+            }
+        } catch (IOException e) {
+            now.cancel(Code.CANCELLED, "the calling thread was interrupted");
+            throw RpcClient.interrupted();
+        }
+    }
+
+    /** Makes a call that has failed again, if that may be; throws otherwise. */
+    private void again(CallStream failed) throws RpcException {
+        boolean unknown = failed.isLost();
+        boolean may = failed.isNotBegun() || unknown
+                || options.idempotent() && failed.code() == Code.UNAVAILABLE;
+        if (cancelled || !may || !backoff().pause()) {
+            throw RpcClient.failure(failed);
+        }
+        if (!begin(unknown)) {
+            throw new RpcException(RpcStatus.UNAVAILABLE, "the server was started anew while it had the call: " + method
+                    + " may have run. Declare it idempotent if it may run again");
+        }
+    }
+
+    /**
+     * Waits for the answer, for a time; then the call goes on.
+     *
+     * @param limit longest wait
+     * @return whether {@link #await()} would not wait for it
+     * @throws RpcException {@link RpcStatus#CANCELLED} with the interrupt status set if this virtual thread was
+     *         interrupted, and the call with it
+     */
+    public boolean await(Duration limit) throws RpcException {
+        CallStream now = stream;
+        try {
+            return now.await(CallStream.END, Math.min(deadlineNanos, System.nanoTime()
+                    + Math.min(limit.toNanos(), Long.MAX_VALUE / 4))) || now.code() >= 0;
+        } catch (IOException e) {
+            cancel();
+            throw RpcClient.interrupted();
+        }
+    }
+
+    /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
+    public void cancel() {
+        cancelled = true;
+        CallStream now = stream;
+        if (now != null) {
+            now.cancel(Code.CANCELLED, "the call was cancelled");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return method + (stream.code() < 0 ? " (in progress)" : " (" + RpcStatus.of(stream.code()) + ")");
+    }
+}

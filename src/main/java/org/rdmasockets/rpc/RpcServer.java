@@ -1,0 +1,256 @@
+package org.rdmasockets.rpc;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import org.rdmasockets.rpc.call.CallMethod;
+import org.rdmasockets.rpc.call.CallServer;
+import org.rdmasockets.rpc.call.CallStream;
+import org.rdmasockets.rpc.call.Carrier;
+import org.rdmasockets.rpc.call.EndpointCarrier;
+
+/** Methods by their names, for clients that call them. */
+public final class RpcServer implements AutoCloseable {
+    private final CallServer server;
+
+    private RpcServer(CallServer server) {
+        this.server = server;
+    }
+
+    /**
+     * Begins a server.
+     *
+     * @return what it is to be
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Where it listens.
+     *
+     * @return address and port
+     */
+    public InetSocketAddress localAddress() {
+        return server.localAddress();
+    }
+
+    /**
+     * Calls that run now.
+     *
+     * @return how many
+     */
+    public int calls() {
+        return server.calls();
+    }
+
+    /** Takes no more connections and calls; those that have begun go on. Returns at once. Idempotent. */
+    public void shutdown() {
+        server.shutdown();
+    }
+
+    /**
+     * Waits until all calls have ended after {@link #shutdown}.
+     *
+     * @param limit longest wait
+     * @return false if some go on
+     * @throws InterruptedException if this thread was interrupted
+     */
+    public boolean awaitTermination(Duration limit) throws InterruptedException {
+        return server.awaitEnd(limit.toNanos());
+    }
+
+    /** Ends all calls and connections at once. Idempotent. */
+    @Override
+    public void close() {
+        server.close();
+    }
+
+    @Override
+    public String toString() {
+        return "RpcServer[" + localAddress() + "]";
+    }
+
+    /** What a server is to be. Not for use by two threads at a time. */
+    public static final class Builder {
+        private static final int MAX_MESSAGE = 4 << 20;
+        private static final int MAX_CALLS = 10_000;
+        private static final int MAX_CALLS_PER_CONNECTION = 1_024;
+        private static final int MAX_CONNECTIONS = 4_096;
+        private static final long MAX_HELD = 256L << 20;
+        private static final long MEMORY = 64L << 20;
+        private static final Duration MEMORY_TIME = Duration.ofMinutes(1);
+
+        private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
+        private int maxMessage = MAX_MESSAGE;
+        private int maxCalls = MAX_CALLS;
+        private int maxCallsPerConnection = MAX_CALLS_PER_CONNECTION;
+        private int maxConnections = MAX_CONNECTIONS;
+        private long memoryBytes = MEMORY;
+        private Duration memoryTime = MEMORY_TIME;
+
+        private Builder() {
+        }
+
+        /**
+         * Adds a method with one request and one answer.
+         *
+         * @param method its name, at most 4 KiB
+         * @param handler what it does
+         * @return this
+         * @throws IllegalArgumentException if there is such a method
+         */
+        public Builder unary(String method, RpcHandler handler) {
+            Objects.requireNonNull(handler);
+            return add(method, new CallMethod.Unary((stream, request) -> {
+                RpcServerCall call = new RpcServerCall(stream);
+                try {
+                    byte[] answer = Objects.requireNonNull(handler.answer(request, call), "the answer");
+                    call.flushHeaders();
+                    if (call.trailers() == RpcMetadata.EMPTY) {
+                        return answer;
+                    }
+                    stream.finish(RpcStatus.OK.ordinal(), "", call.trailers().encode(), answer);
+                } catch (RpcException e) {
+                    fail(stream, call, e);
+                }
+                return null;
+            }));
+        }
+
+        /**
+         * Adds a method with any number of requests and answers.
+         *
+         * @param method its name, at most 4 KiB
+         * @param handler what it does
+         * @return this
+         * @throws IllegalArgumentException if there is such a method
+         */
+        public Builder streaming(String method, RpcStreamHandler handler) {
+            Objects.requireNonNull(handler);
+            return add(method, new CallMethod.Streaming(stream -> {
+                RpcServerCall call = new RpcServerCall(stream);
+                try {
+                    handler.handle(call);
+                    call.flushHeaders();
+                    stream.finish(RpcStatus.OK.ordinal(), "", call.trailers().encode(), null);
+                } catch (RpcException e) {
+                    fail(stream, call, e);
+                }
+            }));
+        }
+
+        private static void fail(CallStream stream, RpcServerCall call, RpcException e) {
+            call.flushHeaders();
+            RpcMetadata trailers = e.trailers() == RpcMetadata.EMPTY ? call.trailers() : e.trailers();
+            stream.finish(e.status().ordinal(), e.getMessage(), trailers.encode(), null);
+        }
+
+        private Builder add(String method, CallMethod what) {
+            if (methods.putIfAbsent(method, what) != null) {
+                throw new IllegalArgumentException("there is a method " + method + " already");
+            }
+            return this;
+        }
+
+        private static int atLeastOne(int value, String what) {
+            if (value < 1) {
+                throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
+            }
+            return value;
+        }
+
+        /**
+         * The longest request. 4 MiB without this.
+         *
+         * @param bytes at least 1
+         * @return this
+         */
+        public Builder maxMessage(int bytes) {
+            maxMessage = atLeastOne(bytes, "the longest message");
+            return this;
+        }
+
+        /**
+         * The most calls at once; more are refused by {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients of
+         * this library as long as they have time. 10,000 without this.
+         *
+         * @param calls at least 1
+         * @return this
+         */
+        public Builder maxCalls(int calls) {
+            maxCalls = atLeastOne(calls, "the number of calls");
+            return this;
+        }
+
+        /**
+         * The most calls at once of one connection; callers of clients of this library wait. 1,024 without this.
+         *
+         * @param calls at least 1
+         * @return this
+         */
+        public Builder maxCallsPerConnection(int calls) {
+            maxCallsPerConnection = atLeastOne(calls, "the number of calls of a connection");
+            return this;
+        }
+
+        /**
+         * The most connections; more are hung up on. 4,096 without this.
+         *
+         * @param connections at least 1
+         * @return this
+         */
+        public Builder maxConnections(int connections) {
+            maxConnections = atLeastOne(connections, "the number of connections");
+            return this;
+        }
+
+        /**
+         * How much is remembered of calls that are not idempotent, so that none runs twice. One client has at most an
+         * eighth. 64 MiB, a minute, without this.
+         *
+         * @param bytes at least 4,096
+         * @param time for a client without a connection
+         * @return this
+         */
+        public Builder answerMemory(long bytes, Duration time) {
+            if (bytes < 4096) {
+                throw new IllegalArgumentException("the memory of answers has at least 4,096 bytes, not " + bytes);
+            }
+            memoryBytes = bytes;
+            memoryTime = time;
+            return this;
+        }
+
+        /**
+         * Listens on all addresses.
+         *
+         * @param port 0 for any that is free
+         * @return the server
+         * @throws IOException as {@link #listen(InetSocketAddress)}
+         */
+        public RpcServer listen(int port) throws IOException {
+            return listen(new InetSocketAddress(port));
+        }
+
+        /**
+         * Listens.
+         *
+         * @param local address, may be the wildcard, and port, 0 for any that is free
+         * @return the server
+         * @throws IOException {@code BindException} if the port is taken or the address is no RDMA device's
+         */
+        public RpcServer listen(InetSocketAddress local) throws IOException {
+            return listen(EndpointCarrier.listen(local, maxMessage));
+        }
+
+        /** Serves what comes from a listener. */
+        RpcServer listen(Carrier.Listener listener) {
+            return new RpcServer(new CallServer(listener, Map.copyOf(methods)::get, new CallServer.Settings(maxMessage,
+                    maxCalls, maxCallsPerConnection, maxConnections, MAX_HELD, memoryBytes, memoryTime.toNanos())));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package org.rdmasockets.rpc;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Optional;
+import org.rdmasockets.rpc.call.CallStream;
+
+/** A call as its server sees it. */
+public final class RpcServerCall {
+    private final CallStream stream;
+    private boolean sent;
+    private RpcMetadata headers = RpcMetadata.EMPTY;
+    private RpcMetadata trailers = RpcMetadata.EMPTY;
+
+    /** A call that has come. */
+    RpcServerCall(CallStream stream) {
+        this.stream = stream;
+    }
+
+    /**
+     * The name that was called.
+     *
+     * @return the method
+     */
+    public String method() {
+        return stream.method();
+    }
+
+    /**
+     * What the client has sent with the call.
+     *
+     * @return headers
+     * @throws RpcException if they are damaged
+     */
+    public RpcMetadata metadata() throws RpcException {
+        return decode(stream.headers());
+    }
+
+    /** Reads metadata of a peer. */
+    static RpcMetadata decode(byte[] bytes) throws RpcException {
+        try {
+            return RpcMetadata.decode(bytes);
+        } catch (IllegalArgumentException e) {
+            throw new RpcException(RpcStatus.INTERNAL, e.getMessage(), RpcMetadata.EMPTY, e);
+        }
+    }
+
+    /**
+     * What is left of the call's time.
+     *
+     * @return may be negative; empty if there is no deadline
+     */
+    public Optional<Duration> timeLeft() {
+        return stream.deadlineNanos() == Long.MAX_VALUE ? Optional.empty()
+                : Optional.of(Duration.ofNanos(stream.deadlineNanos() - System.nanoTime()));
+    }
+
+    /**
+     * Tells whether nobody waits for the answer any more.
+     *
+     * @return true if the call was cancelled, its time is over, or its client is gone
+     */
+    public boolean isCancelled() {
+        return stream.code() >= 0;
+    }
+
+    /**
+     * Who calls.
+     *
+     * @return address and port
+     */
+    public InetSocketAddress remoteAddress() {
+        return stream.carrier().remoteAddress();
+    }
+
+    /**
+     * What the call came over.
+     *
+     * @return the name of the device or protocol
+     */
+    public String transport() {
+        return stream.carrier().transport();
+    }
+
+    /**
+     * Sets what goes to the client before the first answer.
+     *
+     * @param metadata headers
+     * @throws IllegalStateException if an answer has been sent
+     */
+    public void headers(RpcMetadata metadata) {
+        if (sent) {
+            throw new IllegalStateException("headers go before the first answer");
+        }
+        headers = metadata;
+    }
+
+    /**
+     * Sets what goes to the client with the end.
+     *
+     * @param metadata trailers
+     */
+    public void trailers(RpcMetadata metadata) {
+        trailers = metadata;
+    }
+
+    /** What was set. */
+    RpcMetadata trailers() {
+        return trailers;
+    }
+
+    /** Sends headers that have not been sent. */
+    void flushHeaders() {
+        if (!sent && headers != RpcMetadata.EMPTY) {
+            stream.send(headers.encode(), null, false);
+        }
+        sent = true;
+    }
+
+    /**
+     * Waits for the next request.
+     *
+     * @return the request; null after the last one
+     * @throws IOException {@link RpcException} if the call is over, {@code InterruptedIOException} if this thread was
+     *         interrupted
+     */
+    public byte[] receive() throws IOException {
+        byte[] message = stream.poll();
+        while (message == null && !stream.isInputEnded()) {
+            stream.await(CallStream.INPUT, Long.MAX_VALUE);
+            message = stream.poll();
+        }
+        if (message == null) {
+            ensureOpen();
+        }
+        return message;
+    }
+
+    /**
+     * Sends an answer. Waits while the client does not take what was sent before.
+     *
+     * @param answer not kept
+     * @throws IOException {@link RpcException} if the call is over, {@code InterruptedIOException} if this thread was
+     *         interrupted
+     */
+    public void send(byte[] answer) throws IOException {
+        if (!stream.hasRoom()) {
+            stream.await(CallStream.ROOM, Long.MAX_VALUE);
+        }
+        byte[] first = sent ? null : headers.encode();
+        sent = true;
+        if (!stream.send(first, answer, false)) {
+            ensureOpen();
+        }
+    }
+
+    private void ensureOpen() throws RpcException {
+        if (stream.code() > 0) {
+            throw new RpcException(RpcStatus.of(stream.code()), stream.text());
+        }
+    }
+
+    @Override
+    public String toString() {
+        return stream + " from " + remoteAddress();
+    }
+}

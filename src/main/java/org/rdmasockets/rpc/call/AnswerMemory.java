@@ -1,0 +1,193 @@
+package org.rdmasockets.rpc.call;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What a server remembers of numbered calls, so that a repeated one is answered and not run again: for each client the
+ * calls that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. Bounded in
+ * bytes for each client and for all, and in time for those that have no connection. What was forgotten is never run
+ * again: its number is not above the floor.
+ */
+final class AnswerMemory {
+    /** What a call without an answer, and what is beside each answer, weighs. */
+    private static final int ENTRY_BYTES = 256;
+    /** No client has more than this part of all. */
+    private static final int SHARE = 8;
+
+    private final long maxBytes;
+    private final long keepNanos;
+    /** By the identity, those longest without a connection first; guarded by this, as all that it leads to. */
+    private final Map<String, Client> clients = new LinkedHashMap<>(16, 0.75f, true);
+    private long bytes;
+
+    /** One client. */
+    final class Client {
+        private final Map<Long, Entry> calls = new LinkedHashMap<>();
+        private long floor;
+        private long clientBytes;
+        private int connections;
+        private long leftNanos;
+        private boolean forgotten;
+    }
+
+    /** One call. */
+    static final class Entry {
+        private final Client client;
+        private final long number;
+        private Frame answer;
+        private long weight = ENTRY_BYTES;
+        /** Who wants the answer: the last that has asked. */
+        private ServerConnection connection;
+        private int callId;
+
+        private Entry(Client client, long number) {
+            this.client = client;
+            this.number = number;
+        }
+    }
+
+    /** What to do with a numbered call. */
+    enum Verdict {
+        /** It is new: run it. */
+        RUN,
+        /** It runs, and its answer goes to who has asked last; or its answer is there. */
+        KNOWN,
+        /** It is forgotten: nobody knows. */
+        FORGOTTEN
+    }
+
+    /** What was found. */
+    record Finding(Verdict verdict, Entry entry, Frame answer) {
+    }
+
+    /**
+     * An empty memory.
+     *
+     * @param maxBytes of all answers
+     * @param keepNanos how long a client without a connection is remembered
+     */
+    AnswerMemory(long maxBytes, long keepNanos) {
+        this.maxBytes = maxBytes;
+        this.keepNanos = keepNanos;
+    }
+
+    /** A connection of a client has come. */
+    synchronized Client arrive(String identity, long sentUpTo) {
+        forgetLate();
+        Client client = clients.get(identity);
+        if (client == null) {
+            client = new Client();
+            client.floor = sentUpTo; // what was sent before may have been run and forgotten
+            clients.put(identity, client);
+            bytes += ENTRY_BYTES;
+        }
+        client.connections++;
+        return client;
+    }
+
+    /** It has gone. */
+    synchronized void leave(Client client) {
+        client.connections--;
+        client.leftNanos = System.nanoTime();
+    }
+
+    private void forgetLate() {
+        long now = System.nanoTime();
+        for (Iterator<Client> all = clients.values().iterator(); all.hasNext();) {
+            Client client = all.next();
+            if (client.connections == 0 && (now - client.leftNanos >= keepNanos || bytes > maxBytes)) {
+                bytes -= client.clientBytes + ENTRY_BYTES;
+                client.forgotten = true; // those that run go on
+                all.remove();
+            }
+        }
+    }
+
+    /** Looks a call up, which is remembered from now on. */
+    synchronized Finding find(Client client, Frame call, ServerConnection connection) {
+        acknowledge(client, call.answered);
+        Entry entry = client.calls.get(call.number);
+        if (entry != null) {
+            entry.connection = connection;
+            entry.callId = call.call;
+            return new Finding(Verdict.KNOWN, entry, entry.answer);
+        }
+        if (call.number <= client.floor) {
+            return new Finding(Verdict.FORGOTTEN, null, null);
+        }
+        entry = new Entry(client, call.number);
+        entry.connection = connection;
+        entry.callId = call.call;
+        client.calls.put(call.number, entry);
+        weigh(client, ENTRY_BYTES);
+        return new Finding(Verdict.RUN, entry, null);
+    }
+
+    /** The client has all answers below a number. */
+    private void acknowledge(Client client, long answered) {
+        if (answered <= client.floor) {
+            return;
+        }
+        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext();) {
+            Entry entry = all.next();
+            if (entry.number < answered && entry.answer != null) {
+                weigh(client, -entry.weight);
+                all.remove();
+            } else if (entry.number >= answered) {
+                break; // numbers come about in order
+            }
+        }
+        client.floor = Math.max(client.floor, answered - 1);
+    }
+
+    /** A call was refused before it ran: it may come again. */
+    synchronized void withdraw(Entry entry) {
+        if (entry.client.calls.remove(entry.number) != null) {
+            weigh(entry.client, -entry.weight);
+        }
+    }
+
+    /** Where an answer goes. */
+    record Address(ServerConnection connection, int callId) {
+    }
+
+    /** A call has its answer. */
+    synchronized Address answered(Entry entry, Frame answer) {
+        Client client = entry.client;
+        entry.answer = answer;
+        long more = (answer.message == null ? 0 : answer.message.length)
+                + (answer.metadata == null ? 0 : answer.metadata.length);
+        entry.weight += more;
+        weigh(client, more);
+        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext()
+                && client.clientBytes > maxBytes / SHARE;) {
+            Entry oldest = all.next();
+            if (oldest.answer != null) {
+                client.floor = Math.max(client.floor, oldest.number);
+                weigh(client, -oldest.weight);
+                all.remove();
+            }
+        }
+        if (bytes > maxBytes) {
+            forgetLate();
+        }
+        return new Address(entry.connection, entry.callId);
+    }
+
+    /** Whether one more call of a client, or client, finds room. */
+    synchronized boolean hasRoom(Client client) {
+        return client.clientBytes < maxBytes / SHARE && bytes < 2 * maxBytes;
+    }
+
+    private void weigh(Client client, long more) {
+        client.clientBytes += more;
+        bytes += client.forgotten ? 0 : more;
+    }
+
+    /** What is remembered, in bytes; for tests and figures. */
+    synchronized long bytes() {
+        return bytes;
+    }
+}

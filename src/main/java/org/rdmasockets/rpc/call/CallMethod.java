@@ -1,0 +1,78 @@
+package org.rdmasockets.rpc.call;
+
+/** What a server does for a name. */
+public sealed interface CallMethod {
+    /** A request, an answer. It runs on a virtual thread, and on the one that reads while it proves quick. */
+    final class Unary implements CallMethod {
+        /** So many quick runs, one after the other, and a reader runs it itself. */
+        private static final int PROOF = 16;
+        /** After it was not quick for a reader, it has to prove itself so much longer. */
+        private static final int DOUBT = 1000;
+
+        private final Answering body;
+        /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
+        private int unproved = PROOF;
+
+        /**
+         * A method.
+         *
+         * @param body what it does
+         */
+        public Unary(Answering body) {
+            this.body = body;
+        }
+
+        Answering body() {
+            return body;
+        }
+
+        boolean isQuick() {
+            return unproved == 0;
+        }
+
+        void ran(boolean quick) {
+            int left = unproved;
+            if (!quick) {
+                unproved = Math.max(left, PROOF);
+            } else if (left > 0) {
+                unproved = left - 1;
+            }
+        }
+
+        void wasSlow() {
+            unproved = DOUBT;
+        }
+    }
+
+    /** Any number of messages either way, on a virtual thread of its own. */
+    record Streaming(Running body) implements CallMethod {
+    }
+
+    /** Begins on the thread that reads, must not block, and finishes the call some time. */
+    record Begun(Running body) implements CallMethod {
+    }
+
+    /** Answers a request. */
+    interface Answering {
+        /**
+         * Answers, or throws, or finishes the call itself.
+         *
+         * @param call for metadata and the deadline
+         * @param request never null
+         * @return the answer, null if the call was finished
+         * @throws Exception which is the status UNKNOWN
+         */
+        byte[] answer(CallStream call, byte[] request) throws Exception;
+    }
+
+    /** Runs a call. */
+    interface Running {
+        /**
+         * Runs it.
+         *
+         * @param call to be finished
+         * @throws Exception which is the status UNKNOWN
+         */
+        void run(CallStream call) throws Exception;
+    }
+}

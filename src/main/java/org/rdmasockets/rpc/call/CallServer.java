@@ -1,0 +1,207 @@
+package org.rdmasockets.rpc.call;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.security.SecureRandom;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.rdmasockets.log.LimitedLog;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Takes connections, and calls on them. */
+public final class CallServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(CallServer.class);
+
+    private final Carrier.Listener listener;
+    private final Function<String, CallMethod> methods;
+    private final Settings settings;
+    private final AnswerMemory memory;
+    private final long instance = new SecureRandom().nextLong();
+    private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger calls = new AtomicInteger();
+    private final AtomicLong heldBytes = new AtomicLong();
+    private final LimitedLog failures = new LimitedLog(LOG);
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile boolean leaving;
+
+    /**
+     * What bounds a server.
+     *
+     * @param maxMessage longest message of a call in bytes
+     * @param maxCalls most calls at once
+     * @param maxCallsPerConnection likewise of one connection
+     * @param maxConnections most connections
+     * @param maxHeldBytes most bytes of requests that nobody has read
+     * @param memoryBytes most bytes of remembered answers
+     * @param memoryNanos how long they are remembered for a client without a connection
+     */
+    public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections, long maxHeldBytes,
+            long memoryBytes, long memoryNanos) {
+    }
+
+    /**
+     * Begins to serve.
+     *
+     * @param listener where connections come from
+     * @param methods by their names, null for none; asked at each call
+     * @param settings what bounds it
+     */
+    public CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+        this.listener = listener;
+        this.methods = methods;
+        this.settings = settings;
+        memory = new AnswerMemory(settings.memoryBytes(), settings.memoryNanos());
+        Thread.ofVirtual().name("rdma-rpc-accept").start(this::accept);
+    }
+
+    private void accept() {
+        while (!leaving) {
+            try {
+                take(listener.accept());
+            } catch (IOException | RuntimeException e) {
+                if (leaving) {
+                    return;
+                }
+                failures.warn("a connection was not accepted", e);
+                pause();
+            }
+        }
+    }
+
+    /** What fails at once would fail for ever. */
+    private static void pause() {
+        try {
+            Thread.sleep(10);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void take(Carrier carrier) {
+        if (connections.size() >= settings.maxConnections() || leaving) {
+            failures.warn("a connection from {} was refused: {} are open, see maxConnections", carrier.remoteAddress(),
+                    connections.size());
+            carrier.close();
+            return;
+        }
+        ServerConnection connection = new ServerConnection(this, carrier);
+        connections.add(connection);
+        if (leaving) {
+            connection.leave();
+        }
+        Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
+    }
+
+    /** What bounds this. */
+    Settings settings() {
+        return settings;
+    }
+
+    /** Which server this is. */
+    long instance() {
+        return instance;
+    }
+
+    /** Answers of numbered calls. */
+    AnswerMemory memory() {
+        return memory;
+    }
+
+    /** Where failures of methods are told. */
+    LimitedLog failures() {
+        return failures;
+    }
+
+    /** What a name stands for; null for nothing. */
+    CallMethod method(String name) {
+        return methods.apply(name);
+    }
+
+    /** Takes one more call, or says why not. */
+    String admit(int ofConnection) {
+        if (ofConnection >= settings.maxCallsPerConnection()) {
+            return "the connection has " + ofConnection + " calls";
+        }
+        if (heldBytes.get() > settings.maxHeldBytes()) {
+            return "the server has more than " + settings.maxHeldBytes() + " bytes of requests that it has not read";
+        }
+        if (calls.incrementAndGet() > settings.maxCalls()) {
+            calls.decrementAndGet();
+            return "the server has " + settings.maxCalls() + " calls";
+        }
+        return null;
+    }
+
+    /** A call that was taken has ended. */
+    void ended() {
+        calls.decrementAndGet();
+        endIfDone();
+    }
+
+    private void endIfDone() {
+        if (leaving && connections.isEmpty() && calls.get() == 0) {
+            ended.countDown();
+        }
+    }
+
+    /** Bytes of requests that nobody has read. */
+    void held(long bytes) {
+        heldBytes.addAndGet(bytes);
+    }
+
+    /** A connection is over. */
+    void gone(ServerConnection connection) {
+        connections.remove(connection);
+        endIfDone();
+    }
+
+    /**
+     * Where this listens.
+     *
+     * @return address and port
+     */
+    public InetSocketAddress localAddress() {
+        return listener.localAddress();
+    }
+
+    /**
+     * Calls that run now.
+     *
+     * @return how many
+     */
+    public int calls() {
+        return calls.get();
+    }
+
+    /** Takes no more connections and calls; those that have begun go on. Idempotent. */
+    public void shutdown() {
+        leaving = true;
+        listener.close();
+        connections.forEach(ServerConnection::leave);
+        endIfDone();
+    }
+
+    /**
+     * Waits until all calls have ended after {@link #shutdown}.
+     *
+     * @param nanos longest wait
+     * @return false if some go on
+     * @throws InterruptedException if this thread was interrupted
+     */
+    public boolean awaitEnd(long nanos) throws InterruptedException {
+        return ended.await(nanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** Ends all calls and connections. Idempotent. */
+    @Override
+    public void close() {
+        shutdown();
+        connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
+    }
+}

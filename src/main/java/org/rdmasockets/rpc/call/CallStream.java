@@ -1,0 +1,483 @@
+package org.rdmasockets.rpc.call;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that wait
+ * have a deadline of the caller's; any thread may call anything, one at a time may receive.
+ */
+public final class CallStream {
+    /** To wait for: a message, or the end of messages. */
+    public static final int INPUT = 0;
+    /** To wait for: the peer's headers, or what comes after them. */
+    public static final int HEADERS = 1;
+    /** To wait for: room to send, or the end of the call. */
+    public static final int ROOM = 2;
+    /** To wait for: the end of the call. */
+    public static final int END = 3;
+
+    private final Connection connection;
+    private final int id;
+    private final String method;
+    /** The deadline by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none. */
+    private final long deadlineNanos;
+    /** Messages that nobody has taken; guarded by this, as all that follows. */
+    private final ArrayDeque<byte[]> arrived = new ArrayDeque<>(1);
+    /** The peer's first metadata; null if it has sent none. */
+    private byte[] headers;
+    private byte[] trailers;
+    private boolean inputBegun;
+    private boolean inputEnded;
+    private boolean outputEnded;
+    /** How the call ended, -1 while it has not. */
+    private volatile int code = -1;
+    private String text = "";
+    /** The peer has refused this before it did anything. */
+    private boolean notBegun;
+    /** The connection was lost before the end came. */
+    private boolean lost;
+    /** Bytes that may be sent, may be negative after a long message. */
+    private long room;
+    /** Bytes that have arrived and were not consumed. */
+    private long held;
+    /** Of what was consumed, bytes that the peer has not been told. */
+    private long untold;
+    /** Who waits; written by who waits. */
+    private volatile Thread waiter;
+    private int waitsFor;
+    /** Runs the call at a server; null if nobody does. */
+    private Thread runner;
+    private Runnable listener;
+    /** The call's entry in the timer, null for none; set before it can end. */
+    private CallTimer.Entry timer;
+    /** What the server remembers of a numbered call, null for others. Set before it runs. */
+    private AnswerMemory.Entry remembered;
+
+    /** A call that begins. */
+    CallStream(Connection connection, int id, String method, long deadlineNanos) {
+        this.connection = connection;
+        this.id = id;
+        this.method = method;
+        this.deadlineNanos = deadlineNanos;
+        room = connection.peerWindow();
+    }
+
+    /** Its number in the connection. */
+    int id() {
+        return id;
+    }
+
+    /**
+     * What is called.
+     *
+     * @return the name of the method
+     */
+    public String method() {
+        return method;
+    }
+
+    /**
+     * When the call ends whatever happens.
+     *
+     * @return by {@code System.nanoTime}, {@code Long.MAX_VALUE} for never
+     */
+    public long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    /**
+     * The connection that carries it.
+     *
+     * @return for addresses
+     */
+    public Carrier carrier() {
+        return connection.carrier();
+    }
+
+    /**
+     * Sets who is told of news, on the thread that reads: it must neither block nor throw. It is told once at once.
+     *
+     * @param told looks at this stream
+     */
+    public void listen(Runnable told) {
+        synchronized (this) {
+            listener = told;
+        }
+        connection.onListener(this);
+        told.run();
+    }
+
+    /** Whether somebody listens, so that the connection has to be read although nobody waits. */
+    synchronized boolean isListened() {
+        return listener != null;
+    }
+
+    /** Remembers that it is in the timer. */
+    synchronized void timer(CallTimer.Entry entry) {
+        timer = entry;
+    }
+
+    /** Remembers where its answer is kept. */
+    void remember(AnswerMemory.Entry entry) {
+        remembered = entry;
+    }
+
+    /** Where its answer is kept, null for nowhere. */
+    AnswerMemory.Entry remembered() {
+        return remembered;
+    }
+
+    // What arrives.
+
+    /** The reader: the first metadata of the peer. */
+    void headersArrived(byte[] metadata) throws ProtocolViolation {
+        synchronized (this) {
+            if (code >= 0) {
+                return;
+            }
+            if (inputBegun) {
+                throw new ProtocolViolation("headers of call " + id + " after its first message");
+            }
+            inputBegun = true;
+            headers = metadata;
+        }
+    }
+
+    /** The reader: a message of the peer. */
+    void messageArrived(byte[] message) throws ProtocolViolation {
+        synchronized (this) {
+            if (code >= 0) {
+                return; // it has ended here, and the peer does not know yet
+            }
+            if (inputEnded || held >= connection.window()) {
+                throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
+                        : " with " + held + " bytes unread in a window of " + connection.window()));
+            }
+            inputBegun = true;
+            held += weight(message);
+            connection.onHeld(weight(message));
+            arrived.add(message);
+        }
+    }
+
+    /** The reader: the peer sends no more messages. */
+    void inputArrived() {
+        synchronized (this) {
+            inputBegun = true;
+            inputEnded = true;
+        }
+    }
+
+    /** The reader: the peer has consumed bytes. */
+    void roomArrived(long bytes) throws ProtocolViolation {
+        synchronized (this) {
+            if (bytes < 0 || bytes > Integer.MAX_VALUE || room + bytes > Integer.MAX_VALUE) {
+                throw new ProtocolViolation("a window of " + room + " and " + bytes + " bytes more");
+            }
+            room += bytes;
+        }
+    }
+
+    /**
+     * The call is over; the first end counts.
+     *
+     * @param status a code
+     * @param reason text for a person
+     * @param metadata trailers, null for none
+     * @param how Frame.NOT_BEGUN if the peer has refused it, -1 if the connection was lost, 0 otherwise
+     * @return whether this was the first end
+     */
+    boolean end(int status, String reason, byte[] metadata, int how) {
+        CallTimer.Entry timed;
+        long freed;
+        synchronized (this) {
+            if (code >= 0) {
+                return false;
+            }
+            inputBegun = true;
+            inputEnded = true;
+            outputEnded = true;
+            text = reason;
+            trailers = metadata;
+            notBegun = how == Frame.NOT_BEGUN;
+            lost = how < 0;
+            code = status;
+            timed = timer;
+            freed = held;
+            held = 0;
+            if (runner != null && runner != Thread.currentThread()) {
+                runner.interrupt();
+            }
+        }
+        connection.onHeld(-freed);
+        if (timed != null) {
+            timed.cancel();
+        }
+        return true;
+    }
+
+    /** Tells who waits, or listens, that something has changed. Without locks. */
+    void signal() {
+        Thread waiting = waiter;
+        if (waiting != null && waiting != Thread.currentThread() && isReady()) {
+            LockSupport.unpark(waiting);
+        }
+        Runnable told;
+        synchronized (this) {
+            told = listener;
+        }
+        if (told != null) {
+            told.run();
+        }
+    }
+
+    private static long weight(byte[] message) {
+        return message.length + 1L;
+    }
+
+    // Waiting.
+
+    /** Begins to wait. */
+    void waitBegins(int what) {
+        waitsFor = what;
+        waiter = Thread.currentThread(); // before the condition is read: pairs with signal
+    }
+
+    /** Ends that. */
+    void waitEnds() {
+        waiter = null;
+    }
+
+    /** Who waits, null for nobody. */
+    Thread waiter() {
+        return waiter;
+    }
+
+    /** Whether what is waited for has come. */
+    synchronized boolean isReady() {
+        return switch (waitsFor) {
+            case INPUT -> !arrived.isEmpty() || inputEnded;
+            case HEADERS -> inputBegun;
+            case ROOM -> room > 0 || code >= 0;
+            default -> code >= 0;
+        };
+    }
+
+    /**
+     * Waits.
+     *
+     * @param what {@link #INPUT}, {@link #HEADERS}, {@link #ROOM} or {@link #END}
+     * @param untilNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for ever
+     * @return false if it has not come in time
+     * @throws IOException {@code InterruptedIOException} if this thread was interrupted
+     */
+    public boolean await(int what, long untilNanos) throws IOException {
+        return connection.await(this, what, untilNanos);
+    }
+
+    // What the application does.
+
+    /**
+     * Takes the next message, if one is there.
+     *
+     * @return the message; null if none is there yet, or none will come
+     */
+    public byte[] poll() {
+        byte[] message;
+        long told = 0;
+        synchronized (this) {
+            message = arrived.poll();
+            if (message != null && code < 0) {
+                held -= weight(message);
+                untold += weight(message);
+                connection.onHeld(-weight(message));
+                if (2 * untold >= connection.window() && !inputEnded) {
+                    told = untold;
+                    untold = 0;
+                }
+            }
+        }
+        if (told > 0) {
+            Frame frame = new Frame(Frame.WINDOW, 0, id);
+            frame.value = told;
+            connection.sendOrFail(frame);
+        }
+        return message;
+    }
+
+    /**
+     * Tells whether no message will come beyond those that are there.
+     *
+     * @return true after the peer's last message
+     */
+    public synchronized boolean isInputEnded() {
+        return inputEnded && arrived.isEmpty();
+    }
+
+    /**
+     * Tells whether the peer's headers, or what comes after them, are here.
+     *
+     * @return true if {@link #headers} is final
+     */
+    public synchronized boolean isInputBegun() {
+        return inputBegun;
+    }
+
+    /**
+     * The peer's headers.
+     *
+     * @return a block of metadata, null for none
+     */
+    public synchronized byte[] headers() {
+        return headers;
+    }
+
+    /**
+     * The peer's trailers.
+     *
+     * @return a block of metadata, null for none
+     */
+    public synchronized byte[] trailers() {
+        return trailers;
+    }
+
+    /**
+     * How the call ended.
+     *
+     * @return a code, -1 while it goes on
+     */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * What was said at the end.
+     *
+     * @return text for a person
+     */
+    public synchronized String text() {
+        return text;
+    }
+
+    /**
+     * Whether the server has refused the call before it did anything.
+     *
+     * @return true if it can be made again whatever it does
+     */
+    public synchronized boolean isNotBegun() {
+        return notBegun;
+    }
+
+    /**
+     * Whether the connection was lost before the end came.
+     *
+     * @return true if nobody knows what the server has done
+     */
+    public synchronized boolean isLost() {
+        return lost;
+    }
+
+    /**
+     * Tells whether a message can be sent now.
+     *
+     * @return true if there is room
+     */
+    public synchronized boolean hasRoom() {
+        return room > 0 && !outputEnded;
+    }
+
+    /**
+     * Sends headers, a message or both. Does not wait for room in the call's window: see {@link #await}.
+     *
+     * @param metadata headers, null for none; before the first message only
+     * @param message null for none
+     * @param last whether nothing follows from a client; a server says {@link #finish}
+     * @return false if the call is over
+     */
+    public boolean send(byte[] metadata, byte[] message, boolean last) {
+        connection.checkLength(message);
+        synchronized (this) {
+            if (outputEnded) {
+                return false;
+            }
+            outputEnded = last;
+            room -= message == null ? 0 : weight(message);
+        }
+        Frame frame = new Frame(Frame.MESSAGE, (last ? Frame.LAST : 0) | (metadata == null ? 0 : Frame.HEADERS), id,
+                message);
+        frame.metadata = metadata;
+        connection.sendOrFail(frame);
+        return true;
+    }
+
+    /** A client's first message went out with the call. */
+    void sentWithCall(byte[] message, boolean last) {
+        synchronized (this) {
+            outputEnded = last;
+            room -= message == null ? 0 : weight(message);
+        }
+    }
+
+    /**
+     * Server: ends the call, with an answer or without.
+     *
+     * @param status a code
+     * @param reason text for a person
+     * @param metadata trailers, null for none
+     * @param message an answer, null for none; the array is the library's from now on
+     */
+    public void finish(int status, String reason, byte[] metadata, byte[] message) {
+        connection.checkLength(message);
+        Frame frame = new Frame(Frame.MESSAGE, Frame.LAST, id, message);
+        frame.code = status;
+        frame.text = reason;
+        frame.metadata = metadata;
+        if (end(status, reason, null, 0)) {
+            connection.finished(this, frame);
+            signal();
+        }
+    }
+
+    /**
+     * Client: gives the call up.
+     *
+     * @param status why
+     * @param reason text for a person
+     */
+    public void cancel(int status, String reason) {
+        if (end(status, reason, null, 0)) {
+            connection.cancelled(this, status);
+            signal();
+        }
+    }
+
+    /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */
+    synchronized void runBegins() {
+        runner = Thread.currentThread();
+        if (code >= 0) {
+            runner.interrupt();
+        }
+    }
+
+    /** Server: the thread is done; an interrupt that was meant for the call is gone. */
+    void runEnds() {
+        synchronized (this) {
+            runner = null;
+        }
+        Thread.interrupted();
+    }
+
+    /** What is left until the deadline, for the peer: microseconds, at least 1; 0 for no deadline. */
+    long microsLeft() {
+        return deadlineNanos == Long.MAX_VALUE ? 0
+                : Math.max(1, TimeUnit.NANOSECONDS.toMicros(deadlineNanos - System.nanoTime()));
+    }
+
+    @Override
+    public String toString() {
+        return method + "#" + id;
+    }
+}

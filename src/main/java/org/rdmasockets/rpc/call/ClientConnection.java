@@ -1,0 +1,357 @@
+package org.rdmasockets.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A client's end. Callers that wait take turns reading; a virtual thread reads only while somebody listens to a call and
+ * nobody waits.
+ */
+public final class ClientConnection extends Connection {
+    /** How many bytes name a client. */
+    public static final int IDENTITY_BYTES = 16;
+
+    /** How long to wait for a place before looking whether anybody reads. */
+    private static final long PLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private final AtomicInteger nextCall = new AtomicInteger();
+    /** How many calls the server takes at a time. */
+    private final Semaphore places;
+    private final long serverInstance;
+    private volatile boolean leaving;
+    /** Whose turn it is, null for nobody's; guarded by turns. */
+    private Object reading;
+    /** Who else waits, in order; guarded by turns. */
+    private final Set<CallStream> standing = new LinkedHashSet<>();
+    /** Calls that somebody listens to; guarded by turns. */
+    private final Set<CallStream> listened = new LinkedHashSet<>();
+    private final Object turns = new Object();
+    /** Reads for those who listen; null while there is none. Guarded by turns. */
+    private Thread background;
+
+    /** What a call is to be. */
+    public record Start(String method, byte[] metadata, byte[] message, boolean last, long deadlineNanos, long number,
+            long answered, boolean repeat) {
+    }
+
+    /**
+     * Greets the server.
+     *
+     * @param carrier to it
+     * @param maxMessage the longest message that comes back
+     * @param identity of the client
+     * @param sentUpTo the highest number that it has used
+     * @throws IOException if the server does not answer in time, or not well
+     */
+    public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo) throws IOException {
+        super(carrier, maxMessage);
+        boolean greeted = false;
+        try {
+            carrier.send(hello(ByteBuffer.allocate(IDENTITY_BYTES + Long.BYTES).put(identity).putLong(sentUpTo).array()));
+            Frame answer = receiveHello();
+            if (answer.message.length != Long.BYTES || answer.answered < 1 || answer.answered > Integer.MAX_VALUE) {
+                throw new ProtocolViolation("a server's greeting is " + answer);
+            }
+            serverInstance = ByteBuffer.wrap(answer.message).getLong();
+            places = new Semaphore((int) answer.answered, true);
+            greeted = true;
+        } finally {
+            if (!greeted) {
+                carrier.close();
+            }
+        }
+    }
+
+    /**
+     * Which server answers: another number is another server, or the same one started anew.
+     *
+     * @return drawn by the server when it started
+     */
+    public long serverInstance() {
+        return serverInstance;
+    }
+
+    /**
+     * Whether new calls may begin here.
+     *
+     * @return false when the server leaves, or the connection is over
+     */
+    public boolean isOpen() {
+        return !leaving && failure() == null;
+    }
+
+    /**
+     * Begins a call. Waits while the server has as many as it takes.
+     *
+     * @param start what to call, and with what
+     * @param listener told of news; null if somebody will wait
+     * @return the call; it has ended already if the connection is over, or the time
+     * @throws IOException {@code InterruptedIOException} if this thread was interrupted
+     */
+    public CallStream begin(Start start, Runnable listener) throws IOException {
+        checkLength(start.message());
+        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        if (!takePlace(start.deadlineNanos())) {
+            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the server could take one more call", null,
+                    Frame.NOT_BEGUN);
+            return call;
+        }
+        calls().put(call.id(), call);
+        if (!isOpen()) { // after it can be seen: pairs with over
+            over(call);
+            call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
+            return call;
+        }
+        if (listener != null) {
+            call.listen(listener);
+        }
+        if (start.deadlineNanos() != Long.MAX_VALUE && listener != null) {
+            call.timer(CallTimer.at(start.deadlineNanos(), () -> Thread.startVirtualThread(() -> call.cancel(
+                    Code.DEADLINE_EXCEEDED, "the time of the call is over"))));
+        }
+        boolean numbered = start.number() > 0;
+        Frame frame = new Frame(Frame.CALL, (start.last() ? Frame.LAST : 0) | (numbered ? Frame.NUMBERED : 0)
+                | (start.repeat() ? Frame.REPEAT : 0), call.id(), start.message());
+        frame.text = start.method();
+        frame.metadata = start.metadata();
+        frame.number = start.number();
+        frame.answered = start.answered();
+        frame.value = call.microsLeft();
+        call.sentWithCall(start.message(), start.last());
+        sendOrFail(frame);
+        if (failure() != null) {
+            lose(call, failure());
+        }
+        return call;
+    }
+
+    /** Waits for a place; reads meanwhile if nobody else does, for calls that nobody waits for may have ended. */
+    private boolean takePlace(long deadlineNanos) throws IOException {
+        Object me = null;
+        while (!places.tryAcquire()) {
+            if (!isOpen()) {
+                return true; // nobody counts any more
+            }
+            me = me == null ? new Object() : me;
+            if (takeTurn(me)) {
+                try {
+                    if (!readOne(deadlineNanos)) {
+                        return places.tryAcquire();
+                    }
+                } finally {
+                    leaveTurn(me);
+                }
+            } else if (waitForPlace(deadlineNanos)) {
+                return true;
+            } else if (deadlineNanos - System.nanoTime() <= 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean waitForPlace(long deadlineNanos) throws InterruptedIOException {
+        try {
+            return places.tryAcquire(Math.min(PLACE_NANOS, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted before the call began");
+        }
+    }
+
+    @Override
+    boolean await(CallStream call, int what, long untilNanos) throws IOException {
+        call.waitBegins(what);
+        try {
+            while (!call.isReady()) {
+                boolean inTime = takeTurn(call) ? readOne(untilNanos) : park(call, untilNanos);
+                if (!inTime) {
+                    return call.isReady();
+                }
+            }
+            return true;
+        } finally {
+            call.waitEnds();
+            leaveTurn(call);
+        }
+    }
+
+    private boolean takeTurn(Object who) {
+        synchronized (turns) {
+            if (reading == null || reading == who) {
+                reading = who;
+                standing.remove(who);
+                return true;
+            }
+            if (who instanceof CallStream call) {
+                standing.add(call);
+            }
+            return false;
+        }
+    }
+
+    private void leaveTurn(Object who) {
+        Thread next = null;
+        synchronized (turns) {
+            standing.remove(who);
+            if (reading == who) {
+                reading = null;
+            }
+            if (reading == null && !standing.isEmpty()) {
+                next = standing.iterator().next().waiter();
+            } else if (reading == null && !listened.isEmpty()) {
+                next = background;
+            }
+        }
+        if (next != null) {
+            LockSupport.unpark(next);
+        }
+    }
+
+    /** Reads one frame, which may be any call's; false if none has come in time. */
+    private boolean readOne(long untilNanos) throws IOException {
+        try {
+            apply(carrier().receive(untilNanos));
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException | RuntimeException e) {
+            fail(e instanceof IOException io ? io : new IOException("cannot receive: " + e, e));
+        }
+        return true;
+    }
+
+    @Override
+    void onListener(CallStream call) {
+        synchronized (turns) {
+            if (call.code() < 0) {
+                listened.add(call);
+            }
+            if (background == null) {
+                background = Thread.ofVirtual().name("rdma-rpc-reader").start(this::readForListeners);
+            }
+        }
+    }
+
+    private void readForListeners() {
+        while (failure() == null) {
+            boolean mine;
+            synchronized (turns) {
+                mine = !listened.isEmpty() && (reading == null || reading == background);
+                if (mine) {
+                    reading = background;
+                }
+            }
+            try {
+                if (mine) {
+                    readOne(Long.MAX_VALUE);
+                    yieldTurn();
+                } else {
+                    LockSupport.park(this);
+                }
+            } catch (IOException e) {
+                Thread.interrupted(); // nobody interrupts this thread for a reason
+            }
+        }
+        leaveTurn(Thread.currentThread());
+    }
+
+    /** The background keeps its turn while somebody listens. */
+    private void yieldTurn() {
+        boolean more;
+        synchronized (turns) {
+            more = !listened.isEmpty();
+        }
+        if (!more) {
+            leaveTurn(Thread.currentThread());
+        }
+    }
+
+    @Override
+    void applyOther(Frame frame) throws IOException {
+        if (frame.kind != Frame.GOAWAY) {
+            throw new ProtocolViolation("a client got " + frame);
+        }
+        leaving = true;
+        closeIfDone();
+    }
+
+    private void closeIfDone() {
+        if (leaving && calls().isEmpty()) {
+            fail(new IOException("the server has shut down"));
+        }
+    }
+
+    @Override
+    void lastArrived(CallStream call, Frame frame) {
+        call.end(frame.code, frame.text, frame.metadata, frame.flags & Frame.NOT_BEGUN);
+        over(call);
+    }
+
+    private void over(CallStream call) {
+        if (calls().remove(call.id()) != null) {
+            places.release();
+            if (call.isListened()) {
+                synchronized (turns) {
+                    listened.remove(call);
+                }
+            }
+            closeIfDone();
+        }
+    }
+
+    @Override
+    void cancelArrived(CallStream call, Frame frame) throws IOException {
+        throw new ProtocolViolation("a server got rid of call " + call.id() + " without an end");
+    }
+
+    @Override
+    void cancelled(CallStream call, int status) {
+        over(call);
+        Frame frame = new Frame(Frame.CANCEL, 0, call.id());
+        frame.code = status;
+        sendOrFail(frame);
+    }
+
+    @Override
+    void finished(CallStream call, Frame answer) {
+        throw new IllegalStateException("a client does not finish a call: " + call);
+    }
+
+    @Override
+    void onFailed(IOException reason) {
+        for (CallStream call : calls().values()) {
+            lose(call, reason);
+        }
+        Thread reader;
+        synchronized (turns) {
+            reader = background;
+        }
+        LockSupport.unpark(reader);
+    }
+
+    private void lose(CallStream call, IOException reason) {
+        over(call);
+        call.end(Code.UNAVAILABLE, "the connection to the server was lost: " + reason.getMessage(), null, -1);
+        call.signal();
+    }
+
+    @Override
+    void onHeld(long bytes) {
+        // A client's calls are bounded by what it asks for, and by their windows.
+    }
+
+    /** Ends the connection, and all calls. Idempotent. */
+    public void close() {
+        fail(new IOException("the client is closed"));
+    }
+}

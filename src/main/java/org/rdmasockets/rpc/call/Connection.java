@@ -1,0 +1,207 @@
+package org.rdmasockets.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+
+/** What both ends of a connection have in common. */
+abstract class Connection {
+    /** Bytes of a call that may be sent before its receiver has consumed any, one message more. */
+    static final int WINDOW = 256 << 10;
+    /** How long the first frame may take. */
+    static final long HELLO_NANOS = 10_000_000_000L;
+    /** What both ends speak. */
+    static final int VERSION = 1;
+    private static final int LEAST_WINDOW = 1024;
+
+    private final Carrier carrier;
+    /** The longest message that this end takes. */
+    private final int maxMessage;
+    /** Calls that have not ended, by their number. */
+    private final ConcurrentHashMap<Integer, CallStream> calls = new ConcurrentHashMap<>();
+    /** What the peer has said of itself; set before the first call. */
+    private long peerMaxMessage;
+    private long peerWindow;
+    /** Why it is over; null while it is not. */
+    private volatile IOException failure;
+
+    /** A connection that has said nothing yet. */
+    Connection(Carrier carrier, int maxMessage) {
+        this.carrier = carrier;
+        this.maxMessage = maxMessage;
+    }
+
+    /**
+     * Where frames go.
+     *
+     * @return for addresses
+     */
+    public final Carrier carrier() {
+        return carrier;
+    }
+
+    /** Calls that have not ended. */
+    final ConcurrentHashMap<Integer, CallStream> calls() {
+        return calls;
+    }
+
+    /** How much a call may have that nobody has read. */
+    final int window() {
+        return WINDOW;
+    }
+
+    /** Likewise at the peer. */
+    final long peerWindow() {
+        return peerWindow;
+    }
+
+    /** Why this is over, null while it is not. */
+    final IOException failure() {
+        return failure;
+    }
+
+    /** A HELLO with this end's limits. */
+    final Frame hello(byte[] identity) {
+        Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED, 0, identity);
+        frame.code = VERSION;
+        frame.value = maxMessage;
+        frame.number = WINDOW;
+        return frame;
+    }
+
+    /** Waits for the peer's HELLO. */
+    final Frame receiveHello() throws IOException {
+        Frame frame = carrier.receive(System.nanoTime() + HELLO_NANOS);
+        if (frame.kind != Frame.HELLO || frame.code != VERSION || !frame.has(Frame.NUMBERED) || frame.message == null
+                || frame.value < 1 || frame.value > Integer.MAX_VALUE || frame.number < LEAST_WINDOW
+                || frame.number > Integer.MAX_VALUE) {
+            throw new ProtocolViolation("version " + VERSION + " is spoken here, and the first frame was " + frame);
+        }
+        peerMaxMessage = frame.value;
+        peerWindow = frame.number;
+        return frame;
+    }
+
+    /** Refuses what the peer does not take. */
+    final void checkLength(byte[] message) {
+        if (message != null && message.length > peerMaxMessage) {
+            throw new MessageTooLong(message.length, peerMaxMessage);
+        }
+    }
+
+    /** Takes one frame in. */
+    final void apply(Frame frame) throws IOException {
+        if (frame.message != null && frame.message.length > maxMessage) {
+            throw new ProtocolViolation("a message of " + frame.message.length + " bytes; this end has said " + maxMessage);
+        }
+        switch (frame.kind) {
+            case Frame.MESSAGE, Frame.WINDOW, Frame.CANCEL -> {
+                CallStream call = calls.get(frame.call);
+                if (call != null) { // else it has ended here, and the peer does not know yet
+                    applyTo(call, frame);
+                    call.signal();
+                }
+            }
+            default -> applyOther(frame);
+        }
+    }
+
+    private void applyTo(CallStream call, Frame frame) throws IOException {
+        switch (frame.kind) {
+            case Frame.WINDOW -> call.roomArrived(frame.value);
+            case Frame.CANCEL -> cancelArrived(call, frame);
+            default -> {
+                if (frame.has(Frame.HEADERS)) {
+                    call.headersArrived(frame.metadata);
+                }
+                if (frame.message != null) {
+                    call.messageArrived(frame.message);
+                }
+                if (frame.has(Frame.LAST)) {
+                    lastArrived(call, frame);
+                }
+            }
+        }
+    }
+
+    /** Sends; a failure ends the connection, and the caller learns it from its call. */
+    final void sendOrFail(Frame frame) {
+        boolean interrupted = false;
+        try {
+            while (failure == null) {
+                try {
+                    carrier.send(frame);
+                    return;
+                } catch (InterruptedIOException e) {
+                    if (!Thread.interrupted()) {
+                        throw e; // timed out
+                    }
+                    interrupted = true;
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The connection is over: all its calls end. Any thread, idempotent. */
+    final void fail(IOException reason) {
+        synchronized (calls) {
+            if (failure != null) {
+                return;
+            }
+            failure = reason;
+        }
+        carrier.close();
+        onFailed(reason);
+    }
+
+    /** Parks once, unless it is too late; an unpark leads to another look. */
+    static boolean park(Object blocker, long untilNanos) throws InterruptedIOException {
+        if (untilNanos == Long.MAX_VALUE) {
+            LockSupport.park(blocker);
+        } else {
+            long left = untilNanos - System.nanoTime();
+            if (left <= 0) {
+                return false;
+            }
+            LockSupport.parkNanos(blocker, left);
+        }
+        if (Thread.currentThread().isInterrupted()) {
+            throw new InterruptedIOException("interrupted");
+        }
+        return true;
+    }
+
+    /** See {@link CallStream#await}. */
+    abstract boolean await(CallStream call, int what, long untilNanos) throws IOException;
+
+    /** A frame that is none of a call that has begun. */
+    abstract void applyOther(Frame frame) throws IOException;
+
+    /** The peer's last word in a call. */
+    abstract void lastArrived(CallStream call, Frame frame) throws IOException;
+
+    /** The peer gives a call up. */
+    abstract void cancelArrived(CallStream call, Frame frame) throws IOException;
+
+    /** A call of a server has ended and has an answer. */
+    abstract void finished(CallStream call, Frame answer);
+
+    /** A call of a client was given up. */
+    abstract void cancelled(CallStream call, int status);
+
+    /** The connection is over; called once, without locks. */
+    abstract void onFailed(IOException reason);
+
+    /** Somebody listens to a call. */
+    abstract void onListener(CallStream call);
+
+    /** So many bytes more, or fewer, have arrived and wait. */
+    abstract void onHeld(long bytes);
+}

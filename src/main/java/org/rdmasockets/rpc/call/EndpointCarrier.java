@@ -1,0 +1,200 @@
+package org.rdmasockets.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.endpoint.LocalRegion;
+import org.rdmasockets.endpoint.Message;
+import org.rdmasockets.endpoint.Pending;
+import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.endpoint.RdmaEndpointBuilder;
+import org.rdmasockets.endpoint.RdmaEndpointServer;
+
+/**
+ * Frames as messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
+ * waits for a slot only while the peer takes nothing.
+ */
+public final class EndpointCarrier implements Carrier {
+    private static final int SLOTS = 16;
+    /** A page of payload, and the frame around it. */
+    private static final int SLOT_BYTES = 4608;
+    /** How long a peer may take nothing. */
+    private static final long STALL_SECONDS = 30;
+
+    private final RdmaEndpoint endpoint;
+    private final String transport;
+    private final ReentrantLock sendLock = new ReentrantLock();
+    /** Slots, what is in progress in each, and the next; guarded by sendLock. */
+    private final LocalRegion[] slots = new LocalRegion[SLOTS];
+    private final ByteBuffer[] buffers = new ByteBuffer[SLOTS];
+    private final Pending<?>[] pending = new Pending<?>[SLOTS];
+    private int next;
+
+    /**
+     * Frames over an endpoint that is connected, and used for nothing else.
+     *
+     * @param endpoint which ends with this
+     * @throws IOException if it gives no memory
+     */
+    public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
+        this.endpoint = endpoint;
+        transport = endpoint.device().name();
+        boolean made = false;
+        try {
+            LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
+            for (int i = 0; i < SLOTS; i++) {
+                slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
+                buffers[i] = slots[i].segment().asByteBuffer();
+            }
+            made = true;
+        } finally {
+            if (!made) {
+                endpoint.close();
+            }
+        }
+    }
+
+    /** An endpoint as this wants it. */
+    private static RdmaEndpointBuilder builder(int maxMessage) {
+        return RdmaEndpoint.builder().maxMessage((long) maxMessage + Frame.MAX_OVERHEAD)
+                .operationTimeout(Duration.ofSeconds(STALL_SECONDS));
+    }
+
+    /**
+     * Connects.
+     *
+     * @param server where to
+     * @param maxMessage the longest message of a call that comes back
+     * @param limitNanos how long it may take, more than nothing
+     * @return the connection
+     * @throws IOException as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}
+     */
+    public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
+        return new EndpointCarrier(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
+    }
+
+    /**
+     * Listens.
+     *
+     * @param local address and port, 0 for any
+     * @param maxMessage the longest message of a call that comes in
+     * @return the listener
+     * @throws IOException as {@link RdmaEndpointBuilder#listen(InetSocketAddress)}
+     */
+    public static Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
+        RdmaEndpointServer server = builder(maxMessage).listen(local);
+        return new Listener() {
+            @Override
+            public Carrier accept() throws IOException {
+                return new EndpointCarrier(server.accept());
+            }
+
+            @Override
+            public InetSocketAddress localAddress() {
+                return server.localAddress();
+            }
+
+            @Override
+            public void close() {
+                server.close();
+            }
+        };
+    }
+
+    @Override
+    public void send(Frame frame) throws IOException {
+        int size = frame.size();
+        if (!sendLock.tryLock()) {
+            lock();
+        }
+        try {
+            if (size <= SLOT_BYTES) {
+                sendShort(frame, size);
+            } else {
+                sendLong(frame, size);
+            }
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e); // and its memory with it
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    private void lock() throws IOException {
+        try {
+            if (!sendLock.tryLock(STALL_SECONDS, TimeUnit.SECONDS)) {
+                throw new SocketTimeoutException("the peer has taken nothing for " + STALL_SECONDS + " s");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted before a frame was sent");
+        }
+    }
+
+    private void sendShort(Frame frame, int size) throws IOException {
+        int slot = next;
+        if (pending[slot] != null) {
+            pending[slot].await(Duration.ofSeconds(STALL_SECONDS));
+            pending[slot] = null;
+        }
+        frame.encode(buffers[slot].clear());
+        pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
+        next = (slot + 1) % SLOTS;
+    }
+
+    private void sendLong(Frame frame, int size) throws IOException {
+        try (LocalRegion region = endpoint.allocate(size)) {
+            frame.encode(region.segment().asByteBuffer());
+            Pending<?> whole = endpoint.startSend(region);
+            boolean interrupted = false;
+            while (true) {
+                try {
+                    whole.await(Duration.ofSeconds(STALL_SECONDS));
+                    break;
+                } catch (SocketTimeoutException e) {
+                    throw e;
+                } catch (InterruptedIOException e) {
+                    interrupted |= Thread.interrupted(); // it has begun, and has to be whole
+                }
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public Frame receive(long deadlineNanos) throws IOException {
+        try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
+                : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
+            return Frame.decode(message.segment().asByteBuffer());
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
+    }
+
+    @Override
+    public String transport() {
+        return transport;
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        return endpoint.localAddress();
+    }
+
+    @Override
+    public InetSocketAddress remoteAddress() {
+        return endpoint.remoteAddress();
+    }
+
+    @Override
+    public void close() {
+        endpoint.close();
+    }
+}
