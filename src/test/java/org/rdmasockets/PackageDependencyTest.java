@@ -43,7 +43,7 @@ class PackageDependencyTest {
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
                     ROOT + ".verbs", ROOT + ".provider", LOCK, LOG, SLF4J)),
             entry(ROOT + ".rpc", Set.of(ROOT + ".rpc.call")),
-            entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", LOG, SLF4J)),
+            entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", ROOT + ".verbs", LOG, SLF4J)),
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
             entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOCK, LOG,
                     SLF4J)),

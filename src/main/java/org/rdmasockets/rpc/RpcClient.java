@@ -17,8 +17,8 @@ import org.rdmasockets.rpc.call.EndpointCarrier;
 import org.rdmasockets.rpc.call.Frame;
 
 /**
- * Calls methods of a server, from any number of threads at once, over one connection. A connection that was lost is made
- * anew when the next call needs it.
+ * Calls methods of a server, from any number of threads at once, over one connection. A connection that was lost is
+ * made anew when the next call needs it.
  */
 public final class RpcClient implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);

@@ -6,7 +6,8 @@ import java.util.Objects;
 /**
  * What a call is to be. Immutable.
  *
- * @param timeout how long it may take; null for ever. It travels with the call, and the server interrupts the method then
+ * @param timeout how long it may take; null for ever. It travels with the call, and the server interrupts the method
+ *         then
  * @param idempotent whether the server may run the method more than once: the call is made again, over a new connection
  *        or to a server that was started anew. Without it a method runs at most once
  * @param metadata headers for the server

@@ -7,8 +7,8 @@ import org.rdmasockets.rpc.call.ClientConnection;
 import org.rdmasockets.rpc.call.Code;
 
 /**
- * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, it is not made again
- * if it is lost.
+ * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, it is not made
+ * again if it is lost.
  */
 public final class RpcPending {
     private final RpcClient client;

@@ -175,8 +175,8 @@ public final class RpcServer implements AutoCloseable {
         }
 
         /**
-         * The most calls at once; more are refused by {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients of
-         * this library as long as they have time. 10,000 without this.
+         * The most calls at once; more are refused by {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients
+         * of this library as long as they have time. 10,000 without this.
          *
          * @param calls at least 1
          * @return this

@@ -4,8 +4,8 @@ package org.rdmasockets.rpc;
 @FunctionalInterface
 public interface RpcStreamHandler {
     /**
-     * Receives and sends. When it returns, the call has ended well. The thread is virtual and is interrupted when the call
-     * is cancelled or its time is over.
+     * Receives and sends. When it returns, the call has ended well. The thread is virtual and is interrupted when the
+     * call is cancelled or its time is over.
      *
      * @param call to receive from and send to, by one thread at a time for each
      * @throws RpcException a status for the client

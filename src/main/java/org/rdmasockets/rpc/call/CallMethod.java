@@ -7,7 +7,7 @@ public sealed interface CallMethod {
         /** So many quick runs, one after the other, and a reader runs it itself. */
         private static final int PROOF = 16;
         /** After it was not quick for a reader, it has to prove itself so much longer. */
-        private static final int DOUBT = 1000;
+        private static final int DOUBT = 64;
 
         private final Answering body;
         /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
@@ -22,14 +22,17 @@ public sealed interface CallMethod {
             this.body = body;
         }
 
+        /** What it does. */
         Answering body() {
             return body;
         }
 
+        /** Whether a reader may run it itself. */
         boolean isQuick() {
             return unproved == 0;
         }
 
+        /** It has run. */
         void ran(boolean quick) {
             int left = unproved;
             if (!quick) {
@@ -39,16 +42,25 @@ public sealed interface CallMethod {
             }
         }
 
+        /** It held a reader up. */
         void wasSlow() {
             unproved = DOUBT;
         }
     }
 
-    /** Any number of messages either way, on a virtual thread of its own. */
+    /**
+     * Any number of messages either way, on a virtual thread of its own.
+     *
+     * @param body what it does
+     */
     record Streaming(Running body) implements CallMethod {
     }
 
-    /** Begins on the thread that reads, must not block, and finishes the call some time. */
+    /**
+     * Begins on the thread that reads, must not block, and finishes the call some time.
+     *
+     * @param body what it does
+     */
     record Begun(Running body) implements CallMethod {
     }
 

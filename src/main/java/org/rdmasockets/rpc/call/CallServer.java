@@ -41,8 +41,8 @@ public final class CallServer implements AutoCloseable {
      * @param memoryBytes most bytes of remembered answers
      * @param memoryNanos how long they are remembered for a client without a connection
      */
-    public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections, long maxHeldBytes,
-            long memoryBytes, long memoryNanos) {
+    public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
+            long maxHeldBytes, long memoryBytes, long memoryNanos) {
     }
 
     /**

@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that wait
- * have a deadline of the caller's; any thread may call anything, one at a time may receive.
+ * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that
+ * wait have a deadline of the caller's; any thread may call anything, one at a time may receive.
  */
 public final class CallStream {
     /** To wait for: a message, or the end of messages. */

@@ -9,8 +9,8 @@ public interface Carrier extends AutoCloseable {
      * Sends a frame. Waits while the peer takes nothing, until the carrier's limit for that is over.
      *
      * @param frame what to send; not kept
-     * @throws IOException {@code InterruptedIOException} if this virtual thread was interrupted and nothing was sent, any
-     *         other if the connection is over
+     * @throws IOException {@code InterruptedIOException} if this virtual thread was interrupted and nothing was sent,
+     *         any other if the connection is over
      */
     void send(Frame frame) throws IOException;
 
@@ -19,8 +19,8 @@ public interface Carrier extends AutoCloseable {
      *
      * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
      * @return the frame
-     * @throws IOException {@code SocketTimeoutException} if none has come, {@code InterruptedIOException} if this virtual
-     *         thread was interrupted, any other if the connection is over
+     * @throws IOException {@code SocketTimeoutException} if none has come, {@code InterruptedIOException} if this
+     *         virtual thread was interrupted, any other if the connection is over
      */
     Frame receive(long deadlineNanos) throws IOException;
 

@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A client's end. Callers that wait take turns reading; a virtual thread reads only while somebody listens to a call and
- * nobody waits.
+ * A client's end. Callers that wait take turns reading; a virtual thread reads only while somebody listens to a call
+ * and nobody waits.
  */
 public final class ClientConnection extends Connection {
     /** How many bytes name a client. */
@@ -37,7 +37,18 @@ public final class ClientConnection extends Connection {
     /** Reads for those who listen; null while there is none. Guarded by turns. */
     private Thread background;
 
-    /** What a call is to be. */
+    /**
+     * What a call is to be.
+     *
+     * @param method its name
+     * @param metadata headers, null for none
+     * @param message the first, null for none
+     * @param last whether no other follows
+     * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @param number of a call that runs at most once, 0 for none
+     * @param answered all numbers below are over
+     * @param repeat whether it was sent before
+     */
     public record Start(String method, byte[] metadata, byte[] message, boolean last, long deadlineNanos, long number,
             long answered, boolean repeat) {
     }
@@ -55,7 +66,8 @@ public final class ClientConnection extends Connection {
         super(carrier, maxMessage);
         boolean greeted = false;
         try {
-            carrier.send(hello(ByteBuffer.allocate(IDENTITY_BYTES + Long.BYTES).put(identity).putLong(sentUpTo).array()));
+            carrier.send(hello(ByteBuffer.allocate(IDENTITY_BYTES + Long.BYTES).put(identity).putLong(sentUpTo)
+                    .array()));
             Frame answer = receiveHello();
             if (answer.message.length != Long.BYTES || answer.answered < 1 || answer.answered > Integer.MAX_VALUE) {
                 throw new ProtocolViolation("a server's greeting is " + answer);

@@ -93,7 +93,8 @@ abstract class Connection {
     /** Takes one frame in. */
     final void apply(Frame frame) throws IOException {
         if (frame.message != null && frame.message.length > maxMessage) {
-            throw new ProtocolViolation("a message of " + frame.message.length + " bytes; this end has said " + maxMessage);
+            throw new ProtocolViolation("a message of " + frame.message.length + " bytes; this end has said "
+                    + maxMessage);
         }
         switch (frame.kind) {
             case Frame.MESSAGE, Frame.WINDOW, Frame.CANCEL -> {

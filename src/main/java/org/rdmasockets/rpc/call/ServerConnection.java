@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server's end. One virtual thread reads. It runs a quick method itself; before any other it starts its successor, runs
- * the method and ends.
+ * A server's end. One virtual thread reads. It runs a quick method itself; before any other it starts its successor,
+ * runs the method and ends.
  */
 final class ServerConnection extends Connection {
     private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
@@ -30,7 +30,10 @@ final class ServerConnection extends Connection {
 
     private final CallServer server;
     private AnswerMemory.Client client;
-    /** READS or RUNS, and above that a count of readers and runs: who finds another count is not the reader any more. */
+    /**
+     * READS or RUNS, and above that a count of readers and runs: who finds another count is not the reader any
+     * more.
+     */
     private final AtomicLong reader = new AtomicLong();
     /** What the reader runs; written before RUNS. */
     private CallMethod.Unary running;
@@ -328,7 +331,8 @@ final class ServerConnection extends Connection {
 
     @Override
     void cancelArrived(CallStream call, Frame frame) {
-        call.finish(frame.code == Code.OK ? Code.CANCELLED : frame.code, "the client has given the call up", null, null);
+        call.finish(frame.code == Code.OK ? Code.CANCELLED : frame.code, "the client has given the call up", null,
+                null);
     }
 
     @Override
