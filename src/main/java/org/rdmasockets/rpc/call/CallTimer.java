@@ -93,7 +93,7 @@ final class CallTimer {
             lastTick = Math.floorDiv(now, TICK_NANOS);
         }
         long tick = Math.max(lastTick + 1, Math.floorDiv(entry.deadlineNanos, TICK_NANOS) + 1);
-        Entry head = wheel[(int) Math.floorMod(tick, SLOTS)];
+        Entry head = wheel[Math.floorMod(tick, SLOTS)];
         entry.previous = head.previous;
         entry.following = head;
         head.previous.following = entry;
@@ -173,7 +173,7 @@ final class CallTimer {
             }
             long end = Math.floorDiv(now, TICK_NANOS);
             for (long tick = Math.max(lastTick + 1, end - SLOTS + 1); tick <= end; tick++) {
-                Entry head = wheel[(int) Math.floorMod(tick, SLOTS)];
+                Entry head = wheel[Math.floorMod(tick, SLOTS)];
                 for (Entry entry = head.following; entry != head;) {
                     Entry following = entry.following;
                     if (entry.deadlineNanos - now <= 0) {
