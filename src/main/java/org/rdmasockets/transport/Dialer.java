@@ -7,6 +7,7 @@ import java.net.SocketException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
@@ -21,6 +22,9 @@ import org.rdmasockets.verbs.VerbsException;
 final class Dialer<P extends Protocol> {
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** How often to try again to give an attempt up, and after which pause. */
+    private static final int DESTROY_TRIES = 5;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     /** How long a peer is silent before it is looked at, and how often then. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
@@ -326,7 +330,25 @@ final class Dialer<P extends Protocol> {
                 return; // the running task destroys
             }
         }
-        engine.perform(this::destroy);
+        for (int left = DESTROY_TRIES;; left--) {
+            try {
+                destroySoon();
+                return;
+            } catch (Error e) { // no memory, perhaps, and the peer may be connected
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private void destroySoon() {
+        if (engine.mayBlock()) {
+            engine.perform(this::destroy);
+        } else {
+            destroy();
+        }
     }
 
     private void destroy() {

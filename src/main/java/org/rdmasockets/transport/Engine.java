@@ -3,6 +3,7 @@ package org.rdmasockets.transport;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -377,7 +378,17 @@ public final class Engine implements AutoCloseable {
      */
     private void awaitDelivery() {
         beginExit();
-        long deadline = exitDeadline;
+        try {
+            Thread leaving = OwnThread.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
+            leaving.start();
+            Patience.await(nanos -> leaving.join(Duration.ofNanos(nanos)) ? true : null, exitDeadline);
+        } catch (InterruptedIOException e) {
+            LOG.debug("interrupted while the process ends, which does not wait for what was sent", e);
+        }
+    }
+
+    /** In a thread that nobody waits for longer: a caller may have a connection's lock, and never give it back. */
+    private void leaveAll(long deadline) {
         VerbsConnection[] all = all();
         for (VerbsConnection connection : all) {
             try {

@@ -504,10 +504,16 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         if (beginClosing(0)) {
             inbox.beginClose();
         }
+        boolean begun = false;
         try {
-            perform(this::tearDown);
+            if (mayBlock()) {
+                later(this::tearDown);
+            } else {
+                tearDown(); // without memory for a task: one that has not started has no tick to do it later
+            }
+            begun = true;
         } finally {
-            inbox.close();
+            endClose(begun);
         }
     }
 
@@ -624,10 +630,26 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /** The rest of the end: each step is taken, whatever another throws. */
+    /** The rest of the end: each step is taken, whatever another throws, and takes no memory to begin. */
     private void release() {
-        endAll(this::destroy, identifier::close, () -> TcpBinding.releaseFor(this), () -> engine.forget(this),
-                () -> enter(Stage.ENDED));
+        try {
+            destroy();
+        } finally {
+            releaseIdentifier();
+        }
+    }
+
+    private void releaseIdentifier() {
+        try {
+            identifier.close();
+        } finally {
+            try {
+                TcpBinding.releaseFor(this);
+            } finally {
+                engine.forget(this);
+                enter(Stage.ENDED);
+            }
+        }
     }
 
     /**
@@ -660,15 +682,19 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         } finally {
             exitAtEnd();
         }
-        endAll(() -> {
+        try {
             if (queuePair != null) {
                 queuePair.close();
             }
-        }, () -> {
-            if (inbox != null) {
-                inbox.retire();
+        } finally {
+            try {
+                if (inbox != null) {
+                    inbox.retire();
+                }
+            } finally {
+                memory.run();
             }
-        }, memory);
+        }
     }
 
     private void exitAtEnd() {

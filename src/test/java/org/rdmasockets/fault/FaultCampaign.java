@@ -78,6 +78,9 @@ final class FaultCampaign implements AutoCloseable {
         classes = Files.createDirectory(folder.resolve("classes"));
         points = FaultPoints.copy(library, classes);
         injected = new int[points.size()];
+        Files.write(folder.resolve(FaultProcess.USES), IntStream.range(0, points.size())
+                .filter(point -> points.get(point).used() != null)
+                .mapToObj(point -> point + " " + points.get(point).used()).toList());
     }
 
     /**
@@ -214,7 +217,7 @@ final class FaultCampaign implements AutoCloseable {
     /** One fault or none; false ends the session. */
     private boolean randomRound() throws Exception {
         boolean serves = random.nextBoolean();
-        InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)]; // not ANY
+        InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)]; // not LOADING
         String transport = transports.get(random.nextInt(transports.size()));
         if (random.nextInt(100) < DEEP_PERCENT) {
             return deepRound();
@@ -353,7 +356,7 @@ final class FaultCampaign implements AutoCloseable {
         }
         boolean serves = random.nextBoolean();
         BitSet known = coldPoints[serves ? 1 : 0];
-        InjectedFault.Plan plan = new InjectedFault.Plan(InjectedFault.Side.ANY, choose(known),
+        InjectedFault.Plan plan = new InjectedFault.Plan(InjectedFault.Side.LOADING, choose(known),
                 COLD_ERRORS[random.nextInt(COLD_ERRORS.length)], 1, 0, 0);
         cold(plan, serves, transports.get(random.nextInt(transports.size())));
     }
@@ -403,11 +406,7 @@ final class FaultCampaign implements AutoCloseable {
 
     private void learnCold(FaultProcess process, int index) throws IOException {
         process.learn();
-        for (InjectedFault.Side side : InjectedFault.Side.values()) {
-            coldPoints[index].or(process.seen(side));
-        }
-        IntStream.range(0, points.size()).filter(point -> points.get(point).kind() != FaultPoints.Kind.CLASS)
-                .forEach(coldPoints[index]::clear);
+        coldPoints[index].or(process.seen(InjectedFault.Side.LOADING));
     }
 
     /** Ends what runs; logs and dumps stay if something did not hold. */

@@ -69,12 +69,16 @@ final class FaultNode {
     /**
      * Obeys until it is killed.
      *
-     * @param arguments whether TCP is on
+     * @param arguments whether TCP is on, and a file of points and the classes that are used there
      */
     static void main(String[] arguments) throws Exception {
         FaultNode node = new FaultNode(Boolean.parseBoolean(arguments[0]));
         InjectedFault.watch(true);
-        InjectedFault.watchAll(true);
+        for (String line : Files.readAllLines(Path.of(arguments[1]))) {
+            String[] words = line.split(" ");
+            InjectedFault.used(Integer.parseInt(words[0]), words[1]);
+        }
+        InjectedFault.watchLoading(true);
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             String answer;
@@ -100,7 +104,7 @@ final class FaultNode {
                 yield "known";
             }
             case "bystanders" -> {
-                InjectedFault.watchAll(false);
+                InjectedFault.watchLoading(false);
                 for (int i = 0; i < BYSTANDERS; i++) {
                     startBystander(i);
                 }

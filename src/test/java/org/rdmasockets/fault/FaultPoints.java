@@ -50,8 +50,12 @@ final class FaultPoints {
         NATIVE
     }
 
-    /** Where an error may come from. */
-    record Point(Kind kind, String place) {
+    /** Where an error may come from, and which class of the library is used there, or null. */
+    record Point(Kind kind, String place, String used) {
+        Point(Kind kind, String place) {
+            this(kind, place, null);
+        }
+
         @Override
         public String toString() {
             return kind + " in " + place;
@@ -82,7 +86,10 @@ final class FaultPoints {
             "InetSocketAddress.getPort", "InetSocketAddress.getAddress", "InetAddress.isAnyLocalAddress",
             "InetAddress.isLoopbackAddress", "String.length", "System.arraycopy", "System.identityHashCode",
             "Throwable.getCause", "Optional.isPresent", "Optional.orElse", "Optional.orElseThrow",
-            "ByteBuffer.position", "ByteBuffer.limit", "ByteBuffer.remaining", "ByteBuffer.hasRemaining",
+            "ByteBuffer.get", "ByteBuffer.getInt", "ByteBuffer.getLong", "ByteBuffer.getShort", "ByteBuffer.put",
+            "ByteBuffer.putInt", "ByteBuffer.putLong", "ByteBuffer.putShort", "Record.<init>",
+            "PhantomReference.<init>", "ByteBuffer.position", "ByteBuffer.limit", "ByteBuffer.remaining",
+            "ByteBuffer.hasRemaining",
             "Thread.isAlive", "Semaphore.release", "ServerSocket.isClosed", "Socket.isClosed", "Logger.isDebugEnabled",
             "Logger.isTraceEnabled", "Logger.isInfoEnabled",
             // What is called is code of this library, with points of its own; nothing of the JDK is in between.
@@ -180,7 +187,7 @@ final class FaultPoints {
 
     private static void use(String owner, String used, List<Point> found) {
         if (used.startsWith(LIBRARY) && !used.equals(owner)) {
-            found.add(new Point(Kind.CLASS, simple(used)));
+            found.add(new Point(Kind.CLASS, simple(used), used.replace('/', '.')));
         }
     }
 
@@ -220,7 +227,8 @@ final class FaultPoints {
                     || point.kind() == Kind.NATIVE;
             builder.loadConstant(points.size()).invokestatic(HOOK, wantsMemory ? "at" : "by", INT_TO_VOID);
             points.add(new Point(point.kind(),
-                    owner.substring(LIBRARY.length()) + "." + method + ":" + line + ": " + point.place()));
+                    owner.substring(LIBRARY.length()) + "." + method + ":" + line + ": " + point.place(),
+                    point.used()));
         }
     }
 }

@@ -13,6 +13,9 @@ import java.util.concurrent.TimeUnit;
 
 /** A process that runs {@link FaultNode} over instrumented classes, as {@link FaultCampaign} sees it. */
 final class FaultProcess implements AutoCloseable {
+    /** Name of a file beside the classes: points, and the class that is used there. */
+    static final String USES = "uses";
+
     private static final long SECONDS_TO_LEAVE_NOTHING = 30;
     /** Far more than {@code exitWait} is as a rule. */
     private static final long SECONDS_TO_EXIT = 20;
@@ -37,10 +40,10 @@ final class FaultProcess implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java")
                 .toString(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-ea", "-Xmx256m",
                 "--enable-native-access=ALL-UNNAMED", FaultNode.PATIENCE_OPTION,
-                "-Djava.io.tmpdir=" + classes.getParent(),
+                "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Djava.io.tmpdir=" + classes.getParent(),
                 "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkEnd=debug",
                 "-cp", classes + ":" + System.getProperty("java.class.path"), FaultNode.class.getName(),
-                "" + overTcp));
+                "" + overTcp, "" + classes.resolveSibling(USES)));
         process = new ProcessBuilder(command).redirectError(log.toFile()).start();
         answers = process.inputReader();
     }

@@ -1,5 +1,8 @@
 package org.rdmasockets.fault;
 
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -13,18 +16,21 @@ public final class InjectedFault {
         CALLER,
         /** One of the library. */
         LIBRARY,
-        /** Any: of a plan only. */
-        ANY
+        /** Any that loads a class: of errors in new processes only. */
+        LOADING
     }
 
     /** What every error says. */
     static final String MARK = "injected";
     private static final int MOST_POINTS = 1 << 16;
     private static final byte[][] SEEN = new byte[Side.values().length][MOST_POINTS];
+    /** The class that is used at a point, or null. */
+    private static final String[] USED = new String[MOST_POINTS];
+    private static final MethodHandle FIND_LOADED = findLoaded();
 
     private static volatile boolean watching;
-    /** Whether threads that are neither are of interest, too. */
-    private static volatile boolean watchesAll;
+    /** Whether it is of interest who loads a class. */
+    private static volatile boolean watchesLoading;
     /** The thread that is a caller meant to fail, or null. */
     private static volatile Thread victim;
     private static volatile InjectedFault armed;
@@ -74,9 +80,14 @@ public final class InjectedFault {
         watching = on;
     }
 
-    /** Whether threads that are neither the victim nor the library's count as well. */
-    static void watchAll(boolean on) {
-        watchesAll = on;
+    /** Watches who loads a class, or does so no more. */
+    static void watchLoading(boolean on) {
+        watchesLoading = on;
+    }
+
+    /** Which class is used at a point. */
+    static void used(int point, String className) {
+        USED[point] = className;
     }
 
     /** Throws from now on. */
@@ -112,16 +123,21 @@ public final class InjectedFault {
             return;
         }
         Thread thread = Thread.currentThread();
+        if (watchesLoading && USED[point] != null && !isLoaded(USED[point])) {
+            pass(point, Side.LOADING, thread, wantsMemory);
+        }
         Side side;
         if (thread == victim) {
             side = Side.CALLER;
         } else if (!thread.isVirtual() && thread.getName().startsWith("rdma-")) {
             side = Side.LIBRARY;
-        } else if (watchesAll) {
-            side = Side.ANY;
         } else {
             return;
         }
+        pass(point, side, thread, wantsMemory);
+    }
+
+    private static void pass(int point, Side side, Thread thread, boolean wantsMemory) {
         byte[] seen = SEEN[side.ordinal()];
         if (seen[point] == 0) {
             seen[point] = 1;
@@ -133,7 +149,7 @@ public final class InjectedFault {
     }
 
     private void meet(Side hitSide, int hitPoint, Thread thread, boolean wantsMemory) {
-        if (hitSide != plan.side && plan.side != Side.ANY) {
+        if (hitSide != plan.side) {
             return;
         }
         if (wantsMemory && more.get() > 0 && !initialises()) {
@@ -150,6 +166,24 @@ public final class InjectedFault {
     /** A class whose initialiser fails cannot be used again, says the JVM's specification: not the library's fault. */
     private static boolean initialises() {
         return StackWalker.getInstance().walk(frames -> frames.anyMatch(f -> f.getMethodName().equals("<clinit>")));
+    }
+
+    /** Asks the class loader, which has to be open for that: what it has once loaded is there for good. */
+    private static boolean isLoaded(String className) {
+        try {
+            return (Class<?>) FIND_LOADED.invokeExact(InjectedFault.class.getClassLoader(), className) != null;
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static MethodHandle findLoaded() {
+        try {
+            return MethodHandles.privateLookupIn(ClassLoader.class, MethodHandles.lookup()).findVirtual(
+                    ClassLoader.class, "findLoadedClass", MethodType.methodType(Class.class, String.class));
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private void raise() {

@@ -61,6 +61,13 @@ class KnownFaultsTest {
         costsThatConnectionAlone(true, Side.LIBRARY, "transport/(VerbsListener|AcceptQueue|Arrival)\\.", 0);
     }
 
+    @Test
+    void aConnectionThatFailsAtItsStartEndsAtBothEnds() throws Exception {
+        costsThatConnectionAlone(false, Side.CALLER, "transport/VerbsConnection\\.start|verbs/QueuePairAttributes\\.<",
+                2);
+        costsThatConnectionAlone(true, Side.LIBRARY, "transport/VerbsConnection\\.(start|<init>)", 2);
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);

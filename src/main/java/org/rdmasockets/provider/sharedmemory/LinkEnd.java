@@ -616,8 +616,8 @@ final class LinkEnd implements LinkHandler {
         int slot = entry.slot();
         LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
         boolean ofLost = peer != null && peer.isSpoiled();
-        if (ofLost && entry.kind() == END) {
-            peer.spoil(END);
+        if (ofLost && (entry.kind() == END || entry.kind() == REJECT)) {
+            peer.spoil(entry.kind()); // nothing follows
         }
         return ofLost;
     }
@@ -653,19 +653,30 @@ final class LinkEnd implements LinkHandler {
         }
         int refusal = offer(peer, greeting);
         if (refusal != 0) {
-            peer.refuse(refusal, NO_DATA);
+            try {
+                peer.refuse(refusal, NO_DATA);
+            } catch (Error e) { // it may have been said: lose must not say it again
+                peer.spoil(CONNECT);
+                lost = e;
+            }
         }
     }
 
-    /** Refuses a request for which there is no slot. */
+    /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
     private void sendRejection(int peerSlot) {
+        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
         writer.lock();
         try {
-            put(new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA));
+            put(letter);
         } finally {
             writer.unlock();
         }
-        writer.ringPeer();
+        try {
+            writer.ringPeer();
+        } catch (Error e) { // it is on its way all the same: a request that is answered twice would end the link
+            held = true; // whoever goes on rings
+            lookAgain();
+        }
     }
 
     /** 0, or why the request is refused. */

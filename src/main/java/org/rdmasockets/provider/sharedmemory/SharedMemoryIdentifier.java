@@ -677,16 +677,22 @@ final class SharedMemoryIdentifier extends EventDelivery {
             last = state;
             searching = search;
         }
-        if (searching != null) {
-            searching.close();
+        try {
+            if (searching != null) {
+                searching.close();
+            }
+            SharedMemoryQueuePair own = queuePair();
+            if (own != null) {
+                own.close();
+            }
+        } finally {
+            try {
+                leavePartner(last);
+            } finally {
+                awaitDispatched();
+                leaveTable();
+            }
         }
-        SharedMemoryQueuePair own = queuePair();
-        if (own != null) {
-            own.close();
-        }
-        leavePartner(last);
-        awaitDispatched();
-        leaveTable();
     }
 
     /** Tells the other end, if there is one, that this one is closed; tries again if there is no memory for that. */

@@ -256,9 +256,17 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
             closed = true;
             state = QueuePairState.ERROR;
         }
-        sendQueue.close();
-        receiveQueue.close();
-        leavePeer();
+        try {
+            sendQueue.close();
+            receiveQueue.close();
+            leavePeer();
+        } finally {
+            retire();
+        }
+    }
+
+    /** Gives the room in the completion queues back. */
+    private void retire() {
         sendCompletions().retire(config.maxSends());
         SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
         if (shared == null) {

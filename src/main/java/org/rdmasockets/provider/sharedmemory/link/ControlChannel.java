@@ -124,8 +124,10 @@ final class ControlChannel {
             } else {
                 // Whatever it is: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
-                unread = !Frame.isDoorbell(buffer);
-                if (unread) {
+                unread = true;
+                if (Frame.isDoorbell(buffer)) {
+                    unread = false;
+                } else {
                     obey();
                 }
             }
