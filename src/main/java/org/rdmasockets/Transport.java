@@ -6,12 +6,12 @@ import java.util.List;
  * How the bytes of a socket travel, and why so: the value of {@link RdmaSocketOptions#TRANSPORT}. The constants are for
  * asking; what an option gives has a reason, so compare it with {@link #is}.
  *
- * @param name {@code auto}, {@code sharedmemory}, {@code ibverbs} or {@code tcp}
+ * @param name {@code auto}, {@code sharedmemory}, {@code ibverbs}, {@code tcp}, or {@code udp} for datagrams
  * @param reason why it was chosen, for people; empty if nothing has been chosen yet
  */
 public record Transport(String name, String reason) {
     /** Before the constants, whose constructor looks at it. */
-    private static final List<String> NAMES = List.of("auto", "sharedmemory", "ibverbs", "tcp");
+    private static final List<String> NAMES = List.of("auto", "sharedmemory", "ibverbs", "tcp", "udp");
 
     /**
      * The first that leads to the peer: shared memory if it is on this host, InfiniBand or RoCE if a device leads
@@ -24,6 +24,8 @@ public record Transport(String name, String reason) {
     public static final Transport IBVERBS = new Transport("ibverbs", "");
     /** An ordinary socket of {@code java.net}. */
     public static final Transport TCP = new Transport("tcp", "");
+    /** An ordinary datagram socket of {@code java.net}. */
+    public static final Transport UDP = new Transport("udp", "");
 
     /**
      * Checks the name.

@@ -36,7 +36,7 @@ class PackageDependencyTest {
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
-            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOCK,
+            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".datagram", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOCK,
                     "jdk.net")),
             entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", SLF4J, SLF4J + ".event", SLF4J + ".helpers",
                     SLF4J + ".spi", "java.lang.instrument")),
@@ -44,6 +44,8 @@ class PackageDependencyTest {
                     ROOT + ".verbs", ROOT + ".provider", LOCK, LOG, SLF4J)),
             entry(ROOT + ".rpc", Set.of(ROOT + ".rpc.call")),
             entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", ROOT + ".verbs", LOG, SLF4J)),
+            entry(ROOT + ".datagram", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider",
+                    SHARED_MEMORY, LOG, SLF4J)),
             entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOG, SLF4J)),
             entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOCK, LOG,
                     SLF4J)),

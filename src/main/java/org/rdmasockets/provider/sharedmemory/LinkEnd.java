@@ -56,6 +56,12 @@ final class LinkEnd implements LinkHandler {
     /** No entry: what every connection of a dead link is told. */
     static final int LINK_DIED = 11;
 
+    /**
+     * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
+     * the source's; the payload is destination, source and data.
+     */
+    static final int DATAGRAM = 11;
+
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
     static final int LAST = 2;
@@ -324,6 +330,42 @@ final class LinkEnd implements LinkHandler {
         return held;
     }
 
+    /**
+     * Sends a datagram, or drops it if the ring has no room.
+     *
+     * @param source who sends it, of the destination's family
+     * @param destination whom it is for
+     * @param data at most {@link DatagramPorts#MAX_BYTES}
+     * @param unasked whether to ring the peer even if it did not ask for that
+     * @return false if it was dropped
+     */
+    boolean sendDatagram(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean unasked) {
+        byte[] to = destination.getAddress().getAddress();
+        byte[] from = source.getAddress().getAddress();
+        writer.lock();
+        try {
+            if (held || !writer.begin(to.length + from.length + (int) data.byteSize())) {
+                return false;
+            }
+            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE, 0,
+                    0);
+            MemorySegment ring = writer.memory();
+            long offset = writer.payloadOffset();
+            MemorySegment.copy(to, 0, ring, ValueLayout.JAVA_BYTE, offset, to.length);
+            MemorySegment.copy(from, 0, ring, ValueLayout.JAVA_BYTE, offset + to.length, from.length);
+            MemorySegment.copy(data, 0, ring, offset + to.length + from.length, data.byteSize());
+            writer.publish();
+        } finally {
+            writer.unlock();
+        }
+        if (unasked) {
+            writer.ringPeer();
+        } else {
+            writer.notifyPeer();
+        }
+        return true;
+    }
+
     /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
     void resumeLater(SendQueue queue) {
         waiting.add(queue);
@@ -525,8 +567,11 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
-    /** Whether a completion queue waits for what comes. */
+    /** Whether a completion queue or a port for datagrams waits for what comes. */
     private boolean isWanted() {
+        if (fabric.datagramPorts().isOpen()) {
+            return true;
+        }
         for (SharedMemoryCompletionQueue queue : served) {
             if (queue.isArmed()) {
                 return true;
@@ -581,6 +626,7 @@ final class LinkEnd implements LinkHandler {
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }

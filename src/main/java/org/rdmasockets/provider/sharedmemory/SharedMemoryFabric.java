@@ -15,6 +15,7 @@ final class SharedMemoryFabric {
     private static final Class<?> LOADED = Faults.class;
 
     private final DatagramTable datagrams = new DatagramTable();
+    private final DatagramPorts datagramPorts = new DatagramPorts(this);
     private final RegionTable regions = new RegionTable();
     private final PortTable ports = new PortTable(this);
     private final Deadlines deadlines = new Deadlines();
@@ -99,6 +100,11 @@ final class SharedMemoryFabric {
     /** Numbers to queue pairs for datagrams. */
     DatagramTable datagrams() {
         return datagrams;
+    }
+
+    /** Addresses to who takes datagrams there. */
+    DatagramPorts datagramPorts() {
+        return datagramPorts;
     }
 
     /** Addresses to listeners. */

@@ -44,6 +44,15 @@ public final class SharedMemoryProvider implements VerbsProvider {
         return fabric;
     }
 
+    /**
+     * Datagrams between the processes of this host, by address and port.
+     *
+     * @return the ports of this process, and the ways to those of others
+     */
+    public DatagramPorts datagramPorts() {
+        return fabric.datagramPorts();
+    }
+
     @Override
     public String name() {
         return NAME;

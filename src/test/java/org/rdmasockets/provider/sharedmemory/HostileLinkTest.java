@@ -115,13 +115,17 @@ class HostileLinkTest {
     }
 
     private boolean send(int kind, int slot, int value, byte[] payload) {
+        return send(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload);
+    }
+
+    private boolean send(int kind, int flags, int slot, int value, byte[] payload) {
         RingWriter writer = link.writer();
         writer.lock();
         try {
             if (!writer.begin(payload.length)) {
                 return false;
             }
-            writer.header(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload.length, 0);
+            writer.header(kind, flags, slot, value, payload.length, 0);
             MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
                     payload.length);
             writer.publish();
@@ -162,6 +166,64 @@ class HostileLinkTest {
             link = null;
             connect();
         }
+    }
+
+    @Test
+    void aDatagramThatNoHonestPeerSendsEndsTheLink() throws Exception {
+        int ports = 1 | 2 << Short.SIZE;
+        byte[] fromMulticast = {127, 0, 0, 1, (byte) 224, 0, 0, 1};
+        byte[] fromNowhere = {127, 0, 0, 1, 0, 0, 0, 0, 1};
+        byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
+        Object[][] wrong = {{4, ports, fromMulticast}, {4, ports, fromNowhere}, {4, 1, honest},
+            {4, 2 << Short.SIZE, honest}, {3, ports, honest}, {0, ports, honest}, {16, ports, honest},
+            {0x7FFF, ports, honest}, {4, ports, new byte[7]}, {4, ports, new byte[RingWriter.MAX_PAYLOAD_BYTES]}};
+        for (Object[] entry : wrong) {
+            assertTrue(send(LinkEnd.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
+            link.writer().ringPeer();
+            awaitServed("the victim to hang up", () -> ended != null);
+            close();
+            ended = null;
+            link = null;
+            connect();
+        }
+    }
+
+    @Test
+    void datagramsThatNobodyHasRoomForAreDroppedAndCounted() throws Exception {
+        byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
+        DatagramPorts ports = victim.fabric().datagramPorts();
+        List<byte[]> taken = new ArrayList<>();
+        DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
+            @Override
+            public boolean hasRoom(int bytes) {
+                return taken.isEmpty();
+            }
+
+            @Override
+            public void take(InetSocketAddress source, byte[] data) {
+                taken.add(data);
+                assertEquals(2, source.getPort());
+            }
+        };
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
+                listener.localAddress().getPort());
+        try (DatagramPorts.Port port = ports.open(address, one)) {
+            int sent = 0;
+            while (sent < 1000) {
+                // Of three, one is for nobody.
+                int target = sent % 3 == 0 ? 1 : address.getPort();
+                if (send(LinkEnd.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
+                    sent++;
+                }
+                link.writer().ringPeer();
+                serve();
+            }
+            awaitServed("all but one to be dropped", () -> ports.dropped() == 999);
+            assertEquals(1, taken.size());
+            assertTrue(link.isOpen());
+            assertTrue(ports.isOpen(), port::toString);
+        }
+        assertFalse(ports.isOpen());
     }
 
     @Test

@@ -165,12 +165,12 @@ public final class LinkHub implements AutoCloseable {
      */
     public LinkListener listen(InetSocketAddress address) throws VerbsException {
         if (address.getPort() != 0) {
-            return LinkListener.open(this, address);
+            return LinkListener.open(this, address, false);
         }
         for (int i = 0;; i++) {
             int port = ThreadLocalRandom.current().nextInt(FIRST_FREE_PORT, LAST_FREE_PORT + 1);
             try {
-                return LinkListener.open(this, new InetSocketAddress(address.getAddress(), port));
+                return LinkListener.open(this, new InetSocketAddress(address.getAddress(), port), false);
             } catch (VerbsException e) {
                 if (e.errno() != Errno.EADDRINUSE || i == PORT_ATTEMPTS) {
                     throw e;
@@ -203,6 +203,36 @@ public final class LinkHub implements AutoCloseable {
         } catch (VerbsException e) {
             throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
         }
+    }
+
+    /**
+     * Takes the name of an address for datagrams, which listeners of streams do not meet.
+     *
+     * @param address address or wildcard, and port, not 0
+     * @return the listener
+     * @throws VerbsException {@code EADDRINUSE} if the name is taken
+     */
+    public LinkListener listenForDatagrams(InetSocketAddress address) throws VerbsException {
+        return LinkListener.open(this, address, true);
+    }
+
+    /**
+     * Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams.
+     *
+     * @param address a specific address and port
+     * @param handler gets the outcome
+     * @return the attempt, to give it up
+     * @throws VerbsException {@code ECONNREFUSED} if nobody takes them, {@code EAGAIN} if the other has too much to do
+     */
+    public Dial dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
+        try {
+            return Dial.start(this, ListenerName.forDatagrams(ListenerName.of(address)), handler);
+        } catch (VerbsException e) {
+            if (e.errno() != Errno.ECONNREFUSED) {
+                throw e;
+            }
+        }
+        return Dial.start(this, ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
     }
 
     /** Why nobody listens for us: perhaps for another user. */

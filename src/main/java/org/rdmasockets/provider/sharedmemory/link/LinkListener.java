@@ -31,9 +31,10 @@ public final class LinkListener implements AutoCloseable {
     }
 
     /** Takes a name and lets the hub watch it. */
-    static LinkListener open(LinkHub hub, InetSocketAddress address) throws VerbsException {
+    static LinkListener open(LinkHub hub, InetSocketAddress address, boolean datagrams) throws VerbsException {
+        String name = ListenerName.of(address);
         LinkListener listener = new LinkListener(hub, address,
-                SocketDirectory.own().listen(ListenerName.of(address), BACKLOG));
+                SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
         listener.sourceId = hub.number(new Source() {
             @Override
             public void ready(PacketBuffer buffer) {

@@ -24,6 +24,11 @@ final class ListenerName {
         return name(WILDCARD, address.getPort());
     }
 
+    /** The name that a name of an address becomes for datagrams, as a port of UDP is none of TCP. */
+    static String forDatagrams(String name) {
+        return name + "-udp";
+    }
+
     private static String name(String host, int port) {
         return host + "-" + port;
     }

@@ -1,0 +1,465 @@
+package org.rdmasockets;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.WeakHashMap;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.datagram.DatagramInbox;
+import org.rdmasockets.datagram.DatagramWays;
+import org.rdmasockets.transport.Routes;
+
+/**
+ * A datagram socket whose datagrams go over the best transport that leads to their destination: memory shared with
+ * another process of this host that has such a socket there, or UDP, to and from any program. Its port is taken on all
+ * of them at once, and a receive takes whatever comes first. {@link RdmaSocketOptions#TRANSPORT} tells how the last
+ * datagram came or went, and why; set to {@link Transport#SHARED_MEMORY} or {@link Transport#UDP}, it forces one for
+ * what is sent.
+ *
+ * <p>It does everything that {@link DatagramSocket} can do. As there, datagrams can be lost: over shared memory where
+ * the receiver has no room, {@code SO_RCVBUF}, or its process is behind. Over shared memory a datagram has up to 16,352
+ * bytes, and longer ones go over UDP, unless that is forced. Multicast and broadcast go over UDP. The kernel is not
+ * told of {@link #connect}: what others send is dropped here, and {@code PortUnreachableException} is not thrown.
+ *
+ * <p>A socket that has received is open until it is closed.
+ */
+public class RdmaDatagramSocket extends DatagramSocket {
+    private static final int MOST_BYTES = 65_535;
+    /** What an IPv4 datagram carries. */
+    private static final int MOST_DATA_BYTES = 65_507;
+    /** Longest wait for the port to be free. */
+    private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final String CLOSED = "Socket closed";
+
+    /**
+     * How much packets can take that were received into: {@code setLength} makes that less, and the next receive takes
+     * as much all the same. Guarded by itself.
+     */
+    private static final Map<DatagramPacket, Room> ROOMS = new WeakHashMap<>();
+
+    private final Object lock = new Object();
+    private final DatagramInbox inbox;
+    /** Null until this is bound; written under lock, as are the next four. */
+    private volatile DatagramWays ways;
+    private volatile InetSocketAddress peer;
+    private volatile int timeoutMillis;
+    private volatile Transport wish;
+    private volatile Thread reader;
+    /** How the last datagram came or went. */
+    private volatile Transport last = Transport.AUTO;
+
+    /** The length that was set for what came, and the room before that. */
+    private record Room(byte[] data, int offset, int length, int room) {
+    }
+
+    /**
+     * Makes a socket on a free port of the wildcard address.
+     *
+     * @throws SocketException if no port can be had
+     */
+    public RdmaDatagramSocket() throws SocketException {
+        this(new InetSocketAddress(0));
+    }
+
+    /**
+     * Makes a socket on a port of the wildcard address.
+     *
+     * @param port 0 to 65535; 0 takes a free one
+     * @throws SocketException if the port cannot be had
+     */
+    public RdmaDatagramSocket(int port) throws SocketException {
+        this(new InetSocketAddress(port));
+    }
+
+    /**
+     * Makes a socket on a port of an address.
+     *
+     * @param port 0 to 65535; 0 takes a free one
+     * @param address an address of this machine, or null for any
+     * @throws SocketException if the port cannot be had
+     */
+    public RdmaDatagramSocket(int port, InetAddress address) throws SocketException {
+        this(new InetSocketAddress(address, port));
+    }
+
+    /**
+     * Makes a socket.
+     *
+     * @param address where to bind it, or null for not yet
+     * @throws SocketException if that cannot be had
+     */
+    @SuppressWarnings("this-escape") // bind is this class's own, and a subclass that overrides it wants to be asked
+    public RdmaDatagramSocket(SocketAddress address) throws SocketException {
+        super((SocketAddress) null);
+        inbox = new DatagramInbox(super.getReceiveBufferSize());
+        if (address != null) {
+            try {
+                bind(address);
+            } finally {
+                if (!isBound()) {
+                    close();
+                }
+            }
+        }
+    }
+
+    @Override
+    public void bind(SocketAddress address) throws SocketException {
+        synchronized (lock) {
+            super.bind(address);
+            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), inbox);
+        }
+    }
+
+    private DatagramWays bound() throws SocketException {
+        ensureOpen();
+        DatagramWays open = ways;
+        if (open == null) {
+            synchronized (lock) {
+                if (ways == null) {
+                    bind(new InetSocketAddress(0));
+                }
+                open = ways;
+            }
+        }
+        return open;
+    }
+
+    private void ensureOpen() throws SocketException {
+        if (isClosed()) {
+            throw new SocketException(CLOSED);
+        }
+    }
+
+    @Override
+    public void connect(InetAddress address, int port) {
+        if (address == null) {
+            throw new IllegalArgumentException("Address can't be null");
+        }
+        try {
+            connect(new InetSocketAddress(address, port));
+        } catch (SocketException e) {
+            throw new UncheckedIOException(e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void connect(SocketAddress address) throws SocketException {
+        if (address == null) {
+            throw new IllegalArgumentException("Address can't be null");
+        }
+        if (!(address instanceof InetSocketAddress to)) {
+            throw new IllegalArgumentException("Unsupported address type");
+        }
+        if (to.isUnresolved()) {
+            throw new SocketException("Unresolved address");
+        }
+        if (to.getPort() == 0) {
+            throw new SocketException("Can't connect to port 0");
+        }
+        synchronized (lock) {
+            bound();
+            Routes.ensureFamily(to.getAddress());
+            peer = to;
+            inbox.only(to);
+        }
+    }
+
+    @Override
+    public void disconnect() {
+        synchronized (lock) {
+            if (!isClosed()) {
+                peer = null;
+                inbox.only(null);
+            }
+        }
+    }
+
+    @Override
+    public boolean isConnected() {
+        return peer != null;
+    }
+
+    @Override
+    public InetAddress getInetAddress() {
+        InetSocketAddress connected = peer;
+        return connected == null ? null : connected.getAddress();
+    }
+
+    @Override
+    public int getPort() {
+        InetSocketAddress connected = peer;
+        return connected == null ? -1 : connected.getPort();
+    }
+
+    @Override
+    public SocketAddress getRemoteSocketAddress() {
+        return peer;
+    }
+
+    @Override
+    public InetAddress getLocalAddress() {
+        InetAddress own = super.getLocalAddress();
+        InetSocketAddress connected = peer;
+        if (connected == null || own == null || !own.isAnyLocalAddress()) {
+            return own;
+        }
+        try {
+            return Routes.sourceOf(connected);
+        } catch (IOException e) {
+            return own;
+        }
+    }
+
+    @Override
+    public SocketAddress getLocalSocketAddress() {
+        return isClosed() || !isBound() ? null : new InetSocketAddress(getLocalAddress(), getLocalPort());
+    }
+
+    /**
+     * Sends a datagram over the transport that leads to its destination.
+     *
+     * @param packet what to send; where to, unless this is connected
+     * @throws IOException if this is closed, or the datagram is too long, or the transport that is forced does not lead
+     *         there; the message says what to do
+     */
+    @Override
+    public void send(DatagramPacket packet) throws IOException {
+        synchronized (packet) {
+            DatagramWays through = bound();
+            InetSocketAddress destination = destination(packet);
+            if (destination.isUnresolved() || destination.getPort() == 0) {
+                super.send(packet); // which says what is wrong with it
+                return;
+            }
+            Transport wanted = wish;
+            MemorySegment data = MemorySegment.ofArray(packet.getData()).asSlice(packet.getOffset(),
+                    packet.getLength());
+            DatagramWays.Sent sent;
+            try {
+                sent = through.send(wanted == null ? null : wanted.name(), destination, data);
+            } catch (InterruptedIOException e) {
+                throw closedByInterrupt(e);
+            }
+            if (!sent.isDone()) {
+                if (packet.getLength() > MOST_DATA_BYTES) {
+                    throw new IOException("sendto: EMSGSIZE (bytes=" + packet.getLength() + ", limit="
+                            + MOST_DATA_BYTES + "): a datagram cannot be longer; send several");
+                }
+                super.send(packet);
+            }
+            tell(sent.transport(), sent.reason());
+        }
+    }
+
+    private InetSocketAddress destination(DatagramPacket packet) {
+        InetSocketAddress connected = peer;
+        if (connected == null) {
+            if (packet.getAddress() == null) {
+                throw new IllegalArgumentException("Address not set");
+            }
+            return (InetSocketAddress) packet.getSocketAddress();
+        }
+        if (packet.getAddress() == null) {
+            packet.setSocketAddress(connected);
+        } else if (!connected.equals(packet.getSocketAddress())) {
+            throw new IllegalArgumentException("connected address and packet address differ");
+        }
+        return connected;
+    }
+
+    private void tell(String transport, String reason) {
+        Transport before = last;
+        if (!before.name().equals(transport) || !before.reason().equals(reason)) {
+            last = new Transport(transport, reason);
+        }
+    }
+
+    /**
+     * Receives a datagram, from whichever transport has one.
+     *
+     * @param packet gets data, as much as there is room for, and address of the sender
+     * @throws SocketTimeoutException when {@code SO_TIMEOUT} is over
+     * @throws IOException if this is closed, also meanwhile; or if an interrupt of this virtual thread closes it
+     */
+    @Override
+    public void receive(DatagramPacket packet) throws IOException {
+        synchronized (packet) {
+            bound();
+            startReading();
+            int timeout = timeoutMillis;
+            DatagramInbox.Arrived arrived;
+            try {
+                arrived = inbox.receive(timeout == 0 ? Long.MAX_VALUE
+                        : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout));
+            } catch (InterruptedIOException e) {
+                throw closedByInterrupt(e);
+            }
+            if (arrived == null) {
+                ensureOpen();
+                throw new SocketTimeoutException("Receive timed out");
+            }
+            fill(packet, arrived);
+            tell(arrived.sharedMemory() ? Transport.SHARED_MEMORY.name() : Transport.UDP.name(),
+                    "the last datagram came so");
+        }
+    }
+
+    private static void fill(DatagramPacket packet, DatagramInbox.Arrived arrived) {
+        byte[] to = packet.getData();
+        int offset = packet.getOffset();
+        int room = packet.getLength();
+        synchronized (ROOMS) {
+            Room before = ROOMS.get(packet);
+            if (before != null && before.data() == to && before.offset() == offset && before.length() == room) {
+                room = before.room();
+            }
+            int length = Math.min(room, arrived.data().length);
+            System.arraycopy(arrived.data(), 0, to, offset, length);
+            packet.setLength(length);
+            ROOMS.put(packet, new Room(to, offset, length, room));
+        }
+        packet.setSocketAddress(arrived.source());
+    }
+
+    private SocketException closedByInterrupt(InterruptedIOException cause) {
+        close();
+        return (SocketException) new SocketException("Closed by interrupt").initCause(cause);
+    }
+
+    /** What UDP brings is read by a thread of its own, from the first receive on. */
+    private void startReading() {
+        synchronized (lock) {
+            if (reader == null && !isClosed()) {
+                reader = Thread.ofVirtual().name("rdma-udp-" + getLocalPort()).inheritInheritableThreadLocals(false)
+                        .start(this::readUdp);
+            }
+        }
+    }
+
+    private void readUdp() {
+        Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
+        try {
+            DatagramPacket packet = new DatagramPacket(new byte[MOST_BYTES], MOST_BYTES);
+            while (true) {
+                packet.setLength(MOST_BYTES);
+                super.receive(packet);
+                byte[] data = new byte[packet.getLength()];
+                System.arraycopy(packet.getData(), 0, data, 0, data.length);
+                inbox.takeFromUdp((InetSocketAddress) packet.getSocketAddress(), data);
+            }
+        } catch (IOException e) {
+            if (!isClosed()) {
+                inbox.fail(e);
+            }
+        } catch (RuntimeException | Error e) {
+            inbox.fail(new IOException("reading datagrams has failed: " + e, e));
+        }
+    }
+
+    @Override
+    public void setSoTimeout(int timeout) throws SocketException {
+        if (timeout < 0) {
+            throw new IllegalArgumentException("timeout < 0");
+        }
+        ensureOpen();
+        timeoutMillis = timeout;
+    }
+
+    @Override
+    public int getSoTimeout() throws SocketException {
+        ensureOpen();
+        return timeoutMillis;
+    }
+
+    @Override
+    public void setReceiveBufferSize(int size) throws SocketException {
+        super.setReceiveBufferSize(size);
+        inbox.mostBytes(super.getReceiveBufferSize());
+    }
+
+    @Override
+    public <T> DatagramSocket setOption(SocketOption<T> name, T value) throws IOException {
+        if (name.equals(RdmaSocketOptions.TRANSPORT)) {
+            ensureOpen();
+            Transport wanted = (Transport) Objects.requireNonNull(value);
+            if (wanted.is(Transport.TCP) || wanted.is(Transport.IBVERBS)) {
+                throw new IllegalArgumentException(wanted.name() + " carries no datagrams: one of auto, sharedmemory, "
+                        + "udp is wanted");
+            }
+            wish = wanted;
+            last = wanted;
+            return this;
+        }
+        super.setOption(name, value);
+        if (name.equals(StandardSocketOptions.SO_RCVBUF)) {
+            inbox.mostBytes(super.getReceiveBufferSize());
+        }
+        return this;
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // the option's type is the value's
+    public <T> T getOption(SocketOption<T> name) throws IOException {
+        if (name.equals(RdmaSocketOptions.TRANSPORT)) {
+            ensureOpen();
+            return (T) last;
+        }
+        return super.getOption(name);
+    }
+
+    @Override
+    public Set<SocketOption<?>> supportedOptions() {
+        Set<SocketOption<?>> all = new HashSet<>(super.supportedOptions());
+        all.add(RdmaSocketOptions.TRANSPORT);
+        return Set.copyOf(all);
+    }
+
+    @Override
+    public void close() {
+        synchronized (lock) {
+            if (ways != null) {
+                ways.close(); // first: whoever has the UDP port next wants this one, too
+            }
+            super.close();
+            inbox.close();
+        }
+        awaitReader();
+    }
+
+    /** The kernel frees the port when the reader has left it, a moment later. */
+    private void awaitReader() {
+        Thread reading = reader;
+        boolean interrupted = Thread.interrupted();
+        long deadline = System.nanoTime() + CLOSE_NANOS;
+        long left = CLOSE_NANOS;
+        while (reading != null && reading != Thread.currentThread() && left > 0) {
+            try {
+                if (reading.join(Duration.ofNanos(left))) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+            left = deadline - System.nanoTime();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

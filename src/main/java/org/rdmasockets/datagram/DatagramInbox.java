@@ -1,0 +1,196 @@
+package org.rdmasockets.datagram;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.provider.sharedmemory.DatagramPorts;
+import org.rdmasockets.transport.Patience;
+
+/** What has come for a socket and was not received yet: a bounded number of bytes. */
+public final class DatagramInbox implements DatagramPorts.Receiver {
+    /** What a datagram takes besides its data, roughly: many empty ones are bounded, too. */
+    private static final int OVERHEAD_BYTES = 256;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition arrived = lock.newCondition();
+    private final Condition room = lock.newCondition();
+    /** Guarded by lock, as are all fields below. */
+    private final ArrayDeque<Arrived> queue = new ArrayDeque<>();
+    private long queuedBytes;
+    private long mostBytes;
+    private InetSocketAddress peer;
+    private IOException failure;
+    private boolean closed;
+
+    /**
+     * A datagram that has come.
+     *
+     * @param source who says to have sent it
+     * @param data its own array
+     * @param sharedMemory whether it came over shared memory; else over UDP
+     */
+    public record Arrived(InetSocketAddress source, byte[] data, boolean sharedMemory) {
+        private int cost() {
+            return data.length + OVERHEAD_BYTES;
+        }
+    }
+
+    /**
+     * An empty one.
+     *
+     * @param mostBytes how much may wait; one datagram always may
+     */
+    public DatagramInbox(int mostBytes) {
+        this.mostBytes = mostBytes;
+    }
+
+    /**
+     * Changes how much may wait; what waits stays.
+     *
+     * @param bytes the new limit
+     */
+    public void mostBytes(int bytes) {
+        lock.lock();
+        try {
+            mostBytes = bytes;
+            room.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Takes datagrams of one sender only from now on, and forgets those of others.
+     *
+     * @param only the sender, or null for all
+     */
+    public void only(InetSocketAddress only) {
+        lock.lock();
+        try {
+            peer = only;
+            if (only != null) {
+                queue.removeIf(datagram -> !datagram.source().equals(only));
+                queuedBytes = queue.stream().mapToLong(Arrived::cost).sum();
+                room.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean fits(int bytes) {
+        return queue.isEmpty() || queuedBytes + bytes + OVERHEAD_BYTES <= mostBytes;
+    }
+
+    @Override
+    public boolean hasRoom(int bytes) {
+        lock.lock();
+        try {
+            return !closed && fits(bytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void take(InetSocketAddress source, byte[] data) {
+        lock.lock();
+        try {
+            if (fits(data.length)) { // others may have come since that was asked
+                add(new Arrived(source, data, true));
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Takes a datagram of UDP, after a wait for room.
+     *
+     * @param source who has sent it
+     * @param data its own array
+     */
+    public void takeFromUdp(InetSocketAddress source, byte[] data) {
+        lock.lock();
+        try {
+            while (!closed && !fits(data.length)) {
+                room.awaitUninterruptibly();
+            }
+            add(new Arrived(source, data, false));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void add(Arrived datagram) {
+        if (!closed && (peer == null || peer.equals(datagram.source()))) {
+            queue.add(datagram);
+            queuedBytes += datagram.cost();
+            arrived.signal();
+        }
+    }
+
+    /**
+     * Lets receivers fail from now on, after what has come.
+     *
+     * @param reason what they throw
+     */
+    public void fail(IOException reason) {
+        lock.lock();
+        try {
+            failure = reason;
+            arrived.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Lets all who wait go: there is nothing to receive any more. */
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            queue.clear();
+            arrived.signalAll();
+            room.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Receives the oldest datagram.
+     *
+     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @return the datagram; null at the deadline, or if this is closed
+     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
+     * @throws IOException the failure
+     */
+    public Arrived receive(long deadlineNanos) throws IOException {
+        lock.lock();
+        try {
+            while (queue.isEmpty() && !closed) {
+                if (failure != null) {
+                    throw new IOException(failure.getMessage(), failure);
+                }
+                if (Patience.await(nanos -> arrived.awaitNanos(nanos) > 0 ? true : null, deadlineNanos) == null) {
+                    break;
+                }
+            }
+            Arrived datagram = queue.poll();
+            if (datagram != null) {
+                queuedBytes -= datagram.cost();
+                room.signal();
+                if (!queue.isEmpty()) {
+                    arrived.signal(); // whoever was told may have been interrupted
+                }
+            }
+            return datagram;
+        } finally {
+            lock.unlock();
+        }
+    }
+}
