@@ -36,8 +36,8 @@ class PackageDependencyTest {
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
-            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".datagram", ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOCK,
-                    "jdk.net")),
+            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".datagram", ROOT + ".transport", ROOT + ".verbs",
+                    ROOT + ".provider", LOCK, "jdk.net")),
             entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", SLF4J, SLF4J + ".event", SLF4J + ".helpers",
                     SLF4J + ".spi", "java.lang.instrument")),
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",

@@ -34,7 +34,10 @@ public final class DatagramWays implements AutoCloseable {
     private final String unavailability;
     private volatile Way last;
 
-    /** What is known of a destination; forced if UDP must not be used, source null if shared memory cannot lead there, or must not. */
+    /**
+     * What is known of a destination; forced if UDP must not be used, source null if shared memory cannot lead there,
+     * or must not.
+     */
     private record Way(String wish, InetSocketAddress destination, boolean forced, InetSocketAddress source,
             String reason) {
         /** By identity for the destination of a connected socket. */

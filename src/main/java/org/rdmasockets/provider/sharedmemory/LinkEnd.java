@@ -644,6 +644,9 @@ final class LinkEnd implements LinkHandler {
      * memory for that either, so it is only noted here; a request that is not known yet stays in the ring instead.
      */
     private void lose(RingEntry entry, Error cause) {
+        if (entry.kind() == DATAGRAM) {
+            return; // any of these may be lost
+        }
         int slot = entry.slot();
         LinkPeer[] all = peers;
         LinkPeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
