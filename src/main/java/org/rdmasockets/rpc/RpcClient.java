@@ -15,6 +15,7 @@ import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.ClientConnection;
 import org.rdmasockets.rpc.call.EndpointCarrier;
 import org.rdmasockets.rpc.call.Frame;
+import org.rdmasockets.rpc.session.SessionHub;
 
 /**
  * Calls methods of a server, from any number of threads at once, over one connection. A connection that was lost is
@@ -325,10 +326,21 @@ public final class RpcClient implements AutoCloseable {
     public static final class Builder {
         private static final int MAX_MESSAGE = 4 << 20;
 
+        private boolean datagrams;
         private int maxMessage = MAX_MESSAGE;
         private Duration retryTime = Duration.ofSeconds(30);
 
         private Builder() {
+        }
+
+        /**
+         * Calls in a session over UDP, as the server takes them. Without this, over a connection between endpoints.
+         *
+         * @return this
+         */
+        public Builder datagrams() {
+            datagrams = true;
+            return this;
         }
 
         /**
@@ -380,7 +392,8 @@ public final class RpcClient implements AutoCloseable {
          */
         public RpcClient connect(InetSocketAddress server) throws IOException {
             int most = maxMessage;
-            return connect(limitNanos -> EndpointCarrier.connect(server, most, limitNanos));
+            return connect(datagrams ? limitNanos -> SessionHub.connect(server, most, limitNanos)
+                    : limitNanos -> EndpointCarrier.connect(server, most, limitNanos));
         }
 
         /** Connects by other means. */

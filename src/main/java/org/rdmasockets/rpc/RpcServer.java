@@ -11,6 +11,7 @@ import org.rdmasockets.rpc.call.CallServer;
 import org.rdmasockets.rpc.call.CallStream;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.EndpointCarrier;
+import org.rdmasockets.rpc.session.SessionHub;
 
 /** Methods by their names, for clients that call them. */
 public final class RpcServer implements AutoCloseable {
@@ -85,6 +86,7 @@ public final class RpcServer implements AutoCloseable {
         private static final Duration MEMORY_TIME = Duration.ofMinutes(1);
 
         private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
+        private boolean datagrams;
         private int maxMessage = MAX_MESSAGE;
         private int maxCalls = MAX_CALLS;
         private int maxCallsPerConnection = MAX_CALLS_PER_CONNECTION;
@@ -161,6 +163,17 @@ public final class RpcServer implements AutoCloseable {
                 throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
             }
             return value;
+        }
+
+        /**
+         * Takes calls in sessions over UDP: one socket for all clients, which need the same setting. Without this,
+         * calls come over connections between endpoints.
+         *
+         * @return this
+         */
+        public Builder datagrams() {
+            datagrams = true;
+            return this;
         }
 
         /**
@@ -244,7 +257,7 @@ public final class RpcServer implements AutoCloseable {
          * @throws IOException {@code BindException} if the port is taken or the address is no RDMA device's
          */
         public RpcServer listen(InetSocketAddress local) throws IOException {
-            return listen(EndpointCarrier.listen(local, maxMessage));
+            return listen(datagrams ? SessionHub.listen(local, maxMessage) : EndpointCarrier.listen(local, maxMessage));
         }
 
         /** Serves what comes from a listener. */

@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 
 /**
- * One end of a session that both ends know. Not for use by two threads at a time. Times are nanoseconds of any clock that does
- * not go back.
+ * One end of a session that both ends know. Not for use by two threads at a time. Times are nanoseconds of any clock
+ * that does not go back.
  */
 final class Session {
     /** Numbers that may be on their way. */
@@ -189,8 +189,9 @@ final class Session {
             fail("the peer does not know this session any more");
             return;
         }
+        long beyond = packet.acknowledged + Long.SIZE - Long.numberOfLeadingZeros(packet.selective);
         if (packet.acknowledged < 0 || packet.acknowledged > nextNumber || packet.room < 0 || packet.room > WINDOW
-                || packet.acknowledged + 1 + (Long.SIZE - Long.numberOfLeadingZeros(packet.selective)) > nextNumber + 1) {
+                || beyond > nextNumber) {
             return; // no honest peer has seen what was not sent
         }
         heardAt = now;

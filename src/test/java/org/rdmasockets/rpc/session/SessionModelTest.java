@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 import java.util.Random;
@@ -12,8 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Two ends over a network that loses, repeats, reorders, delays and damages packets, in simulated time. Nothing is lost,
- * nothing comes twice or out of order, and nothing grows. {@code -Dorg.rdmasockets.test.packets} says how many packets.
+ * Two ends over a network that loses, repeats, reorders, delays and damages packets, in simulated time. Nothing is
+ * lost, nothing comes twice or out of order, and nothing grows. {@code -Dorg.rdmasockets.test.packets} says how many
+ * packets.
  */
 @Timeout(600)
 class SessionModelTest {
@@ -72,7 +74,8 @@ class SessionModelTest {
         }
     }
 
-    private static void run(long seed, long packets, int loss, int repeats, int damage) {
+    /** Plays one run; SessionMutantsTest does so with a Session that is wrong. */
+    static void run(long seed, long packets, int loss, int repeats, int damage) {
         Random random = new Random(seed);
         End[] ends = {new End(new Session(1, 2, PAYLOAD, MAX_MESSAGE, WAITING, 0), seed, seed + 1),
             new End(new Session(2, 1, PAYLOAD, MAX_MESSAGE, WAITING, 0), seed + 1, seed)};
@@ -89,17 +92,7 @@ class SessionModelTest {
             for (int i = 0; i < 2; i++) {
                 End end = ends[i];
                 assertNull(end.session.failure());
-                if (random.nextInt(200) == 0) {
-                    end.lazy = sending && !end.lazy;
-                }
-                while (sending && end.session.queuedBytes() < MOST_QUEUED && random.nextInt(4) > 0) {
-                    end.session.send(message(end.sends));
-                    end.sent++;
-                }
-                if (!sending && !end.lazy) {
-                    end.session.end();
-                }
-                end.lazy &= sending;
+                act(end, random, sending);
                 while (end.session.next(buffer, now)) {
                     byte[] bytes = new byte[buffer.remaining()];
                     buffer.get(bytes);
@@ -141,13 +134,27 @@ class SessionModelTest {
         }
     }
 
+    private static void act(End end, Random random, boolean sending) {
+        if (random.nextInt(200) == 0) {
+            end.lazy = sending && !end.lazy;
+        }
+        while (sending && end.session.queuedBytes() < MOST_QUEUED && random.nextInt(4) > 0) {
+            end.session.send(message(end.sends));
+            end.sent++;
+        }
+        if (!sending && !end.lazy) {
+            end.session.end();
+        }
+        end.lazy &= sending;
+    }
+
     private static void receive(End end) {
         if (end.lazy) {
             return;
         }
         for (byte[] got = end.session.poll(); got != null; got = end.session.poll()) {
             byte[] expected = message(end.expects);
-            assertTrue(java.util.Arrays.equals(expected, got), "message " + end.received + " has " + got.length
+            assertTrue(Arrays.equals(expected, got), "message " + end.received + " has " + got.length
                     + " bytes, not " + expected.length + ", or others");
             end.received++;
         }
