@@ -87,6 +87,15 @@ final class OptionValues {
         return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
     }
 
+    /** Asks for a transport; that of datagrams is none of streams. */
+    void wantTransport(Transport wanted) {
+        if (wanted.is(Transport.UDP)) {
+            throw new IllegalArgumentException("udp carries no streams: one of auto, sharedmemory, ibverbs, tcp is "
+                    + "wanted");
+        }
+        transport = wanted;
+    }
+
     /**
      * The transport asked for.
      *

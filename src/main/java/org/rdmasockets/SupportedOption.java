@@ -213,7 +213,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     private static List<SupportedOption<?>> ours() {
         return List.of(
                 new SupportedOption<>(RdmaSocketOptions.TRANSPORT, Time.BEFORE_BIND, true,
-                        v -> v.transport == null ? Transport.AUTO : v.transport, (v, wish) -> v.transport = wish),
+                        v -> v.transport == null ? Transport.AUTO : v.transport, OptionValues::wantTransport),
                 new SupportedOption<>(RdmaSocketOptions.RDMA_SQSIZE, Time.BEFORE_CONNECT, true, v -> v.sendQueueSize,
                         (v, size) -> v.sendQueueSize = inRange(RdmaSocketOptions.RDMA_SQSIZE, size,
                                 StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),

@@ -207,7 +207,18 @@ class TransportChoiceTest {
         assertEquals("tcp", Transport.TCP.name());
         assertEquals("tcp (why)", new Transport("tcp", "why").toString());
         assertTrue(new Transport("tcp", "why").is(Transport.TCP));
-        assertThrows(IllegalArgumentException.class, () -> new Transport("udp", ""));
+        assertThrows(IllegalArgumentException.class, () -> new Transport("sctp", ""));
+    }
+
+    @Test
+    void theTransportOfDatagramsIsRefusedByStreams() throws IOException {
+        try (RdmaSocket socket = new RdmaSocket(); RdmaServerSocket server = new RdmaServerSocket()) {
+            assertThrows(IllegalArgumentException.class,
+                    () -> socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.UDP));
+            assertThrows(IllegalArgumentException.class,
+                    () -> server.setOption(RdmaSocketOptions.TRANSPORT, Transport.UDP));
+            assertEquals(Transport.AUTO, socket.getOption(RdmaSocketOptions.TRANSPORT));
+        }
     }
 
     @Test
