@@ -68,12 +68,20 @@ public final class Message implements AutoCloseable {
     }
 
     /**
-     * The bytes on the heap.
+     * The bytes on the heap. Who needs no more than that saves what {@link #segment} costs when this is closed.
      *
      * @return a copy
      */
     public byte[] toArray() {
-        return segment().toArray(ValueLayout.JAVA_BYTE);
+        if (length == 0) {
+            return new byte[0];
+        }
+        RangeLocks.Hold hold = region.hold(false, "copy"); // the memory stays this message's meanwhile
+        try {
+            return region.memory().asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+        } finally {
+            hold.release();
+        }
     }
 
     /** Gives the memory back. Idempotent. */

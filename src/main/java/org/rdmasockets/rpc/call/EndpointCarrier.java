@@ -172,7 +172,7 @@ public final class EndpointCarrier implements Carrier {
     public Frame receive(long deadlineNanos) throws IOException {
         try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
                 : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
-            return Frame.decode(message.segment().asByteBuffer());
+            return Frame.decode(ByteBuffer.wrap(message.toArray()));
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e);
         }
