@@ -5,8 +5,8 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A process of another user: {@code listen} and a name, or {@code connect} and a path. Needs only classes of this
- * package.
+ * A process of another user: {@code listen} and a name, or {@code connect}, a path and how often. Needs only classes of
+ * this package.
  */
 public final class StrangerMain {
     private static final int AGAIN = Errno.EAGAIN.number();
@@ -19,6 +19,9 @@ public final class StrangerMain {
         boolean listens = arguments[0].equals("listen");
         PacketSocket socket;
         try {
+            for (int i = 1; arguments.length > 2 && i < Integer.parseInt(arguments[2]); i++) {
+                PacketSocket.connect(arguments[1]).close();
+            }
             socket = listens ? SocketDirectory.own().listen(arguments[1], 8).socket()
                     : PacketSocket.connect(arguments[1]);
         } catch (VerbsException e) {

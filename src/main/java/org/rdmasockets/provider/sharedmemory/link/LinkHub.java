@@ -351,8 +351,8 @@ public final class LinkHub implements AutoCloseable {
         return link != null && link.isOpen() ? link : null;
     }
 
-    /** Takes a connection that a listener accepted, if it is of this user. */
-    void welcome(PacketSocket accepted) {
+    /** Takes a connection that a listener accepted, if it is of this user; else it is closed. */
+    boolean welcome(PacketSocket accepted) {
         boolean kept = false;
         try {
             kept = admit(accepted);
@@ -363,6 +363,7 @@ public final class LinkHub implements AutoCloseable {
                 accepted.close();
             }
         }
+        return kept;
     }
 
     /** Whether the connection is wanted; else the caller closes it. */

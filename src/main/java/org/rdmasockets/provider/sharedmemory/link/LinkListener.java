@@ -1,7 +1,11 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.provider.os.SocketDirectory;
@@ -13,6 +17,9 @@ public final class LinkListener implements AutoCloseable {
     private static final int BACKLOG = 4096;
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
     private static final int BATCH = 64;
+    /** After so many that were refused, the others wait in the backlog for a while: a flood costs little then. */
+    private static final int MOST_REFUSED = 64;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final LinkHub hub;
     private final InetSocketAddress address;
@@ -22,6 +29,9 @@ public final class LinkListener implements AutoCloseable {
     private final AtomicBoolean closed = new AtomicBoolean();
     /** The hub's number of the socket; set before the hub watches it. */
     private volatile long sourceId;
+    /** Since the last pause; by the thread that drains the hub. */
+    private int refused;
+    private volatile boolean pausing;
 
     private LinkListener(LinkHub hub, InetSocketAddress address, SocketDirectory.Named named) {
         this.hub = hub;
@@ -76,7 +86,30 @@ public final class LinkListener implements AutoCloseable {
             if (accepted == null) {
                 return;
             }
-            hub.welcome(accepted);
+            if (!hub.welcome(accepted) && ++refused >= MOST_REFUSED && !pausing) {
+                refused = 0;
+                pausing = true;
+                OwnThread.unstarted("rdma-pause", this::pause).start();
+                return;
+            }
+        }
+    }
+
+    /** Looks away for a while, on a thread of its own; then it tries to look again until it can. */
+    private void pause() {
+        watchFor(0);
+        do {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } while (!watchFor(Epoll.READABLE) && !closed.get());
+        pausing = false;
+    }
+
+    private boolean watchFor(int interest) {
+        try {
+            hub.watchFor(socket, interest, sourceId);
+            return true;
+        } catch (VerbsException | Error e) {
+            return false; // no memory for now, or it is closed
         }
     }
 

@@ -44,6 +44,8 @@ class LinkProcessTest {
     private static final int KILLS = Integer.getInteger("org.rdmasockets.test.kills", 5);
     private static final int EXCHANGES = Integer.getInteger("org.rdmasockets.test.exchanges", 5000);
     private static final List<String> NOBODY = List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups");
+    /** More than a listener refuses before it pauses. */
+    private static final int FLOOD = 1000;
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED");
 
     private Node node;
@@ -294,6 +296,10 @@ class LinkProcessTest {
             assertEquals("EACCES", connectAsNobody(name));
             // Even if somebody opened the file to others, the hub refuses them.
             Files.setPosixFilePermissions(name, PosixFilePermissions.fromString("rwxrwxrwx"));
+            assertEquals("received 0", connectAsNobody(name));
+            // A listener that pauses after many refusals looks again.
+            assertEquals("received 0", ChildJvm.run(NOBODY, GRANTED, StrangerMain.class, "connect", name.toString(),
+                    "" + FLOOD).strip().replaceFirst("(?s).*\n", ""));
             assertEquals("received 0", connectAsNobody(name));
             assertEquals(0, node.unclaimedLinks());
         } finally {
