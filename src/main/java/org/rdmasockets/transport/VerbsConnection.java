@@ -67,6 +67,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     private volatile boolean peerGone;
     /** When lingering ends, by {@code System.nanoTime}; set before the stage. */
     private volatile long lingerDeadline;
+    /** A close has said what the protocol says at its end, or put it on its way; protected by the protocol lock. */
+    private boolean lastWordSaid;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
 
@@ -247,6 +249,16 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         } finally {
             inbox.exit();
         }
+    }
+
+    /**
+     * Does something as {@link #locked}, after what the completion queue holds was taken in, too. Call without locks.
+     *
+     * @param work what to do
+     */
+    public void drained(Runnable work) {
+        inbox.drain();
+        locked(work);
     }
 
     /** Set-up pool: what has come that nobody waits for is taken in, so that the peer gets credit and room. */
@@ -461,7 +473,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                 attend();
                 if (mayBlock()) {
                     inbox.onOrphan(this::onOrphan);
-                    locked(protocol::disconnect);
+                    locked(this::sayLastWord);
                     later(this::linger);
                 } else {
                     closeNow();
@@ -474,6 +486,11 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                 awaitEnd(Engine.exitDeadline()); // nobody else waits until what was sent has arrived
             }
         }
+    }
+
+    private void sayLastWord() {
+        protocol.disconnect();
+        lastWordSaid = true;
     }
 
     /** Wakes those who wait, as its last act: the close ends before a thread that this wakes looks at the socket. */
@@ -490,7 +507,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Says the last word, and tears down at once if the peer has taken it; else whoever brings news goes on. */
     private void closeNow() {
-        locked(protocol::disconnect);
+        locked(this::sayLastWord);
         inbox.drain(); // what was posted has completed by now, as a rule
         linger();
         if (!hasReached(Stage.TEARING_DOWN)) {
@@ -585,12 +602,13 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Protocol lock held: whether a closed connection may end. On iWARP only the peer proves that it has the data: it
+     * Protocol lock held: whether a closed connection may end. Not before its last word, although news or a tick may
+     * come between the beginning of a close and that. On iWARP only the peer proves that it has the data: it
      * goes when it has taken in that this end goes, or says that it goes itself. What TCP has still to send when the
      * queue pair ends is lost if the peer says that there is room for more: nobody reads that, so TCP resets.
      */
     private boolean isDeliveredLocked() {
-        return protocol.isDrained() && (peerGone || protocol.isPeerLeaving() || completionIsDelivery());
+        return lastWordSaid && protocol.isDrained() && (peerGone || protocol.isPeerLeaving() || completionIsDelivery());
     }
 
     /** Any thread: this process ends soon. */
