@@ -48,6 +48,11 @@ public final class RpcServer implements AutoCloseable {
         return server.calls();
     }
 
+    /** What is remembered of calls that run at most once, in bytes; for tests. */
+    long rememberedBytes() {
+        return server.rememberedBytes();
+    }
+
     /** Takes no more connections and calls; those that have begun go on. Returns at once. Idempotent. */
     public void shutdown() {
         server.shutdown();

@@ -625,6 +625,8 @@ abstract class CallContract {
         RpcClient client = client(server);
         for (int i = 0; i < 1000; i++) {
             assertEquals(1000, client.call("echo", new byte[1000]).length);
+            long bytes = server.rememberedBytes();
+            assertTrue(bytes < 3_000, bytes + " bytes are remembered of " + (i + 1) + " calls, of which one may be");
         }
         assertEquals(1, carriers.size());
     }

@@ -186,7 +186,7 @@ final class AnswerMemory {
         bytes += client.forgotten ? 0 : more;
     }
 
-    /** What is remembered, in bytes; for tests and figures. */
+    /** What is remembered, in bytes. */
     synchronized long bytes() {
         return bytes;
     }

@@ -171,6 +171,15 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
+     * What is remembered of numbered calls.
+     *
+     * @return bytes of answers, and what is beside them
+     */
+    public long rememberedBytes() {
+        return memory.bytes();
+    }
+
+    /**
      * Calls that run now.
      *
      * @return how many

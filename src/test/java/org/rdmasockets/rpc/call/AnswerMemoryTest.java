@@ -1,0 +1,173 @@
+package org.rdmasockets.rpc.call;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.rpc.call.AnswerMemory.Finding;
+import org.rdmasockets.rpc.call.AnswerMemory.Verdict;
+
+/** What a server remembers of calls is bounded in bytes and in time; what it has forgotten it does not run again. */
+class AnswerMemoryTest {
+    private static final int ANSWER = 1000;
+    /** What a call weighs beside its answer, and a client beside its calls. */
+    private static final int BESIDE = 256;
+    private static final int WEIGHT = ANSWER + BESIDE;
+    private static final long MAX = 80_000;
+    private static final long SHARE = MAX / 8;
+    private static final long FOR_EVER = Long.MAX_VALUE;
+
+    private final AnswerMemory memory = new AnswerMemory(MAX, FOR_EVER);
+
+    private static Finding find(AnswerMemory memory, AnswerMemory.Client client, long number, long answered) {
+        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED, (int) number);
+        frame.number = number;
+        frame.answered = answered;
+        return memory.find(client, frame, null);
+    }
+
+    private static Frame run(AnswerMemory memory, AnswerMemory.Client client, long number, long answered) {
+        Finding found = find(memory, client, number, answered);
+        assertEquals(Verdict.RUN, found.verdict(), "call " + number);
+        Frame answer = new Frame(Frame.MESSAGE, Frame.LAST, (int) number, new byte[ANSWER]);
+        memory.answered(found.entry(), answer);
+        return answer;
+    }
+
+    private Verdict verdict(AnswerMemory.Client client, long number) {
+        return find(memory, client, number, 0).verdict();
+    }
+
+    @Test
+    void aRepeatedCallIsKnownWhileItRunsAndHasItsAnswerThen() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        Finding first = find(memory, client, 1, 0);
+        Finding whileItRuns = find(memory, client, 1, 0);
+        assertEquals(Verdict.KNOWN, whileItRuns.verdict());
+        assertNull(whileItRuns.answer());
+        Frame answer = new Frame(Frame.MESSAGE, Frame.LAST, 1, new byte[ANSWER]);
+        memory.answered(first.entry(), answer);
+        assertSame(answer, find(memory, client, 1, 0).answer());
+    }
+
+    @Test
+    void whatItsClientHasIsForgottenAndNotRunAgain() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        for (int i = 1; i <= 5; i++) {
+            run(memory, client, i, 0);
+        }
+        assertEquals(BESIDE + 5 * WEIGHT, memory.bytes());
+        run(memory, client, 6, 5);
+        assertEquals(BESIDE + 2 * WEIGHT, memory.bytes());
+        assertEquals(Verdict.FORGOTTEN, verdict(client, 4));
+        assertEquals(Verdict.KNOWN, verdict(client, 5));
+    }
+
+    @Test
+    void aClientHasItsShareOfBytesAndLosesItsOldestAnswers() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        Finding runs = find(memory, client, 1, 0);
+        int last = 1000;
+        for (int i = 2; i <= last; i++) {
+            run(memory, client, i, 0);
+            assertTrue(memory.bytes() <= SHARE + BESIDE, "after call " + i + ": " + memory.bytes());
+        }
+        assertTrue(memory.bytes() > SHARE - 2 * WEIGHT, "far less than its share: " + memory.bytes());
+        int known = 0;
+        for (int i = 2; i <= last; i++) {
+            Verdict verdict = verdict(client, i);
+            assertTrue(verdict != Verdict.RUN, "call " + i + " would run again");
+            known += verdict == Verdict.KNOWN ? 1 : 0;
+        }
+        assertEquals((SHARE - BESIDE) / WEIGHT, known, "the answers that are remembered");
+        assertEquals(Verdict.KNOWN, verdict(client, last));
+        assertEquals(Verdict.KNOWN, verdict(client, 1), "a call that runs was forgotten");
+        memory.answered(runs.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 1, new byte[0]));
+    }
+
+    @Test
+    void anAnswerLongerThanTheShareIsNotKept() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        Finding found = find(memory, client, 1, 0);
+        memory.answered(found.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 1, new byte[(int) SHARE]));
+        assertEquals(BESIDE, memory.bytes());
+        assertEquals(Verdict.FORGOTTEN, verdict(client, 1));
+    }
+
+    @Test
+    void aClientThatLetsCallsRunWithoutEndGetsNoRoomAndOthersDo() {
+        AnswerMemory.Client greedy = memory.arrive("greedy", 0);
+        AnswerMemory.Client other = memory.arrive("other", 0);
+        long number = 0;
+        while (memory.hasRoom(greedy)) {
+            assertEquals(Verdict.RUN, find(memory, greedy, ++number, 0).verdict());
+        }
+        assertTrue(memory.bytes() <= SHARE + 3 * BESIDE, "before it was refused: " + memory.bytes());
+        assertTrue(memory.hasRoom(other));
+    }
+
+    @Test
+    void clientsWithoutAConnectionAreForgottenWhenBytesRunOutTheLongestGoneFirst() {
+        for (int i = 0; i < 1000; i++) {
+            AnswerMemory.Client client = memory.arrive("client " + i, 0);
+            run(memory, client, 1, 0);
+            memory.leave(client);
+            assertTrue(memory.bytes() <= MAX + BESIDE + WEIGHT, "after client " + i + ": " + memory.bytes());
+        }
+        AnswerMemory.Client newest = memory.arrive("client 999", 1);
+        assertEquals(Verdict.KNOWN, verdict(newest, 1));
+        AnswerMemory.Client oldest = memory.arrive("client 0", 1);
+        assertEquals(Verdict.FORGOTTEN, verdict(oldest, 1), "what may have run would run again");
+        assertEquals(Verdict.RUN, verdict(oldest, 2));
+    }
+
+    @Test
+    void clientsThatHaveAConnectionAreNotForgotten() {
+        AnswerMemory.Client client = memory.arrive("here", 0);
+        run(memory, client, 1, 0);
+        for (int i = 0; i < 1000; i++) {
+            AnswerMemory.Client other = memory.arrive("client " + i, 0);
+            run(memory, other, 1, 0);
+            memory.leave(other);
+        }
+        assertEquals(Verdict.KNOWN, verdict(client, 1));
+        AnswerMemory.Client twice = memory.arrive("here", 1);
+        assertSame(client, twice);
+    }
+
+    @Test
+    void clientsWithoutAConnectionAreForgottenWhenTheirTimeIsOver() {
+        AnswerMemory brief = new AnswerMemory(MAX, 0);
+        AnswerMemory.Client client = brief.arrive("a", 0);
+        run(brief, client, 1, 0);
+        Finding runs = find(brief, client, 2, 0);
+        assertSame(client, brief.arrive("a", 2), "forgotten while it had a connection");
+        brief.leave(client);
+        brief.leave(client);
+        brief.arrive("b", 0);
+        assertEquals(BESIDE, brief.bytes(), "something of the first client is left");
+        assertEquals(Verdict.FORGOTTEN, find(brief, brief.arrive("a", 2), 1, 0).verdict());
+        brief.answered(runs.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 2, new byte[ANSWER]));
+        assertEquals(2 * BESIDE, brief.bytes(), "the end of a call of a client that was forgotten is counted");
+    }
+
+    @Test
+    void aClientIsRememberedWithinItsTime() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        run(memory, client, 1, 0);
+        memory.leave(client);
+        memory.arrive("b", 0);
+        assertSame(client, memory.arrive("a", 1));
+        assertEquals(Verdict.KNOWN, verdict(client, 1));
+    }
+
+    @Test
+    void aCallThatWasRefusedBeforeItRanMayComeAgain() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        memory.withdraw(find(memory, client, 1, 0).entry());
+        assertEquals(BESIDE, memory.bytes());
+        assertEquals(Verdict.RUN, verdict(client, 1));
+    }
+}
