@@ -142,13 +142,6 @@ final class AnswerMemory {
         client.floor = Math.max(client.floor, answered - 1);
     }
 
-    /** A call was refused before it ran: it may come again. */
-    synchronized void withdraw(Entry entry) {
-        if (entry.client.calls.remove(entry.number) != null) {
-            weigh(entry.client, -entry.weight);
-        }
-    }
-
     /** Where an answer goes. */
     record Address(ServerConnection connection, int callId) {
     }

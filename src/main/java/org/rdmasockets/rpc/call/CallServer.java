@@ -64,7 +64,7 @@ public final class CallServer implements AutoCloseable {
         while (!leaving) {
             try {
                 take(listener.accept());
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 if (leaving) {
                     return;
                 }

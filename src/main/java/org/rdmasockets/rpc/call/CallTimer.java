@@ -198,7 +198,7 @@ final class CallTimer {
     private static void runOne(Entry entry) {
         try {
             entry.atEnd.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // The others are due as well.
         }
     }

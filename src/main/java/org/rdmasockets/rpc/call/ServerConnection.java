@@ -156,11 +156,14 @@ final class ServerConnection extends Connection {
         }
         String why = leaving ? "the server is shutting down" : server.admit(calling.get());
         if (why != null || call.remembered() != null && !server.memory().hasRoom(client)) {
-            if (call.remembered() != null) {
-                server.memory().withdraw(call.remembered());
-            }
-            refuse(call, leaving ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED,
+            Frame refusal = refusal(call, leaving ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED,
                     why == null ? "too many answers that this client has not acknowledged" : why, Frame.NOT_BEGUN);
+            if (call.remembered() == null) {
+                sendOrFail(refusal);
+            } else { // the same to those who repeat it: it must not run for one of them
+                AnswerMemory.Address to = server.memory().answered(call.remembered(), refusal);
+                to.connection().answer(to.callId(), refusal);
+            }
             return false;
         }
         calling.incrementAndGet();
@@ -175,10 +178,14 @@ final class ServerConnection extends Connection {
     }
 
     private void refuse(CallStream call, int code, String text, int flags) {
+        sendOrFail(refusal(call, code, text, flags));
+    }
+
+    private static Frame refusal(CallStream call, int code, String text, int flags) {
         Frame frame = new Frame(Frame.MESSAGE, Frame.LAST | flags, call.id());
         frame.code = code;
         frame.text = text;
-        sendOrFail(frame);
+        return frame;
     }
 
     /** Runs a method. Returns what this thread reads with next, NOBODY if another reads. */

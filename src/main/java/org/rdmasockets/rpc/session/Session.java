@@ -68,6 +68,8 @@ final class Session {
     private final byte[][] early = new byte[WINDOW][];
     private final int[] earlyFlags = new int[WINDOW];
     private long expected;
+    /** The peer numbers its packets below this: what it was told at most. */
+    private long granted = WINDOW;
     private long arrivedBits;
     private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
@@ -205,6 +207,10 @@ final class Session {
     }
 
     private void data(Packet packet, long now) {
+        if (packet.number >= granted) { // an honest peer only asks whether there is room again
+            answerAt = Long.MIN_VALUE;
+            return;
+        }
         long ahead = packet.number - expected;
         if (ahead < 0 || ahead >= WINDOW || ahead > 0 && (arrivedBits & 1L << ahead) != 0) {
             answerAt = Long.MIN_VALUE; // the peer has not heard that it is here
@@ -476,6 +482,7 @@ final class Session {
         out.acknowledged = expected;
         out.selective = arrivedBits >>> 1;
         out.room = room();
+        granted = Math.max(granted, expected + out.room);
         out.sentMicros = (int) (now / 1000) | 1;
         out.echoMicros = lastSentMicros;
         roomTold = out.room > 0;

@@ -208,7 +208,7 @@ public final class SessionHub {
                 } finally {
                     lock.unlock();
                 }
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 if (socket.isClosed()) {
                     break;
                 }
@@ -226,7 +226,7 @@ public final class SessionHub {
         }
     }
 
-    private void receive(ByteBuffer buffer, InetSocketAddress from, long now) throws IOException {
+    private void receive(ByteBuffer buffer, InetSocketAddress from, long now) {
         if (!in.read(buffer)) {
             dropped++;
             return;
@@ -241,11 +241,15 @@ public final class SessionHub {
         if (carrier == null || carrier.session.peer() != in.sender || !carrier.address.equals(from)) {
             dropped++;
             if (carrier == null && (in.kind == Packet.DATA || in.kind == Packet.PING)) {
-                answer(Packet.RESET, in.sender, in.receiver, new byte[0], from);
+                answerStranger(Packet.RESET, in.sender, in.receiver, new byte[0], from);
             }
             return;
         }
-        carrier.session.receive(in, now);
+        try {
+            carrier.session.receive(in, now);
+        } catch (Error e) {
+            carrier.session.fail("a packet could not be taken in: " + e); // half of it may be
+        }
         if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
             carrier.confirmed = true;
             unconfirmed--;
@@ -256,14 +260,14 @@ public final class SessionHub {
         carrier.signal();
     }
 
-    private void handshake(InetSocketAddress from, long now) throws IOException {
+    private void handshake(InetSocketAddress from, long now) {
         if (!listening || in.payload.remaining() != COOKIE_BYTES) {
             dropped++;
             return;
         }
         long client = in.sender;
         if (in.kind == Packet.INIT) {
-            answer(Packet.COOKIE, client, 0, cookie(from, client, now), from);
+            answerStranger(Packet.COOKIE, client, 0, cookie(from, client, now), from);
             return;
         }
         byte[] shown = new byte[COOKIE_BYTES];
@@ -293,7 +297,7 @@ public final class SessionHub {
             origins.put(origin, carrier);
             wake(carrier.endsAt);
         }
-        answer(Packet.OPENED, client, carrier.session.own(), new byte[0], from);
+        answerStranger(Packet.OPENED, client, carrier.session.own(), new byte[0], from);
     }
 
     /** The time, and what only this hub can make of address, client and time. */
@@ -302,6 +306,15 @@ public final class SessionHub {
         mac.update(ByteBuffer.allocate(address.length + 20).put(address).putInt(from.getPort()).putLong(client)
                 .putLong(time).flip());
         return ByteBuffer.allocate(COOKIE_BYTES).putLong(time).put(mac.doFinal()).array();
+    }
+
+    /** A packet that nobody could answer costs no more than that: its sender may have chosen it so. */
+    private void answerStranger(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) {
+        try {
+            answer(kind, receiver, sender, payload, to);
+        } catch (IOException | RuntimeException e) {
+            dropped++;
+        }
     }
 
     private void answer(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) throws IOException {
@@ -331,6 +344,9 @@ public final class SessionHub {
                     }
                     next = Math.min(next, carrier.deadline());
                 }
+                wakeAt = next;
+            } catch (RuntimeException | Error e) {
+                next = System.nanoTime() + LEAST_PARK; // no memory, perhaps: again
                 wakeAt = next;
             } finally {
                 lock.unlock();

@@ -163,11 +163,11 @@ class AnswerMemoryTest {
         assertEquals(Verdict.KNOWN, verdict(client, 1));
     }
 
+    /** It comes again by another number; by this one it may still be on its way over a connection that is lost. */
     @Test
-    void aCallThatWasRefusedBeforeItRanMayComeAgain() {
+    void aCallThatWasRefusedDoesNotRunWhenItIsRepeated() {
         AnswerMemory.Client client = memory.arrive("a", 0);
-        memory.withdraw(find(memory, client, 1, 0).entry());
-        assertEquals(BESIDE, memory.bytes());
-        assertEquals(Verdict.RUN, verdict(client, 1));
+        memory.answered(find(memory, client, 1, 0).entry(), new Frame(Frame.MESSAGE, Frame.NOT_BEGUN, 1));
+        assertEquals(Verdict.KNOWN, verdict(client, 1));
     }
 }

@@ -50,7 +50,7 @@ class SessionMutantsTest {
             damage is not seen | Packet | sum != checksum(from, start, from.remaining()) | false
             a selective acknowledgement is off by one | Session | 1L << beyond - 1 | 1L << beyond
             the peer's limit never rises | Session | limit = Math.max(limit, | limit = Math.min(limit,
-            the peer's limit is not kept | Session | nextNumber >= limit OR nextNumber - | nextNumber -
+            what the peer was told never rises | Session | granted = Math.max(granted, | granted = Math.min(granted,
             there is no timer for retransmission | Session | if (timer <= now) { | if (timer < 0) {
             a piece is sent from the wrong place | Session | offsets[slot] = taken; | offsets[slot] = 0;
             what has come counts as lost yet | Session | lost &= ~bit; | lost &= -1;
