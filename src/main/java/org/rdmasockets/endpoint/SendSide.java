@@ -192,7 +192,7 @@ final class SendSide {
     /** Posts what can be posted. */
     void pump() {
         boolean more = started;
-        while (more && traffic.obstacle() == null) {
+        while (more && failure == null) {
             more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
                     | postNext(accesses);
         }
@@ -277,8 +277,8 @@ final class SendSide {
         free[freeCount++] = index;
         if (user != null) {
             user.completed(slots[index], well);
-            if (!well && traffic.obstacle() != null) {
-                user.abandon(traffic.obstacle());
+            if (!well && failure != null) {
+                user.abandon(failure);
             }
         }
     }
