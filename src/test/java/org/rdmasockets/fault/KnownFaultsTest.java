@@ -68,6 +68,17 @@ class KnownFaultsTest {
         costsThatConnectionAlone(true, Side.LIBRARY, "transport/VerbsConnection\\.(start|<init>)", 2);
     }
 
+    @Test
+    void aCallOfTheKernelThatThrowsOnAThreadOfTheLibraryCostsThatConnectionAlone() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "os/NativeFunction\\.", 0);
+        costsThatConnectionAlone(false, Side.LIBRARY, "os/NativeFunction\\.", 0);
+    }
+
+    @Test
+    void entriesBehindOneThatWasLostAreLeftOut() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "LinkPeer\\.on|sharedmemory/ReceiveQueue\\.", 0);
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);

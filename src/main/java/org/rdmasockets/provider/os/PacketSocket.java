@@ -226,8 +226,11 @@ public final class PacketSocket extends Guard {
     /** Sends a packet of one byte if there is room; if there is none, the peer has something to read anyway. */
     public void ring() {
         if (enter()) {
-            Posix.sendByte(descriptor);
-            leave();
+            try {
+                Posix.sendByte(descriptor);
+            } finally {
+                leave();
+            }
         }
     }
 
@@ -255,8 +258,11 @@ public final class PacketSocket extends Guard {
     /** Ends the stream both ways; a poller that watches the socket reports it. Harmless when closed. */
     public void shutdown() {
         if (enter()) {
-            Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR);
-            leave();
+            try {
+                Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR);
+            } finally {
+                leave();
+            }
         }
     }
 

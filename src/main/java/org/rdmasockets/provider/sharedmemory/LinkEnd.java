@@ -54,7 +54,7 @@ final class LinkEnd implements LinkHandler {
     /** A request has arrived and is answered later. */
     static final int ACKNOWLEDGE = 10;
     /** No entry: what every connection of a dead link is told. */
-    static final int LINK_DIED = 11;
+    static final int LINK_DIED = -1;
 
     /**
      * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
@@ -108,6 +108,8 @@ final class LinkEnd implements LinkHandler {
     private final AtomicBoolean postponed = new AtomicBoolean();
     /** Why connections are to be ended, and are not yet; else null. */
     private volatile Object lost;
+    /** Whether an entry of any connection was ever lost. */
+    private volatile boolean spoiled;
     /** The next of those, while this is among them. */
     private LinkEnd nextBusy;
     private volatile boolean closed;
@@ -280,9 +282,19 @@ final class LinkEnd implements LinkHandler {
         if (kind == FAILED) {
             writer.notifyPeer();
         } else if (kind != END || !peer.hasSaidLast()) { // else nobody waits for it
-            writer.ringPeer();
+            ringSurely();
         }
         return true;
+    }
+
+    /** Rings for what is on its way: sent again, it would end the link. If that fails, whoever goes on rings. */
+    private void ringSurely() {
+        try {
+            writer.ringPeer();
+        } catch (Error e) {
+            held = true;
+            lookAgain();
+        }
     }
 
     private void put(Letter letter) {
@@ -502,7 +514,15 @@ final class LinkEnd implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        writer.ringPeer();
+        boolean rung = false;
+        try {
+            writer.ringPeer();
+            rung = true;
+        } finally {
+            if (!rung) {
+                held = true;
+            }
+        }
     }
 
     /** Ends the link, and nothing else: this is called by the threads of other connections. */
@@ -612,7 +632,7 @@ final class LinkEnd implements LinkHandler {
 
     @Override
     public void onEntry(Link source, RingEntry entry) {
-        if (lost != null && isOfLost(entry)) {
+        if (spoiled && isOfLost(entry)) {
             return;
         }
         try {
@@ -652,23 +672,34 @@ final class LinkEnd implements LinkHandler {
         LinkPeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
                 : slot < 0 || slot >= all.length ? null : all[slot];
         if (peer != null) {
-            peer.spoil(entry.kind());
-            lost = cause;
+            lose(peer, entry.kind(), cause);
         } else if (entry.kind() == CONNECT) {
             sendRejection(entry.value());
         }
     }
 
-    /** Whether an entry is of a connection that is to be ended as one before it was lost. */
+    /** Takes no memory. */
+    private void lose(LinkPeer peer, int kind, Error cause) {
+        peer.spoil(kind);
+        spoiled = true;
+        lost = cause;
+    }
+
+    /** Whether an entry is of a connection that ends as one before it was lost. */
     private boolean isOfLost(RingEntry entry) {
         LinkPeer[] all = peers;
         int slot = entry.slot();
         LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
-        boolean ofLost = peer != null && peer.isSpoiled();
-        if (ofLost && (entry.kind() == END || entry.kind() == REJECT)) {
-            peer.spoil(entry.kind()); // nothing follows
+        if (peer == null || !peer.isSpoiled()) {
+            return false;
         }
-        return ofLost;
+        if (entry.kind() == END || entry.kind() == REJECT) { // nothing follows
+            if (!peer.spoilLast(entry.kind())) {
+                return false;
+            }
+            lost = lost == null ? link : lost; // whoever breaks up now may have looked before
+        }
+        return true;
     }
 
     /** The connection that an entry names; one whose slot the other side cannot know yet is none. */
@@ -705,8 +736,7 @@ final class LinkEnd implements LinkHandler {
             try {
                 peer.refuse(refusal, NO_DATA);
             } catch (Error e) { // it may have been said: lose must not say it again
-                peer.spoil(CONNECT);
-                lost = e;
+                lose(peer, CONNECT, e);
             }
         }
     }
@@ -720,12 +750,7 @@ final class LinkEnd implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        try {
-            writer.ringPeer();
-        } catch (Error e) { // it is on its way all the same: a request that is answered twice would end the link
-            held = true; // whoever goes on rings
-            lookAgain();
-        }
+        ringSurely();
     }
 
     /** 0, or why the request is refused. */

@@ -30,6 +30,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private volatile boolean alive;
     /** The kind of the entry that could not be taken in, so that the connection has to end; 0 if there is none. */
     private volatile byte lostKind; // written under this
+    /** Whether an entry was ever lost: those behind it are none for this connection. */
+    private volatile boolean spoiled;
     /** Whether the other side was told of our slot, or is about to be; by then all below is set. */
     private volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
@@ -595,11 +597,19 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** Notes that an entry cannot be taken in; {@link #breakUp} has to follow. Takes no memory. */
     synchronized void spoil(int kind) {
         lostKind = (byte) kind;
+        spoiled = true;
     }
 
-    /** Whether {@link #breakUp} is to come. */
+    /** Whether an entry could not be taken in, so that those behind it must not be either. */
     boolean isSpoiled() {
-        return lostKind != 0;
+        return spoiled;
+    }
+
+    /** The last entry has come: false if {@link #breakUp} has ended by now, and does not see to it. */
+    synchronized boolean spoilLast(int kind) {
+        boolean toCome = lostKind != 0;
+        lostKind = toCome ? (byte) kind : 0;
+        return toCome;
     }
 
     /** Ends the connection if an entry of it was lost. Can be tried again after an {@code Error}. */

@@ -199,7 +199,15 @@ final class SharedMemoryEventPoller implements EventPoller {
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
         if (waiting.get() && beside != Thread.currentThread() && waiting.getAndSet(false)) {
-            waiter.wakeup();
+            boolean told = false;
+            try {
+                waiter.wakeup();
+                told = true;
+            } finally {
+                if (!told) {
+                    waiting.set(true); // it waits yet
+                }
+            }
         }
     }
 

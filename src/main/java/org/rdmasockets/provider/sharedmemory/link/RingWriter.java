@@ -256,10 +256,10 @@ public final class RingWriter {
     /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
         if (link.enterMemory()) {
-            boolean armed = takeArmed();
-            link.leaveMemory();
-            if (armed) {
-                link.ring();
+            try {
+                notifyPeerMapped();
+            } finally {
+                link.leaveMemory();
             }
         }
     }
@@ -267,7 +267,15 @@ public final class RingWriter {
     /** As {@link #notifyPeer}, for callers who keep the link's memory mapped, by an open slot. */
     public void notifyPeerMapped() {
         if (takeArmed()) {
-            link.ring();
+            boolean rung = false;
+            try {
+                link.ring();
+                rung = true;
+            } finally {
+                if (!rung) { // the peer sleeps and asks no more: the next entry of any connection rings
+                    INT.setVolatile(memory, control + SegmentLayout.ARMED, 1);
+                }
+            }
         }
     }
 
