@@ -484,6 +484,27 @@ abstract class CallContract {
         assertTrue(interrupted.await(40, TimeUnit.SECONDS), "the method goes on");
     }
 
+    /** Its client might come back for the answer, but there is nobody who could give it. */
+    @Test
+    void aServerThatClosesEndsNumberedCallsToo() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch interrupted = new CountDownLatch(1);
+        RpcServer server = serve(RpcServer.builder().unary("wait", (request, call) -> {
+            begun.countDown();
+            try {
+                Thread.sleep(Duration.ofHours(1));
+            } finally {
+                interrupted.countDown();
+            }
+            return request;
+        }));
+        client(server).begin("wait", PING, RpcOptions.DEFAULT);
+        assertTrue(begun.await(40, TimeUnit.SECONDS), "the method has not begun");
+        server.close();
+        assertTrue(interrupted.await(40, TimeUnit.SECONDS), "the method goes on");
+        assertTrue(server.awaitTermination(Duration.ofSeconds(40)), "the server does not end");
+    }
+
     @Test
     void aClosedClientEndsItsCalls() throws Exception {
         RpcClient client = client(serve(echo().unary("wait", (request, call) -> {

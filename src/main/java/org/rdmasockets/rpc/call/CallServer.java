@@ -25,6 +25,7 @@ public final class CallServer implements AutoCloseable {
     private final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger calls = new AtomicInteger();
+    private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBytes = new AtomicLong();
     private final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -138,8 +139,14 @@ public final class CallServer implements AutoCloseable {
         return null;
     }
 
-    /** A call that was taken has ended. */
-    void ended() {
+    /** A call that was taken begins. */
+    void begun(CallStream call) {
+        running.add(call);
+    }
+
+    /** It has ended. */
+    void ended(CallStream call) {
+        running.remove(call);
         calls.decrementAndGet();
         endIfDone();
     }
@@ -212,5 +219,7 @@ public final class CallServer implements AutoCloseable {
     public void close() {
         shutdown();
         connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
+        // Those are left whose clients might come back for the answer, perhaps over another connection.
+        running.forEach(call -> call.finish(Code.CANCELLED, "the server is closed", null, null));
     }
 }

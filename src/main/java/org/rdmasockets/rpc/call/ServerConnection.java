@@ -167,6 +167,7 @@ final class ServerConnection extends Connection {
             return false;
         }
         calling.incrementAndGet();
+        server.begun(call);
         calls().put(call.id(), call);
         if (frame.message != null) {
             call.messageArrived(frame.message);
@@ -291,7 +292,7 @@ final class ServerConnection extends Connection {
             }
         } else {
             calling.decrementAndGet();
-            server.ended();
+            server.ended(call);
         }
         AnswerMemory.Entry entry = call.remembered();
         if (entry == null) {
