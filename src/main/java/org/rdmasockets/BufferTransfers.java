@@ -77,14 +77,16 @@ final class BufferTransfers {
 
     /** False where TCP makes the events, or the direction has ended: the connection says then what a channel says. */
     private boolean opens() throws IOException {
-        if (!impl.connection().transport().equals(Transport.TCP.name())) {
-            try {
-                in = socket.getInputStream();
-            } catch (SocketException e) {
-                return false;
-            }
+        try {
+            in = isOverTcp() ? null : socket.getInputStream();
+        } catch (SocketException e) {
+            return false;
         }
         return in != null;
+    }
+
+    private boolean isOverTcp() throws SocketException {
+        return impl.connection().transport().equals(Transport.TCP.name());
     }
 
     /**
@@ -132,12 +134,10 @@ final class BufferTransfers {
     }
 
     private boolean opensOut() throws IOException {
-        if (!impl.connection().transport().equals(Transport.TCP.name())) {
-            try {
-                out = socket.getOutputStream();
-            } catch (SocketException e) {
-                return false;
-            }
+        try {
+            out = isOverTcp() ? null : socket.getOutputStream();
+        } catch (SocketException e) {
+            return false;
         }
         return out != null;
     }

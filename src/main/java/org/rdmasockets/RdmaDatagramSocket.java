@@ -40,7 +40,7 @@ import org.rdmasockets.transport.Routes;
  */
 public class RdmaDatagramSocket extends DatagramSocket {
     private static final int MOST_BYTES = 65_535;
-    /** What an IPv4 datagram carries. */
+    /** The most that an IPv4 datagram carries. */
     private static final int MOST_DATA_BYTES = 65_507;
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);

@@ -68,7 +68,7 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile boolean inputShutdown;
     /** As in the JDK, who has read the end of the stream reads it again, even after close. */
     private volatile boolean ended;
-    /** What reads and writes by other means than arrays, null until it is needed; changed under the state lock. */
+    /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
 
     /**
@@ -376,7 +376,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * What reads and writes by other means than arrays.
+     * The reads and writes by other means than arrays.
      *
      * @param socket the socket of this
      * @return always the same

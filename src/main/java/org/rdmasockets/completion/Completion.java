@@ -83,8 +83,8 @@ public final class Completion {
     }
 
     /**
-     * What kind of request ended: the opcode; {@link CompletionOpcode#UNKNOWN} for a token and for a failed request,
-     * whose opcode the device does not tell.
+     * The kind of request that ended: the opcode; {@link CompletionOpcode#UNKNOWN} for a token and for a failed
+     * request, whose opcode the device does not tell.
      */
     public CompletionOpcode opcode() {
         return opcode;

@@ -37,8 +37,8 @@ public record PollerSettings(String threadName, int batch, int spinBudgetNanos, 
     }
 
     /**
-     * What suits this machine: batches of 16, 50 microseconds of spinning, 10 milliseconds of sleep in a system call, a
-     * tick every half second, queues of 1,024 to 16,384 entries.
+     * The settings that suit this machine: batches of 16, 50 microseconds of spinning, 10 milliseconds of sleep in a
+     * system call, a tick every half second, queues of 1,024 to 16,384 entries.
      */
     public static PollerSettings defaults() {
         return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, 10,

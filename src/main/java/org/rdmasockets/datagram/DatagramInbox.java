@@ -9,9 +9,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
 import org.rdmasockets.transport.Patience;
 
-/** What has come for a socket and was not received yet: a bounded number of bytes. */
+/** The datagrams of a socket that were not received yet: a bounded number of bytes. */
 public final class DatagramInbox implements DatagramPorts.Receiver {
-    /** What a datagram takes besides its data, roughly: many empty ones are bounded, too. */
+    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
 
     private final ReentrantLock lock = new ReentrantLock();

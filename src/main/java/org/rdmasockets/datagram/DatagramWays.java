@@ -35,7 +35,7 @@ public final class DatagramWays implements AutoCloseable {
     private volatile Way last;
 
     /**
-     * What is known of a destination; forced if UDP must not be used, source null if shared memory cannot lead there,
+     * The way to a destination; forced if UDP must not be used, source null if shared memory cannot lead there,
      * or must not.
      */
     private record Way(String wish, InetSocketAddress destination, boolean forced, InetSocketAddress source,

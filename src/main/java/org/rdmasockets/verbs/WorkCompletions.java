@@ -32,7 +32,7 @@ public interface WorkCompletions {
     int status(int index);
 
     /**
-     * What kind of request ended.
+     * The kind of request that ended.
      *
      * @param index which completion
      * @return the opcode; {@link CompletionOpcode#UNKNOWN} for a number without a name

@@ -544,7 +544,6 @@ public final class SessionHub {
             try {
                 if (!closing) {
                     closing = true;
-                    listening &= server;
                     session.end();
                     endsAt = System.nanoTime() + LINGER_NANOS;
                     pump(System.nanoTime());

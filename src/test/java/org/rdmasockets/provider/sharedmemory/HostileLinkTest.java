@@ -152,6 +152,16 @@ class HostileLinkTest {
         assertFalse(link.isOpen());
     }
 
+    /** The victim has to end the link for what was sent; the next link is a new one. */
+    private void awaitHangUpAndConnect() throws Exception {
+        link.writer().ringPeer();
+        awaitServed("the victim to hang up", () -> ended != null);
+        close();
+        ended = null;
+        link = null;
+        connect();
+    }
+
     @Test
     void aSlotThatThePeerCannotKnowYetCannotBeNamed() throws Exception {
         for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND,
@@ -159,12 +169,7 @@ class HostileLinkTest {
             assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
             // The victim's slots are given out from 0, and this request was not accepted.
             assertTrue(send(kind, 0, 1, new byte[0]));
-            link.writer().ringPeer();
-            awaitServed("the victim to hang up", () -> ended != null);
-            close();
-            ended = null;
-            link = null;
-            connect();
+            awaitHangUpAndConnect();
         }
     }
 
@@ -179,12 +184,7 @@ class HostileLinkTest {
             {0x7FFF, ports, honest}, {4, ports, new byte[7]}, {4, ports, new byte[RingWriter.MAX_PAYLOAD_BYTES]}};
         for (Object[] entry : wrong) {
             assertTrue(send(LinkEnd.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
-            link.writer().ringPeer();
-            awaitServed("the victim to hang up", () -> ended != null);
-            close();
-            ended = null;
-            link = null;
-            connect();
+            awaitHangUpAndConnect();
         }
     }
 
