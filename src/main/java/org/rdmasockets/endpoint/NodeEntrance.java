@@ -12,7 +12,8 @@ import java.security.SecureRandom;
  * Where nodes of higher rank come in, and how this one shows lower ones which it is. Each has told each lower one, over
  * the {@link TcpExchange}, the hash of a random pass that is meant for that one alone. It connects with its rank and
  * the pass itself, in the private data of the connection manager: whoever has not the pass, or comes after the node, is
- * refused before anything is made for him. Any thread.
+ * refused before anything is made for him. Any thread. Nothing is closed under the monitor: a close waits for the
+ * poller, which may wait for the monitor to check somebody.
  */
 final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     /** A rank and a token. */
@@ -143,26 +144,31 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
 
     /** A pass is good for one connection, and for another if that is over. */
     private void take(RdmaEndpoint caller, int claimed) {
+        RdmaEndpoint unwanted = caller;
         synchronized (this) {
             RdmaEndpoint before = arrived[claimed];
-            boolean first = hashes[claimed] != null && (before == null || before.link().isOver());
-            if (!first) {
-                caller.link().connection().abort();
-                return;
-            }
-            arrived[claimed] = caller;
-            if (before != null) {
-                before.link().connection().abort();
+            if (hashes[claimed] != null && (before == null || before.link().isOver())) {
+                arrived[claimed] = caller;
+                unwanted = before;
             }
         }
-        caller.link().accepted();
+        if (unwanted != null) {
+            unwanted.link().connection().abort();
+        }
+        if (unwanted != caller) {
+            caller.link().accepted();
+        }
     }
 
     /** Hangs up on all who were not taken. */
     @Override
-    public synchronized void close() {
+    public void close() {
         server.close();
-        for (RdmaEndpoint one : arrived) {
+        RdmaEndpoint[] left;
+        synchronized (this) {
+            left = arrived.clone();
+        }
+        for (RdmaEndpoint one : left) {
             if (one != null) {
                 one.end();
             }

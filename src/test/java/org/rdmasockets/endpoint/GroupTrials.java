@@ -16,6 +16,9 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -339,6 +342,34 @@ abstract class GroupTrials extends EndpointTrial {
     private static boolean isHungUpOn(RdmaEndpoint end) throws IOException {
         assertThrows(EndpointException.class, () -> end.receive(PATIENCE));
         return true;
+    }
+
+    /** The poller looks at each of them, and a close waits for the poller. */
+    @Test
+    void anEntranceClosesWhileStrangersCall() throws Exception {
+        for (int i = 0; i < 10; i++) {
+            NodeEntrance entrance = new NodeEntrance(builder(), fixture().address(), 0, 2);
+            InetSocketAddress at = NodeEntrance.address(entrance.to(1));
+            CountDownLatch refused = new CountDownLatch(8);
+            AtomicBoolean closed = new AtomicBoolean();
+            List<Call<Void>> strangers = new ArrayList<>();
+            for (int token = 0; token < 4; token++) {
+                byte[] pass = pass(1, token);
+                strangers.add(run("stranger", () -> {
+                    while (!closed.get()) {
+                        assertThrows(IOException.class,
+                                () -> builder().connectUntil(at, pass, Deadlines.after(PATIENCE)).close());
+                        refused.countDown();
+                    }
+                }));
+            }
+            assertTrue(refused.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "nobody was refused");
+            run("close", entrance::close).result();
+            closed.set(true);
+            for (Call<Void> stranger : strangers) {
+                stranger.result();
+            }
+        }
     }
 
     /** While many connect that are none of them. */
