@@ -192,7 +192,7 @@ final class SendSide {
     /** Posts what can be posted. */
     void pump() {
         boolean more = started;
-        while (more && failure == null) {
+        while (more && traffic.obstacle() == null) {
             more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
                     | postNext(accesses);
         }
@@ -277,8 +277,8 @@ final class SendSide {
         free[freeCount++] = index;
         if (user != null) {
             user.completed(slots[index], well);
-            if (!well && failure != null) {
-                user.abandon(failure);
+            if (!well && traffic.obstacle() != null) {
+                user.abandon(traffic.obstacle());
             }
         }
     }

@@ -35,6 +35,8 @@ final class Traffic {
     private boolean owesAnswer;
     private boolean discarded;
     private EndpointException failure;
+    /** A request has failed. What arrived before is taken in before that counts: the peer may have closed its end. */
+    private EndpointException suspicion;
     /** All have been told of the failure. */
     private boolean told;
     /** That was cut short by an Error; read by any thread. */
@@ -136,8 +138,15 @@ final class Traffic {
         boolean receive = (id & RECEIVE_BIT) != 0;
         WorkCompletionStatus status = WorkCompletionStatus.of(completion.status());
         boolean well = status == WorkCompletionStatus.SUCCESS;
-        if (!well && failure == null) {
-            fail(broken(receive ? "a receive" : sends.describe(index), status, completion.status()));
+        if (!well && failure == null && suspicion == null) {
+            EndpointException broken =
+                    broken(receive ? "a receive" : sends.describe(index), status, completion.status());
+            if (receives instanceof RawReceives) {
+                fail(broken); // its peer has no last word
+            } else {
+                suspicion = broken;
+                connection.later(this::confirm);
+            }
         }
         if (!receive) {
             sends.completed(index, well);
@@ -147,6 +156,21 @@ final class Traffic {
             receives.flushed(index);
             onLate(well ? receives.late(index, completion) : null);
         }
+    }
+
+    /** Set-up pool: a request has failed, and what arrived before is in the completion queue at the latest. */
+    private void confirm() {
+        connection.drained(() -> {
+            if (failure == null) {
+                fail(peerLeaves || peerEnds ? ended() : suspicion);
+            }
+            failed = true;
+        });
+    }
+
+    /** Why nothing can be posted any more, null while it can. */
+    EndpointException obstacle() {
+        return failure != null ? failure : suspicion;
     }
 
     /** After the end, what the peer says matters for the last word that it is told, and for how long this end stays. */

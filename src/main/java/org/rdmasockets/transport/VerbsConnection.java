@@ -251,6 +251,16 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
+    /**
+     * Does something as {@link #locked}, after what the completion queue holds was taken in, too. Call without locks.
+     *
+     * @param work what to do
+     */
+    public void drained(Runnable work) {
+        inbox.drain();
+        locked(work);
+    }
+
     /** Set-up pool: what has come that nobody waits for is taken in, so that the peer gets credit and room. */
     void takeIn() {
         locked(() -> { });
