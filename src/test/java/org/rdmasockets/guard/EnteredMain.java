@@ -7,6 +7,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.provider.Replacement;
@@ -19,6 +20,9 @@ import org.rdmasockets.provider.sharedmemory.Linked;
 public final class EnteredMain {
     private static final int ROUNDS = 1_000;
     private static final int BYTES = 64;
+    /** In one round of so many the poller gets time to take in what was written, so that the read finds it. */
+    private static final int ROUNDS_PER_PAUSE = 10;
+    private static final long PAUSE_NANOS = 2_000_000;
 
     /** Whose steps are counted; null for nobody's. */
     private static volatile Thread counted;
@@ -62,6 +66,9 @@ public final class EnteredMain {
         List<String> read = null;
         for (int round = 0; round < ROUNDS; round++) {
             write = shorter(write, () -> from.getOutputStream().write(bytes));
+            if (round % ROUNDS_PER_PAUSE == 0) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
             read = shorter(read, () -> to.getInputStream().read(bytes));
             from.getInputStream().available(); // takes in what has completed
         }
