@@ -60,7 +60,8 @@ final class NetErrors {
      */
     static IOException bindFailed(InetSocketAddress local, VerbsException e) {
         return switch (e.errno()) {
-            case EADDRINUSE -> with(new BindException("Address already in use: " + local), e);
+            case EADDRINUSE -> with(new BindException("Address already in use: "
+                    + (local.getPort() == 0 && !e.remedy().isEmpty() ? e.remedy() : local)), e);
             case ENODEV, EADDRNOTAVAIL, ENXIO ->
                 with(new BindException("Cannot assign requested address: no RDMA device has " + local), e);
             case EACCES, EPERM -> with(new BindException("Permission denied: " + local), e);

@@ -64,6 +64,14 @@ class NetErrorsTest {
         assertInstanceOf(VerbsException.class, refused.getCause());
     }
 
+    @Test
+    void aSystemWithoutFreePortsSaysSo() {
+        VerbsException none = new VerbsException("rdma_bind_addr", Errno.EADDRINUSE.number(), "address=127.0.0.1:0",
+                "no port is free; close some connections");
+        assertEquals("Address already in use: no port is free; close some connections",
+                NetErrors.bindFailed(new InetSocketAddress("127.0.0.1", 0), none).getMessage());
+    }
+
     private static IOException connecting(Errno errno) {
         return NetErrors.connectFailed(ADDRESS, new VerbsException("rdma_connect", errno, ""));
     }

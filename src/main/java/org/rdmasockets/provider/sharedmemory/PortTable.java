@@ -122,7 +122,10 @@ final class PortTable {
 
     private static VerbsException taken(String call, InetSocketAddress address) {
         return new VerbsException(call, Errno.EADDRINUSE.number(), "address=" + Refusals.text(address),
-                "the port is taken by another listener or connection over shared memory; take another port");
+                address.getPort() != 0
+                        ? "the port is taken by another listener or connection over shared memory; take another port"
+                        : "no port from " + FIRST + " to " + LAST + " is free beside those that the kernel chooses; "
+                                + "close some connections, or make net.ipv4.ip_local_port_range smaller");
     }
 
     /**
