@@ -28,8 +28,11 @@ import org.rdmasockets.transport.Routes;
  * A datagram socket whose datagrams go over the best transport that leads to their destination: memory shared with
  * another process of this host that has such a socket there, or UDP, to and from any program. Its port is taken on all
  * of them at once, and a receive takes whatever comes first. {@link RdmaSocketOptions#TRANSPORT} tells how the last
- * datagram came or went, and why; set to {@link Transport#SHARED_MEMORY} or {@link Transport#UDP}, it forces one for
- * what is sent.
+ * datagram came or went, and why; set to {@link Transport#SHARED_MEMORY}, {@link Transport#IBVERBS} or
+ * {@link Transport#UDP}, it forces one for what is sent.
+ *
+ * <p>Over an RDMA device it speaks the datagrams of rsockets: to whom it is forced to, and to those who have spoken so
+ * to it, because other programs would take their header for data. A datagram is not longer than a packet there.
  *
  * <p>It does everything that {@link DatagramSocket} can do. As there, datagrams can be lost: over shared memory where
  * the receiver has no room, {@code SO_RCVBUF}, or its process is behind. Over shared memory a datagram has up to 16,352
@@ -62,6 +65,21 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private volatile Thread reader;
     /** How the last datagram came or went. */
     private volatile Transport last = Transport.AUTO;
+
+    /** The port of the superclass. */
+    private final class Udp implements DatagramWays.Udp {
+        @Override
+        public void send(byte[] data, InetSocketAddress destination) throws IOException {
+            RdmaDatagramSocket.super.send(new DatagramPacket(data, data.length, destination));
+        }
+
+        @Override
+        public void startReading() {
+            if (reader == null) {
+                RdmaDatagramSocket.this.startReading();
+            }
+        }
+    }
 
     /** The length that was set for what came, and the room before that. */
     private record Room(byte[] data, int offset, int length, int room) {
@@ -121,8 +139,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
     @Override
     public void bind(SocketAddress address) throws SocketException {
         synchronized (lock) {
+            if (isBound() && !isClosed()) {
+                throw new SocketException("Already bound"); // the superclass would wait for the reader to say so
+            }
             super.bind(address);
-            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), inbox);
+            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), inbox,
+                    new Udp());
         }
     }
 
@@ -247,12 +269,11 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 super.send(packet); // which says what is wrong with it
                 return;
             }
-            Transport wanted = wish;
             MemorySegment data = MemorySegment.ofArray(packet.getData()).asSlice(packet.getOffset(),
                     packet.getLength());
             DatagramWays.Sent sent;
             try {
-                sent = through.send(wanted == null ? null : wanted.name(), destination, data);
+                sent = through.send(wishName(), destination, data);
             } catch (InterruptedIOException e) {
                 throw closedByInterrupt(e);
             }
@@ -265,6 +286,11 @@ public class RdmaDatagramSocket extends DatagramSocket {
             }
             tell(sent.transport(), sent.reason());
         }
+    }
+
+    private String wishName() {
+        Transport wanted = wish;
+        return wanted == null ? null : wanted.name();
     }
 
     private InetSocketAddress destination(DatagramPacket packet) {
@@ -315,8 +341,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 throw new SocketTimeoutException("Receive timed out");
             }
             fill(packet, arrived);
-            tell(arrived.sharedMemory() ? Transport.SHARED_MEMORY.name() : Transport.UDP.name(),
-                    "the last datagram came so");
+            tell(arrived.transport(), "the last datagram came so");
         }
     }
 
@@ -361,7 +386,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 super.receive(packet);
                 byte[] data = new byte[packet.getLength()];
                 System.arraycopy(packet.getData(), 0, data, 0, data.length);
-                inbox.takeFromUdp((InetSocketAddress) packet.getSocketAddress(), data);
+                ways.arrivedByUdp(wishName(), (InetSocketAddress) packet.getSocketAddress(), data);
             }
         } catch (IOException e) {
             if (!isClosed()) {
@@ -398,9 +423,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
         if (name.equals(RdmaSocketOptions.TRANSPORT)) {
             ensureOpen();
             Transport wanted = (Transport) Objects.requireNonNull(value);
-            if (wanted.is(Transport.TCP) || wanted.is(Transport.IBVERBS)) {
-                throw new IllegalArgumentException(wanted.name() + " carries no datagrams: one of auto, sharedmemory, "
-                        + "udp is wanted");
+            if (wanted.is(Transport.TCP)) {
+                throw new IllegalArgumentException("tcp carries no datagrams: one of auto, sharedmemory, ibverbs, udp "
+                        + "is wanted");
             }
             wish = wanted;
             last = wanted;

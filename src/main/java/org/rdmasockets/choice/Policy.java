@@ -25,7 +25,7 @@ import org.rdmasockets.transport.Property;
  */
 public record Policy(String transport, List<Rule> rules, boolean fallback, long attemptNanos, String mistake) {
     /** The first transport that leads to the peer. */
-    static final String AUTO = "auto";
+    public static final String AUTO = "auto";
     /** The transport that is always there. */
     public static final String TCP = "tcp";
     /** The transport within one host. */

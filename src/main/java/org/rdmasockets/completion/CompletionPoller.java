@@ -15,6 +15,7 @@ import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.EventPoller;
@@ -56,6 +57,8 @@ public final class CompletionPoller implements AutoCloseable {
     private final Thread thread;
     private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
     private final Map<CompletionQueue, CompletionShard> shards = new ConcurrentHashMap<>();
+    /** Queues that have no inboxes, and what takes their completions. */
+    private final Map<CompletionQueue, Runnable> others = new ConcurrentHashMap<>();
     /** Guarded by its own monitor. */
     private final Map<Device, DeviceShards> devices = new HashMap<>();
     private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
@@ -165,6 +168,37 @@ public final class CompletionPoller implements AutoCloseable {
     public void removeSource(EventSource source) {
         events.remove(source);
         sources.remove(source);
+    }
+
+    /**
+     * Adds a completion queue that has no inboxes, alone on its channel.
+     *
+     * @param channel its channel
+     * @param queue whose events are waited for from now on
+     * @param task arms the queue and takes its completions, on the poller's thread; must not block; what it throws is
+     *        logged
+     */
+    public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task) {
+        others.put(queue, task);
+        addSource(channel, () -> {
+            try {
+                channel.drainEvents(drained -> task.run());
+            } catch (VerbsException e) {
+                removeQueue(channel, queue); // it would be reported ready for ever
+                LOG.error("a completion queue for datagrams has failed", e);
+            }
+        });
+    }
+
+    /**
+     * Ends waiting for a queue; its task may still run once.
+     *
+     * @param channel its channel
+     * @param queue what was added; another is ignored
+     */
+    public void removeQueue(CompletionChannel channel, CompletionQueue queue) {
+        removeSource(channel);
+        others.remove(queue);
     }
 
     /**
@@ -327,6 +361,11 @@ public final class CompletionPoller implements AutoCloseable {
         CompletionShard shard = shards.get(queue);
         if (shard != null) {
             shard.takeEventForWaiter(watch.isAt(shard));
+            return;
+        }
+        Runnable task = others.get(queue);
+        if (task != null) {
+            execute(task);
         }
     }
 

@@ -30,9 +30,9 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      *
      * @param source who says to have sent it
      * @param data its own array
-     * @param sharedMemory whether it came over shared memory; else over UDP
+     * @param transport how it came
      */
-    public record Arrived(InetSocketAddress source, byte[] data, boolean sharedMemory) {
+    public record Arrived(InetSocketAddress source, byte[] data, String transport) {
         private int cost() {
             return data.length + OVERHEAD_BYTES;
         }
@@ -97,10 +97,21 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     @Override
     public void take(InetSocketAddress source, byte[] data) {
+        take(source, data, DatagramWays.SHARED_MEMORY);
+    }
+
+    /**
+     * Takes a datagram if there is room.
+     *
+     * @param source who has sent it
+     * @param data its own array
+     * @param transport how it came
+     */
+    void take(InetSocketAddress source, byte[] data, String transport) {
         lock.lock();
         try {
             if (fits(data.length)) { // others may have come since that was asked
-                add(new Arrived(source, data, true));
+                add(new Arrived(source, data, transport));
             }
         } finally {
             lock.unlock();
@@ -113,13 +124,13 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      * @param source who has sent it
      * @param data its own array
      */
-    public void takeFromUdp(InetSocketAddress source, byte[] data) {
+    void takeFromUdp(InetSocketAddress source, byte[] data) {
         lock.lock();
         try {
             while (!closed && !fits(data.length)) {
                 room.awaitUninterruptibly();
             }
-            add(new Arrived(source, data, false));
+            add(new Arrived(source, data, DatagramWays.UDP));
         } finally {
             lock.unlock();
         }

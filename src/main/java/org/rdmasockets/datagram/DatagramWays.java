@@ -16,30 +16,55 @@ import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.verbs.VerbsException;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The ways that datagrams of one bound socket take: over shared memory where that leads, else not its business. */
+/**
+ * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to those who
+ * are known to speak so, or are said to; else not its business.
+ */
 public final class DatagramWays implements AutoCloseable {
-    private static final LimitedLog LOG = new LimitedLog(LoggerFactory.getLogger(DatagramWays.class));
-    private static final String SHARED_MEMORY = SharedMemoryProvider.NAME;
-    private static final String UDP = "udp";
+    private static final Logger LOG = LoggerFactory.getLogger(DatagramWays.class);
+    private static final LimitedLog WARNINGS = new LimitedLog(LOG);
+    static final String SHARED_MEMORY = SharedMemoryProvider.NAME;
+    static final String IBVERBS = "ibverbs";
+    static final String UDP = "udp";
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
+    private final DatagramInbox inbox;
     /** Null where there is no shared memory for this socket, and then there is a reason. */
     private final DatagramPorts ports;
     private final DatagramPorts.Port port;
     private final String unavailability;
     private volatile Way last;
+    private final IbverbsDatagrams ibverbs;
+    /** Whether ibverbs was of use, so that those who do not speak so pay nothing. */
+    private volatile boolean speaksIbverbs;
+
+    /** The socket's UDP port. */
+    public interface Udp {
+        /**
+         * Sends a datagram.
+         *
+         * @param data all of it
+         * @param destination whom to
+         * @throws IOException if it cannot be sent
+         */
+        void send(byte[] data, InetSocketAddress destination) throws IOException;
+
+        /** Lets what comes be read from now on, if that was not so: by {@link #arrivedByUdp}. */
+        void startReading();
+    }
 
     /**
      * The way to a destination; forced if UDP must not be used, source null if shared memory cannot lead there,
      * or must not.
      */
-    private record Way(String wish, InetSocketAddress destination, boolean forced, InetSocketAddress source,
-            String reason) {
+    private record Way(String wish, InetSocketAddress destination, String transport, boolean forced,
+            InetSocketAddress source, String reason) {
         /** By identity for the destination of a connected socket. */
         boolean isFor(String otherWish, InetSocketAddress other) {
             return wish == otherWish && (destination == other || destination.equals(other));
@@ -49,30 +74,29 @@ public final class DatagramWays implements AutoCloseable {
     /**
      * How a datagram went.
      *
-     * @param transport {@code sharedmemory} if it was sent; {@code udp} if it is to be sent so
+     * @param transport which one
      * @param reason why not over another
+     * @param isDone false if it is to be sent over UDP
      */
-    public record Sent(String transport, String reason) {
-        private static final Sent OVER_SHARED_MEMORY = new Sent(SHARED_MEMORY, "the destination is on this host");
-
-        /**
-         * Whether it was sent.
-         *
-         * @return false if it is to be sent over UDP
-         */
-        public boolean isDone() {
-            return this == OVER_SHARED_MEMORY;
-        }
+    public record Sent(String transport, String reason, boolean isDone) {
+        private static final Sent OVER_SHARED_MEMORY = new Sent(SHARED_MEMORY, "the destination is on this host", true);
+        static final Sent OVER_IBVERBS = new Sent(IBVERBS, "the destination's queue pair is known", true);
+        /** Over UDP, in a way that makes the peer tell where its queue pair is. */
+        static final Sent ASKING = new Sent(UDP, "ibverbs: the destination's queue pair is not known now, it was asked "
+                + "for", true);
     }
 
     /**
      * The ways of a socket that is bound to a UDP port.
      *
      * @param local where
-     * @param inbox gets what comes over shared memory
+     * @param inbox gets what comes
+     * @param udp the port
      */
-    public DatagramWays(InetSocketAddress local, DatagramInbox inbox) {
+    public DatagramWays(InetSocketAddress local, DatagramInbox inbox, Udp udp) {
         this.local = local;
+        this.inbox = inbox;
+        ibverbs = new IbverbsDatagrams(local, inbox, udp);
         DatagramPorts found = null;
         DatagramPorts.Port taken = null;
         String reason = null;
@@ -82,7 +106,7 @@ public final class DatagramWays implements AutoCloseable {
             taken = found.open(local, inbox);
         } catch (SocketException | VerbsException e) {
             reason = e.getMessage();
-            LOG.warn("datagrams for {} come over UDP only: {}", local, reason);
+            WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);
         }
         ports = found;
         port = taken;
@@ -90,8 +114,35 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Sends a datagram over shared memory, if the settings want that and it leads to the destination. May wait for an
-     * answer of the other process, once in a while.
+     * Takes what came to the UDP port; may wait for room.
+     *
+     * @param wish the socket's own transport, or null for none
+     * @param source who has sent it
+     * @param data its own array
+     */
+    public void arrivedByUdp(String wish, InetSocketAddress source, byte[] data) {
+        if (UDP.equals(wish) || !DatagramWire.isTagged(data)) {
+            inbox.takeFromUdp(source, data);
+            return;
+        }
+        boolean expected = false;
+        try {
+            String wanted = policy.decide(wish, source).transport();
+            if (!wanted.equals(IBVERBS) && !wanted.equals(Policy.AUTO)) {
+                inbox.takeFromUdp(source, data);
+                return;
+            }
+            expected = wanted.equals(IBVERBS);
+        } catch (SocketException e) {
+            LOG.debug("senders hear of this: {}", e.getMessage());
+        }
+        ibverbs.arrived(source, data, expected);
+        speaksIbverbs = true;
+    }
+
+    /**
+     * Sends a datagram over another transport than UDP, if the settings want that and it leads to the destination. May
+     * wait for an answer of the other process, once in a while.
      *
      * @param wish the socket's own transport, or null for none
      * @param destination a resolved address and a port
@@ -108,6 +159,17 @@ public final class DatagramWays implements AutoCloseable {
             last = way;
         }
         String reason = way.reason();
+        if (way.transport().equals(IBVERBS)) {
+            speaksIbverbs = true;
+            return ibverbs.send(destination, data);
+        }
+        if (speaksIbverbs && way.transport().equals(Policy.AUTO) && ibverbs.knows(destination)) {
+            try {
+                return ibverbs.send(destination, data);
+            } catch (IbverbsDatagrams.TooLong | IbverbsDatagrams.NoWay e) {
+                return new Sent(UDP, e.getMessage(), false);
+            }
+        }
         if (way.source() != null && data.byteSize() > DatagramPorts.MAX_BYTES) {
             reason = "EMSGSIZE: " + data.byteSize() + " bytes are more than the " + DatagramPorts.MAX_BYTES
                     + " of a datagram over shared memory";
@@ -124,7 +186,7 @@ public final class DatagramWays implements AutoCloseable {
             throw new SocketException("the datagram to " + destination + " must not go over UDP, and " + reason
                     + "; start such a socket there, or let TRANSPORT be udp or auto");
         }
-        return new Sent(UDP, reason);
+        return new Sent(UDP, reason, false);
     }
 
     /** Null if it was sent, else why not. */
@@ -145,28 +207,36 @@ public final class DatagramWays implements AutoCloseable {
 
     private Way way(String wish, InetSocketAddress destination) throws IOException {
         if (UDP.equals(wish)) {
-            return new Way(wish, destination, false, null, "the socket's option TRANSPORT says so");
+            return new Way(wish, destination, UDP, false, null, "the socket's option TRANSPORT says so");
         }
         Policy.Decision decision = policy.decide(wish, destination);
         boolean forced = !decision.isAuto() || !policy.fallback();
-        if (!decision.isAuto() && !decision.transport().equals(SHARED_MEMORY)) {
-            if (!decision.transport().equals(Policy.TCP)) {
-                throw new SocketException(decision.transport() + " carries no datagrams: " + decision.reason()
-                        + "; set the socket's option TRANSPORT to auto, sharedmemory or udp");
+        if (decision.transport().equals(IBVERBS)) {
+            if (isForUdpOnly(destination.getAddress())) {
+                throw new SocketException("ibverbs does not lead to " + destination + ": such addresses are for UDP "
+                        + "only; " + decision.reason() + ": let TRANSPORT be udp or auto");
             }
-            return new Way(wish, destination, false, null, decision.reason());
+            return new Way(wish, destination, IBVERBS, true, null, "");
+        }
+        if (decision.transport().equals(Policy.TCP)) {
+            return new Way(wish, destination, UDP, false, null, decision.reason());
         }
         String reason = unavailability != null ? unavailability : obstacle(destination);
         InetSocketAddress source = reason == null ? source(destination) : null;
-        return new Way(wish, destination, forced, source, reason == null ? "" : SHARED_MEMORY + ": " + reason);
+        return new Way(wish, destination, decision.transport(), forced, source,
+                reason == null ? "" : SHARED_MEMORY + ": " + reason);
     }
 
     private static String obstacle(InetSocketAddress destination) {
         InetAddress host = destination.getAddress();
-        if (host.isMulticastAddress() || host.isAnyLocalAddress() || host.isLinkLocalAddress()) {
+        if (isForUdpOnly(host)) {
             return host.getHostAddress() + " is for UDP only";
         }
         return Routes.endsHere(destination) ? null : host.getHostAddress() + " is not on this host";
+    }
+
+    private static boolean isForUdpOnly(InetAddress host) {
+        return host.isMulticastAddress() || host.isAnyLocalAddress() || host.isLinkLocalAddress();
     }
 
     private InetSocketAddress source(InetSocketAddress destination) throws IOException {
@@ -181,5 +251,6 @@ public final class DatagramWays implements AutoCloseable {
         if (port != null) {
             port.close();
         }
+        ibverbs.close();
     }
 }

@@ -105,7 +105,7 @@ public final class SetupPool {
      * @param call may take minutes
      * @return completed with the call's result or exception; while many such calls are stuck, not even begun for long
      */
-    <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
+    public <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(peerQueue, new PeerCall(() -> complete(outcome, call)));
         return outcome;
