@@ -40,10 +40,10 @@ record Turn(VarHandle field) {
      */
     void take(RdmaSocketImpl socket, long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
         while (true) {
-            Object now = (Object) field.getVolatile(socket);
-            if (now == null && field.compareAndSet(socket, (Object) null, TAKEN)) {
+            if (field.compareAndSet(socket, (Object) null, TAKEN)) {
                 return;
             }
+            Object now = (Object) field.getVolatile(socket);
             CallerLock lock = now == null ? null : lockOf(socket, now);
             if (lock != null) {
                 lock.lock(deadlineNanos);
@@ -68,10 +68,8 @@ record Turn(VarHandle field) {
      * @param socket whose; the caller has the turn
      */
     void give(RdmaSocketImpl socket) {
-        Object now = (Object) field.getVolatile(socket);
-        if (now == TAKEN && field.compareAndSet(socket, TAKEN, (Object) null)) {
-            return;
+        if (!field.compareAndSet(socket, TAKEN, (Object) null)) {
+            ((CallerLock) field.getVolatile(socket)).unlock();
         }
-        ((CallerLock) field.getVolatile(socket)).unlock();
     }
 }

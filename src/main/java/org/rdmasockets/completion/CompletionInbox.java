@@ -105,19 +105,24 @@ public final class CompletionInbox {
      * thread; works also after {@link #close}. Not reentrant.
      */
     public void enter() {
-        enter(null);
+        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
+        protocolLock.lock();
+        takeIn(null);
     }
 
-    /** Takes the protocol lock unless the waiter has it, and applies what that has polled, then all else. */
-    private void enter(Waiter waiter) {
-        boolean held = waiter != null && waiter.holds();
-        assert held == protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
-        if (!held) {
-            protocolLock.lock();
-        }
+    /** As {@link #enter}, for the one caller that reads: {@link #awaitAndEnter} need not look at the same again. */
+    public void enterToRead() {
+        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
+        protocolLock.lock();
+        takeIn(null);
+        reader.section = sections;
+    }
+
+    /** Protocol lock held: applies what the waiter has polled, if anything, then all else; unlocks if that fails. */
+    private void takeIn(Waiter waiter) {
         boolean entered = false;
         try {
-            if (held) {
+            if (waiter != null && waiter.holds()) {
                 applied = true;
                 Completion only = waiter.release();
                 heard |= only.isReceive();
@@ -134,6 +139,15 @@ public final class CompletionInbox {
                 wakeAfterFailure();
             }
         }
+    }
+
+    /** Takes the protocol lock unless the waiter has it, and applies what that has polled, then all else. */
+    private void enter(Waiter waiter) {
+        assert waiter.holds() == protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
+        if (!waiter.holds()) {
+            protocolLock.lock();
+        }
+        takeIn(waiter);
     }
 
     /** Both waiters learn what this connection has failed by; without locks, and another error changes nothing. */
@@ -267,20 +281,23 @@ public final class CompletionInbox {
     }
 
     /**
-     * Waits until the client is ready for a role; as {@link #awaitAndEnter}, but outside.
+     * Waits until the client is ready for a role; as {@link #awaitAndEnter}, but outside, and the client may also
+     * become ready without anybody's entering, who then unparks this thread.
      *
      * @param role what is waited for; at most one thread per role at a time
      * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
      * @return how the wait ended; {@link Wait#READY} wins when several are true
      */
     public Wait await(Role role, long deadlineNanos) {
+        (role == Role.READER ? reader : writer()).asks();
         Wait end = awaitAndEnter(role, deadlineNanos);
         exit();
         return end;
     }
 
     /**
-     * Waits until the client is ready for a role, and returns as {@link #enter} does: {@link #exit} must follow,
+     * Waits until the client is ready for a role, which it becomes only while somebody is inside, and returns as
+     * {@link #enter} does: {@link #exit} must follow,
      * however the wait ended. The caller holds no lock that others need to make the client ready. First polls the
      * completion queue for itself for a while, if that is worthwhile, then parks. It parks from here, not from a method
      * of its own: each frame that is parked takes a hundred bytes of the heap.
@@ -322,15 +339,16 @@ public final class CompletionInbox {
             if (interrupted) {
                 me.interrupt();
             }
-            if (end == null) {
-                drainAndTest(role, waiter); // this fails, and somebody may have woken it for the other's good
+            if (end == null && enterIfReady(role, waiter)) {
+                exit(); // this fails, and somebody may have woken it for the other's good
             }
         }
-        // Likewise, so this drains once more.
-        if (shard.faults().drainsWhenLeaving()) {
-            enter();
-        } else {
+        // Likewise, so this drains once more; who is ready has stayed inside.
+        if (end != Wait.READY) {
             protocolLock.lock();
+        }
+        if (shard.faults().drainsWhenLeaving()) {
+            takeIn(null);
         }
         return end;
     }
@@ -406,29 +424,22 @@ public final class CompletionInbox {
         shard.arrive(waiter);
     }
 
-    /** One test of everything that ends a wait, or null. */
+    /** One test of everything that ends a wait, or null; stays inside if the role is ready. */
     private Wait tryEnd(Role role, Waiter waiter, long deadlineNanos) {
-        if (drainAndTest(role, waiter)) {
+        // First the lock: who takes it after this look sees the waiter, and what was done before is seen here.
+        boolean asks = waiter.asksAlways() || protocolLock.isLocked() || hasNews(waiter);
+        if (asks && enterIfReady(role, waiter)) {
             return Wait.READY;
         }
         if (shard.failure() != null) {
             // Whoever saw the failure first may not have come to this inbox yet.
             fail(shard.failure());
-            return drainAndTest(role, waiter) ? Wait.READY : Wait.CLOSED;
+            return enterIfReady(role, waiter) ? Wait.READY : Wait.CLOSED;
         }
         if (!open) {
             return Wait.CLOSED;
         }
         return Wait.remaining(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
-    }
-
-    /** Applies what is there, lets the other waiter go on, and asks whether this role can. */
-    private boolean drainAndTest(Role role, Waiter waiter) {
-        boolean ready = enterIfReady(role, waiter);
-        if (ready) {
-            exit();
-        }
-        return ready;
     }
 
     /** Withdraws a waiter. Somebody may have woken it for the other role's good just before: it enters once more. */

@@ -4,8 +4,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jctools.queues.MessagePassingQueue;
-import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.rdmasockets.lock.Apart;
 import org.rdmasockets.lock.ApartLock;
 import org.rdmasockets.verbs.CompletionOpcode;
@@ -24,7 +22,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 public final class CompletionShard extends Apart {
     private static final VarHandle LEADS;
     private static final VarHandle FREE;
-    private static final int SPARE_WAKE_LISTS = 64;
+    private static final VarHandle FREE_LISTS;
     /** After so many full batches in a row the poller looks after other shards first. */
     private static final int MAX_FULL_BATCHES = 64;
 
@@ -32,6 +30,7 @@ public final class CompletionShard extends Apart {
         try {
             LEADS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "leads", int.class);
             FREE = MethodHandles.lookup().findVarHandle(CompletionShard.class, "free", Completion.class);
+            FREE_LISTS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "freeLists", WakeList.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -51,14 +50,14 @@ public final class CompletionShard extends Apart {
     /** Slots for the next batch: so many of the first; guarded by cqLock. */
     private final Completion[] spares;
     private int spare;
-    /** For the next batch, or null; guarded by cqLock. */
+    /** For the next batch, which leads to others, or null; guarded by cqLock. */
     private WakeList spareList;
     /** Empty slots, each leads to the next; any thread puts one in front, the holder of cqLock takes all. By FREE. */
     private volatile Completion free;
     /** Those that were taken so and are not used yet; guarded by cqLock. */
     private Completion freeHere;
-    /** Empty lists; any thread gives back, the holder of cqLock takes. */
-    private final MessagePassingQueue<WakeList> freeLists;
+    /** Empty lists, each leads to the next; any thread puts one in front, the holder of cqLock takes all. */
+    private volatile WakeList freeLists;
     /** The queue is armed, or its event is not yet handled. Set and cleared under cqLock, by who handles the event. */
     private volatile boolean armed;
     /** How many threads are parked here, or about to. */
@@ -90,7 +89,6 @@ public final class CompletionShard extends Apart {
         this.queue = queue;
         this.batch = queue.newBatch(poller.settings().batch());
         this.spares = new Completion[batch.capacity()];
-        this.freeLists = new MpscGrowableVarHandleArrayQueue<>(2, SPARE_WAKE_LISTS);
     }
 
     /** The completion queue, to make queue pairs with; only this shard polls and arms it. */
@@ -266,7 +264,7 @@ public final class CompletionShard extends Apart {
         cqLock.lock();
         try {
             arm();
-            if (faults.pollsAfterArming()) {
+            if (faults.pollsAfterArming() && queue.spin(1)) {
                 touched = pollBatch(null, null);
                 full = wasFull();
             }
@@ -444,8 +442,8 @@ public final class CompletionShard extends Apart {
             spare++;
         }
         if (spareList == null) {
-            WakeList list = freeLists.relaxedPoll();
-            spareList = list != null ? list : new WakeList(batch.capacity());
+            WakeList lists = freeLists == null ? null : (WakeList) FREE_LISTS.getAndSet(this, null);
+            spareList = lists != null ? lists : new WakeList(batch.capacity());
         }
     }
 
@@ -505,7 +503,8 @@ public final class CompletionShard extends Apart {
 
     private WakeList takeList() {
         WakeList list = spareList;
-        spareList = null;
+        spareList = list.next;
+        list.next = null;
         return list;
     }
 
@@ -573,14 +572,13 @@ public final class CompletionShard extends Apart {
         } while (!FREE.compareAndSet(this, before, slot));
     }
 
-    /** Keeps a list to be used again, if there is memory for that. */
+    /** Keeps a list to be used again. Any thread. */
     private void keep(WakeList list) {
-        try {
-            freeLists.offer(list);
-        } catch (OutOfMemoryError e) {
-            // The queue could not grow: it is garbage, and another one is made when memory is free.
-            return;
-        }
+        WakeList before;
+        do {
+            before = freeLists;
+            list.next = before;
+        } while (!FREE_LISTS.compareAndSet(this, before, list));
     }
 
     /** True if this became one to look after by this call; the poller then gets it by its queue. */

@@ -32,6 +32,8 @@ final class Waiter {
     private static final byte PAID = 2;
     /** The last wait was brief, and hardly anybody else was woken meanwhile: then the next one may be so, too. */
     private static final byte BRIEF = 4;
+    /** The client may become ready without anybody's entering the inbox. */
+    private static final byte ASKS = 8;
     /** Above these: how many waits have to pass before the next watch. */
     private static final int REST_SHIFT = 4;
     /** So many after a watch that was in vain: who writes may be in this process, and wakes a parked thread sooner. */
@@ -39,8 +41,8 @@ final class Waiter {
 
     /** The thread that is parked or about to park; null while nobody waits or a leader spins. */
     volatile Thread thread;
-    /** When this was inside the inbox last: one of its counts. */
-    int section;
+    /** When this was inside the inbox last: one of its counts; -1 before that. */
+    int section = -1;
     /** For a completion that this polls for itself; null if there was none since it was parked, or put in. */
     private Completion slot;
     /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
@@ -51,7 +53,7 @@ final class Waiter {
     private byte trials;
     /** How many threads had been woken when this arrived; the lowest bits. */
     private byte wakes;
-    /** {@link #HOLDS}, {@link #PAID}, {@link #BRIEF}: each field more is 8 bytes for each idle connection. */
+    /** All of the above: each field more is 8 bytes for each idle connection. */
     private byte flags = PAID;
 
     /** Gives a completion to this alone, who now has the protocol lock. */
@@ -76,6 +78,16 @@ final class Waiter {
         Completion taken = slot;
         slot = null;
         return taken;
+    }
+
+    /** From now on each look at whether a wait is over asks the client. */
+    void asks() {
+        set(ASKS, true);
+    }
+
+    /** Whether that is so. */
+    boolean asksAlways() {
+        return has(ASKS);
     }
 
     /** Whether spins have not paid, and the next one is to see whether that has changed. */

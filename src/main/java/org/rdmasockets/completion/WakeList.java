@@ -15,6 +15,8 @@ final class WakeList {
     private final CompletionInbox[] inboxes;
     private final int[] kinds;
     private int count;
+    /** Among the shard's empty ones, the one behind it; else null. */
+    WakeList next;
 
     /** A list for batches of so many completions. */
     WakeList(int capacity) {

@@ -21,7 +21,7 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
 
     @Override
     protected final boolean tryRelease(int unused) {
-        if (!isHeldExclusively()) {
+        if (getExclusiveOwnerThread() != Thread.currentThread()) {
             throw new IllegalMonitorStateException("the calling thread does not have the lock");
         }
         setExclusiveOwnerThread(null);
@@ -36,7 +36,8 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
 
     /** Takes it, waiting as long as somebody else has it. */
     public final void lock() {
-        if (tryAcquire(1)) {
+        if (compareAndSetState(0, 1)) {
+            setExclusiveOwnerThread(Thread.currentThread());
             return;
         }
         if (isHeldExclusively()) {

@@ -184,7 +184,7 @@ final class ChunkStock {
 
     /** Tells whether a large chunk is here: true if {@link #take} will give one. */
     boolean hasLarge() {
-        return find(false) != null;
+        return idle != null && find(false) != null;
     }
 
     /** Tells whether a small chunk is here: true if {@link #takePermanent} may be called. */

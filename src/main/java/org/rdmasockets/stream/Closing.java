@@ -160,17 +160,23 @@ final class Closing {
      * after a DISCONNECT in either direction, or a SHUTDOWN in both.
      */
     boolean isFinished() {
-        return (happened & (DISCONNECT_SENT | PEER_DISCONNECTED)) != 0 || has(SHUTDOWN_SENT) && has(INPUT_ENDED);
+        return (happened & (DISCONNECT_SENT | PEER_DISCONNECTED)) != 0
+                || (happened & (SHUTDOWN_SENT | INPUT_ENDED)) == (SHUTDOWN_SENT | INPUT_ENDED);
     }
 
     /** Tells whether the peer may send data that somebody wants: false after its SHUTDOWN or DISCONNECT. */
     boolean isInputEnded() {
-        return has(INPUT_ENDED);
+        return (happened & INPUT_ENDED) != 0;
+    }
+
+    /** Tells whether the peer may be told of room for data: not once it sends none, or both ends are finished. */
+    boolean isOpenForNews() {
+        return (happened & (INPUT_ENDED | DISCONNECT_SENT | PEER_DISCONNECTED)) == 0;
     }
 
     /** Tells whether the application reads no more: true after {@link #shutInput}. */
     boolean isInputShut() {
-        return has(INPUT_SHUT);
+        return (happened & INPUT_SHUT) != 0;
     }
 
     /** Tells whether the application writes no more: true after {@link #shutOutput}. */
@@ -185,7 +191,7 @@ final class Closing {
 
     /** Tells whether the peer's queue pair is about to go: true after its DISCONNECT. */
     boolean isPeerDisconnected() {
-        return has(PEER_DISCONNECTED);
+        return (happened & PEER_DISCONNECTED) != 0;
     }
 
     @Override

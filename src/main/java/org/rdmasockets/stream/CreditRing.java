@@ -64,8 +64,9 @@ final class CreditRing extends Flow {
 
     @Override
     int finish(int count, int kept) {
-        boolean more = received.received() == answered;
-        answered = received.received();
+        int heard = received.received();
+        boolean more = heard == answered;
+        answered = heard;
         // Before the post: from then on, the peer may write the entry anew.
         boolean last = targets.take(count);
         int result = sendQueue.finishData(count, kept, more);
@@ -162,7 +163,7 @@ final class CreditRing extends Flow {
 
     @Override
     boolean isNewsDue() {
-        return !closing.isFinished() && !closing.isInputEnded() && lending.isDue();
+        return closing.isOpenForNews() && lending.isDue();
     }
 
     @Override

@@ -142,7 +142,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
 
     /** Tells whether there is something to tell. */
     final boolean isDue() {
-        return isAnswerDue() || isWordDue() || isNewsDue();
+        return isAnswerDue() || closing.due() != Closing.NOTHING || isNewsDue();
     }
 
     /** Tells whether what is due can be told now: true if {@link #post} may be called. */

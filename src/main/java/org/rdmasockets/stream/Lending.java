@@ -41,12 +41,12 @@ final class Lending extends PeerTable {
     }
 
     private boolean isOfferDue() {
-        return offering && received.isOfferOfUse() && window.allowsUpdate();
+        return received.isOfferOfUse() && window.allowsUpdate();
     }
 
     /** Tells whether there is something to tell. */
     boolean isDue() {
-        return received.isChunkDue() || received.areCreditsDue() || isOfferDue();
+        return received.isChunkDue() || received.areCreditsDue() || offering && isOfferDue();
     }
 
     /**
@@ -54,14 +54,14 @@ final class Lending extends PeerTable {
      * if {@link #post} may be called.
      */
     boolean mayPost() {
-        boolean offer = isOfferDue();
+        boolean offer = offering && isOfferDue();
         return sendQueue.hasControlSlot(offer || received.isChunkDue())
                 && (offer || window.allowsUpdate() || received.isPeerStarved());
     }
 
     /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
     int post() {
-        boolean offer = isOfferDue();
+        boolean offer = offering && isOfferDue();
         window.controlSent(received.granted());
         if (offer) {
             offering = false;

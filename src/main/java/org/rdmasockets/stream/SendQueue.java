@@ -48,7 +48,7 @@ final class SendQueue {
     private final int mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     private final SendBuffer ring;
-    /** What is outstanding, each at its number since the start; as large as it had to be so far, a power of two. */
+    /** What is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
     private int[] requests = new int[FIRST_ROOM];
     /** The slot of the next request. */
     private int head;
@@ -282,7 +282,7 @@ final class SendQueue {
     }
 
     private int postPayload(int kind, int bytes, int kept) {
-        if (isInline(bytes) && request.bytes() == null) {
+        if (bytes <= mostInline && request.bytes() == null) {
             request.inline();
         }
         // On iWARP each is signalled: none may be unsignalled.
@@ -349,29 +349,26 @@ final class SendQueue {
             request.clear();
         }
         openBytes = 0;
-        if (isError(error)) {
+        if (error != QueuePair.POSTED && isError(error)) {
             return error;
         }
         if (outstanding == requests.length) {
             grow();
         }
-        requests[place((int) posted())] = kind << KIND_SHIFT | kept;
+        requests[(int) completed + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
         head = head + 1 == maxSends ? 0 : head + 1;
         outstanding++;
         unsignalled = signalled ? 0 : unsignalled + 1;
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
-        count(kind, 1);
+        if (kind != WorkRequestId.DATA) {
+            count(kind, 1);
+        }
         return error;
     }
 
     /** Whether a post was not taken. */
     static boolean isError(int result) {
         return result != QueuePair.POSTED && result != QueuePair.JOINED;
-    }
-
-    /** Where the request with a number is in {@link #requests}. */
-    private int place(int number) {
-        return number & requests.length - 1;
     }
 
     /** Doubles the room of a full ring: each request stays where it is, or moves up by as much as there was. */
@@ -410,7 +407,7 @@ final class SendQueue {
         }
         int kept = 0;
         for (int i = 0; i <= age; i++) {
-            int one = requests[place((int) completed + i)];
+            int one = requests[(int) completed + i & requests.length - 1];
             kept += one & ImmediateData.MAX_ARGUMENT;
             count(one >>> KIND_SHIFT, -1);
         }

@@ -39,6 +39,8 @@ public final class StreamConnection {
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
+    /** The flow has started. */
+    private boolean started;
     /** The last write of {@link #write} was not taken whole, so that the next goes on with it. */
     private boolean unfinished;
     private StreamFailure failure;
@@ -127,7 +129,7 @@ public final class StreamConnection {
      */
     public void start(ConnectData peer) throws SocketException {
         check(peer);
-        if (flow.isStarted()) {
+        if (started) {
             throw new IllegalStateException("started before");
         }
         if (flow instanceof Undecided undecided) {
@@ -135,6 +137,7 @@ public final class StreamConnection {
         } else {
             failIf(flow.start(peer));
         }
+        started = true;
         sendControls();
     }
 
@@ -268,7 +271,7 @@ public final class StreamConnection {
     }
 
     private boolean isSilent() {
-        return failure != null || aborted || listening && !heard || !flow.isStarted();
+        return failure != null || aborted || listening && !heard || !started;
     }
 
     private boolean isControlDue() {

@@ -408,7 +408,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Enters the inbox, to read. */
     void enterToRead() {
-        inbox.enter();
+        inbox.enterToRead();
         takeInAfterFailure();
     }
 

@@ -36,10 +36,10 @@ import org.rdmasockets.RdmaSocket;
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class PathGuardTest {
-    private static final int WRITE_METHODS = 220;
-    private static final int WRITE_CLASSES = 47;
-    private static final int READ_METHODS = 178;
-    private static final int READ_CLASSES = 33;
+    private static final int WRITE_METHODS = 196;
+    private static final int WRITE_CLASSES = 46;
+    private static final int READ_METHODS = 154;
+    private static final int READ_CLASSES = 32;
     private static final ClassDesc HOOK = ClassDesc.of(EnteredMain.class.getName());
     private static final MethodTypeDesc STRING_TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void,
             ConstantDescs.CD_String);

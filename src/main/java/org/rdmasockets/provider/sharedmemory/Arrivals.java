@@ -118,8 +118,10 @@ final class Arrivals {
 
     /** Whether there is nothing to take in, for a look in between. */
     boolean isEmpty() {
-        long head = (long) WORD.getOpaque(words, HEAD);
-        return !isThere((long) WORD.getOpaque(words, at(head)), head);
+        long head = words[HEAD];
+        long first = words[at(head)];
+        VarHandle.acquireFence(); // the next look reads both anew
+        return !isThere(first, head);
     }
 
     private static int slot(long entry) {

@@ -173,7 +173,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     @Override
     public void endWrite() {
         if (locked) {
-            unlock();
+            locked = false;
+            writer.unlock();
         }
     }
 
@@ -185,15 +186,12 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         return writer;
     }
 
-    private void unlock() {
-        locked = false;
-        writer.unlock();
-    }
-
     @Override
     public int tell(Notice notice, int messages) {
         int status = alive ? tellAlive(notice, messages) : Status.RETRY_EXCEEDED;
-        endWrite();
+        if (locked) {
+            endWrite();
+        }
         return status;
     }
 
@@ -201,7 +199,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (notice.joining && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
-        if (notice.sentBytes == 0 && !hasReceive() && !findsReceive()) {
+        if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
             end.resumeLater(queuePair.sendQueue());
             slot.starve();
             if (!findsReceive()) {
@@ -221,15 +219,10 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         return status;
     }
 
-    /** Whether the other side has a receive, as we know; looking would cost it and us a line of memory each time. */
-    private boolean hasReceive() {
-        return posted - consumed > 0;
-    }
-
-    /** Looks whether the other side has a receive. */
+    /** Looks whether the other side has a receive; it would cost it and us a line of memory each time. */
     private boolean findsReceive() {
         posted = slot.peerReceivesPosted();
-        return hasReceive();
+        return posted - consumed > 0;
     }
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
@@ -248,7 +241,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             notice.joined = true;
             return true;
         } finally {
-            unlock();
+            endWrite();
         }
     }
 
@@ -270,7 +263,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 requested += missing;
             }
         } finally {
-            unlock();
+            endWrite();
         }
         writer.notifyPeerMapped();
     }
@@ -287,7 +280,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             openPosition = -1;
             return notice.send ? publishSend(writer, notice) : publishWrite(writer, notice);
         } finally {
-            unlock();
+            endWrite();
         }
     }
 

@@ -42,7 +42,7 @@ abstract class RecentRegions {
     }
 
     private PeerMemory enter(Link link, long domain, int key, long address) {
-        if (isEntered(recent, key)) {
+        if (recent != null && recent.remoteKey() == key && recent.tryEnter()) {
             return recent;
         }
         for (int i = 0; others != null && i < others.length; i++) {

@@ -8,6 +8,7 @@ import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
@@ -139,26 +140,28 @@ final class SendQueue implements Expiring {
     }
 
     private int postLocked(SendRequest request) {
-        int refusal = refusal(request);
+        SendRequest.Opcode opcode = request.opcode();
+        boolean array = request.bytes() != null;
+        long bytes = array ? request.bytesLength() : request.elements().totalBytes();
+        int refusal = refusal(request, opcode, array, bytes);
         if (refusal != QueuePair.POSTED) {
             return refusal;
         }
-        boolean array = request.bytes() != null;
-        boolean entered = array || Gather.enter(request, owner.domain(), changesHere(request));
+        QueuePairConfig config = owner.config();
+        boolean entered = array || Gather.enter(request, owner.domain(), changesHere(opcode));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
         try {
             Faults faults = owner.device().fabric().faults();
             if (faults != null && faults.isFull(owner.number(), false)
-                    || !room.take(owner.config().maxSends())) {
+                    || !room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
             }
-            long bytes = array ? request.bytesLength() : request.elements().totalBytes();
-            int status = entered ? move(request, bytes) : Status.LOCAL_PROTECTION;
+            int status = entered ? move(request, opcode, bytes) : Status.LOCAL_PROTECTION;
             behind = status == Status.REMOTE_ACCESS || status == Status.RETRY_EXCEEDED;
             current.fill(request, bytes, flushing || broken ? Status.FLUSHED : status,
-                    owner.config().signalAll() || request.isSignalled());
+                    config.signalAll() || request.isSignalled());
             finishOrWait();
         } finally {
             leaveAll(entered && !array ? request : null);
@@ -180,64 +183,65 @@ final class SendQueue implements Expiring {
     }
 
     /** Whether the request writes to local memory. */
-    private static boolean changesHere(SendRequest request) {
-        return switch (request.opcode()) {
+    private static boolean changesHere(SendRequest.Opcode opcode) {
+        return switch (opcode) {
             case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
             case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE, BIND_WINDOW, INVALIDATE -> false;
         };
     }
 
     /** Why the request is not taken at all, or {@link QueuePair#POSTED}. */
-    private int refusal(SendRequest request) {
+    private int refusal(SendRequest request, SendRequest.Opcode opcode, boolean array, long bytes) {
         if (closed) {
             return Errno.ESHUTDOWN.number();
         }
-        SendRequest.Opcode opcode = request.opcode();
         if (opcode == SendRequest.Opcode.BIND_WINDOW || opcode == SendRequest.Opcode.INVALIDATE) {
             return Errno.EOPNOTSUPP.number();
         }
         ScatterGatherList elements = request.elements();
         boolean inline = request.isInline();
-        boolean fits = request.bytes() != null
-                ? request.bytesLength() <= SharedMemoryDevice.MAX_MESSAGE_BYTES && !inline && elements.count() == 0
-                        && !changesHere(request)
-                : elements.count() <= owner.config().maxSendElements() && elements.totalBytes() <= (inline
+        boolean fits = array
+                ? bytes <= SharedMemoryDevice.MAX_MESSAGE_BYTES && !inline && elements.count() == 0
+                        && !changesHere(opcode)
+                : elements.count() <= owner.config().maxSendElements() && bytes <= (inline
                         ? owner.maxInlineBytes() : SharedMemoryDevice.MAX_MESSAGE_BYTES);
         return fits && request.destination() == null && (peer != null || flushing) ? QueuePair.POSTED
                 : Errno.EINVAL.number();
     }
 
     /** Does the memory part of a request. */
-    private int move(SendRequest request, long bytes) {
+    private int move(SendRequest request, SendRequest.Opcode opcode, long bytes) {
         if (flushing || broken) {
             return Status.FLUSHED;
         }
         if (!peer.isAlive()) {
             return Status.RETRY_EXCEEDED;
         }
-        return switch (request.opcode()) {
+        return switch (opcode) {
             case SEND, SEND_WITH_IMMEDIATE -> Status.SUCCESS;
-            case WRITE, WRITE_WITH_IMMEDIATE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE);
-            case READ -> transfer(request, bytes, AccessFlag.REMOTE_READ);
+            case WRITE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE, false);
+            case WRITE_WITH_IMMEDIATE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE, true);
+            case READ -> transfer(request, bytes, AccessFlag.REMOTE_READ, false);
             case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request, bytes);
             case BIND_WINDOW, INVALIDATE -> throw new AssertionError("refused before");
         };
     }
 
-    private int transfer(SendRequest request, long length, AccessFlag needed) {
+    private int transfer(SendRequest request, long length, AccessFlag needed, boolean tells) {
         if (length == 0) {
             return Status.SUCCESS;
         }
-        reached = peer.memory(request.remoteKey(), request.remoteAddress(), length, needed);
+        long address = request.remoteAddress();
+        reached = peer.memory(request.remoteKey(), address, length, needed);
         if (reached == null) {
             return refused();
         }
-        long offset = request.remoteAddress() - reached.address();
+        long offset = address - reached.address();
         if (needed == AccessFlag.REMOTE_READ) {
             Gather.copyFrom(request, reached.segment(), offset);
             return Status.SUCCESS;
         }
-        if (length <= FEW_BYTES && waits == 0 && request.opcode() == SendRequest.Opcode.WRITE_WITH_IMMEDIATE) {
+        if (length <= FEW_BYTES && waits == 0 && tells) {
             peer.beginWrite();
         }
         Gather.copyTo(request, 0, reached.segment(), offset, length);

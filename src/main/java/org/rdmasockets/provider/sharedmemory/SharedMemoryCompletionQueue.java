@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,15 +18,6 @@ import org.rdmasockets.verbs.WorkCompletions;
  */
 final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue {
     private static final int FIRST_CAPACITY = 16;
-    private static final VarHandle COUNT;
-
-    static {
-        try {
-            COUNT = MethodHandles.lookup().findVarHandle(SharedMemoryCompletionQueue.class, "count", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
 
     private final SharedMemoryDevice device;
     private final SharedMemoryCompletionChannel channel;
@@ -52,7 +42,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkEnd[] links = {};
     /**
-     * How many completions there are; guarded by this, and read by COUNT without it to find an empty queue cheaply: who
+     * How many completions there are; guarded by this, and read without it to find an empty queue cheaply: who
      * has armed the queue, or was told of it, has been in the monitor or hears of it by who was.
      */
     private int count;
@@ -314,7 +304,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     /** How many completions there may be. */
     private int glance() {
-        return (int) COUNT.getOpaque(this);
+        return count;
     }
 
     @Override

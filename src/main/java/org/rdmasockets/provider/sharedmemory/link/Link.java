@@ -47,6 +47,8 @@ public final class Link implements AutoCloseable {
     private final BitSet slots = new BitSet();
     /** Why the link is dead; set once. */
     private final AtomicReference<String> failure = new AtomicReference<>();
+    /** Whether there is one. */
+    private volatile boolean failed;
     /** What the hub knows this link by; set before publication. */
     private long sourceId;
     /** Set once, under consumerLock. */
@@ -139,7 +141,7 @@ public final class Link implements AutoCloseable {
      * @return false as soon as the link failed, which may be before {@link LinkHandler#onClosed}
      */
     public boolean isOpen() {
-        return failure.get() == null;
+        return !failed;
     }
 
     /** Why the link is dead, or null. */
@@ -433,7 +435,9 @@ public final class Link implements AutoCloseable {
      * @param reason why, as a sentence for a person
      */
     public void fail(String reason) {
-        if (failure.compareAndSet(null, reason)) {
+        boolean first = failure.compareAndSet(null, reason);
+        failed = true;
+        if (first) {
             socket.shutdown();
         }
     }

@@ -1,11 +1,9 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
-import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTES;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.LongBuffer;
 
@@ -15,17 +13,8 @@ import java.nio.LongBuffer;
  * readers keep it, who only looks or arms has entered it.
  */
 final class RingReader {
-    private static final VarHandle HEAD;
     private static final int MASK = RING_BYTES - 1;
     private static final int MAX_LENGTH = SegmentLayout.ENTRY_HEADER_BYTES + RingWriter.MAX_PAYLOAD_BYTES;
-
-    static {
-        try {
-            HEAD = MethodHandles.lookup().findVarHandle(RingReader.class, "head", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
 
     private final Link link;
     private final MemorySegment memory;
@@ -34,7 +23,7 @@ final class RingReader {
     private final long control;
     private final long ring;
     private final RingEntry entry;
-    /** Bytes ever consumed; read by HEAD where the lock is not held. */
+    /** Bytes ever consumed; who only looks reads it without the lock. */
     private long head;
     /** Where the head was when the producer was last asked whether it waits for room; by the consumer lock. */
     private long asked;
@@ -69,8 +58,10 @@ final class RingReader {
      * what others take meanwhile may make it wrong, either way, for a moment: so it is not enough after {@link #arm}.
      */
     boolean isEmpty() {
-        long position = (long) HEAD.getOpaque(this);
-        return !SegmentLayout.isFirstWord((long) LONG.getOpaque(memory, ring + ((int) position & MASK)), position);
+        long position = head;
+        long word = words.get((int) (ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT));
+        VarHandle.acquireFence(); // the next look reads both anew
+        return !SegmentLayout.isFirstWord(word, position);
     }
 
     /** Looks so often whether there is something, spinning in between; true once there is. As {@link #isEmpty}. */

@@ -218,8 +218,9 @@ public final class RingWriter {
         return offset + SegmentLayout.ENTRY_HEADER_BYTES;
     }
 
-    private void set(long at, long word) {
-        words.put((int) (at >> SegmentLayout.WORD_SHIFT), word);
+    /** Which of the words is at a position of the ring. */
+    private int word(long position) {
+        return (int) (ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT);
     }
 
     /**
@@ -231,15 +232,16 @@ public final class RingWriter {
         long position = tail + padding;
         long next = position + SegmentLayout.aligned(length);
         if (next - RING_BYTES < mixed) {
-            set(ring + ((int) next & MASK), 0);
+            words.put(word(next), 0);
         }
+        int entry = (int) (offset >> SegmentLayout.WORD_SHIFT);
         if (padding > 0) {
-            set(offset, SegmentLayout.firstWord(position, length, kindAndFlags));
+            words.put(entry, SegmentLayout.firstWord(position, length, kindAndFlags));
             VarHandle.releaseFence();
-            set(ring + ((int) tail & MASK), SegmentLayout.firstWord(tail, padding, SegmentLayout.PADDING));
+            words.put(word(tail), SegmentLayout.firstWord(tail, padding, SegmentLayout.PADDING));
         } else {
             VarHandle.releaseFence();
-            set(offset, SegmentLayout.firstWord(position, length, kindAndFlags));
+            words.put(entry, SegmentLayout.firstWord(position, length, kindAndFlags));
         }
         tail = next;
         offset = -1;
@@ -282,7 +284,7 @@ public final class RingWriter {
     private boolean takeArmed() {
         // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
-        return (int) INT.getOpaque(memory, control + SegmentLayout.ARMED) != 0
+        return words.get((int) (control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT)) != 0
                 && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;
     }
 }
