@@ -65,20 +65,26 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     /**
      * Takes datagrams of one sender only from now on, and forgets those of others.
      *
-     * @param only the sender, or null for all
+     * @param only the sender, the wildcard for this host, or null for all
      */
     public void only(InetSocketAddress only) {
         lock.lock();
         try {
             peer = only;
             if (only != null) {
-                queue.removeIf(datagram -> !datagram.source().equals(only));
+                queue.removeIf(datagram -> !isOf(only, datagram.source()));
                 queuedBytes = queue.stream().mapToLong(Arrived::cost).sum();
                 room.signalAll();
             }
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Whether a peer has sent something. One at the wildcard is this host: the kernel connects to its loopback. */
+    private static boolean isOf(InetSocketAddress peer, InetSocketAddress source) {
+        return peer.equals(source) || peer.getAddress().isAnyLocalAddress() && peer.getPort() == source.getPort()
+                && source.getAddress().isLoopbackAddress();
     }
 
     private boolean fits(int bytes) {
@@ -137,7 +143,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     private void add(Arrived datagram) {
-        if (!closed && (peer == null || peer.equals(datagram.source()))) {
+        if (!closed && (peer == null || isOf(peer, datagram.source()))) {
             queue.add(datagram);
             queuedBytes += datagram.cost();
             arrived.signal();

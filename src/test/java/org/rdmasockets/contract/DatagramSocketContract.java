@@ -30,6 +30,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
 
 /** What a datagram socket does, by the judgement of the JDK's own. */
 abstract class DatagramSocketContract {
@@ -286,6 +288,38 @@ abstract class DatagramSocketContract {
             other.send(to(b, (byte) 5));
             b.receive(packet);
             assertEquals(other.getLocalSocketAddress(), packet.getSocketAddress());
+        }
+    }
+
+    /** A socket that may send to the wildcard, where no shared memory leads. */
+    private DatagramSocket onWildcard() throws IOException {
+        DatagramSocket made = socket(new InetSocketAddress(0));
+        return made.supportedOptions().contains(RdmaSocketOptions.TRANSPORT)
+                ? made.setOption(RdmaSocketOptions.TRANSPORT, Transport.AUTO) : made;
+    }
+
+    @Test
+    void socketConnectedToTheWildcardHearsThisHost() throws Exception {
+        try (DatagramSocket server = onWildcard(); DatagramSocket client = onWildcard();
+                DatagramSocket other = onWildcard()) {
+            server.setSoTimeout(GUARD_MILLIS);
+            client.setSoTimeout(GUARD_MILLIS);
+            InetSocketAddress wildcard = new InetSocketAddress("0.0.0.0", server.getLocalPort());
+            client.connect(wildcard);
+            assertEquals(wildcard, client.getRemoteSocketAddress());
+            client.send(new DatagramPacket(new byte[] {1}, 1));
+            DatagramPacket packet = room(1);
+            server.receive(packet);
+            assertTrue(packet.getAddress().isLoopbackAddress(), packet.getSocketAddress().toString());
+            assertEquals(client.getLocalPort(), packet.getPort());
+            other.send(new DatagramPacket(new byte[] {2}, 1, packet.getSocketAddress()));
+            server.send(new DatagramPacket(new byte[] {3}, 1, packet.getSocketAddress()));
+            client.receive(packet);
+            assertEquals(3, packet.getData()[0]);
+            assertTrue(packet.getAddress().isLoopbackAddress(), packet.getSocketAddress().toString());
+            assertEquals(server.getLocalPort(), packet.getPort());
+            assertThrows(IllegalArgumentException.class, () -> client.send(packet)); // which is the loopback's now
+            assertEquals(wildcard, client.getRemoteSocketAddress());
         }
     }
 
