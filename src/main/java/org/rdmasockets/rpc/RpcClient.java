@@ -6,10 +6,11 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.call.CallStream;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.ClientConnection;
@@ -24,6 +25,8 @@ import org.rdmasockets.rpc.session.SessionHub;
 public final class RpcClient implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** After so many bytes of answers a client that has nothing under way says that it has them. */
+    private static final long UNSAID_BYTES = 16 << 10;
 
     private final Connector connector;
     private final int maxMessage;
@@ -35,8 +38,10 @@ public final class RpcClient implements AutoCloseable {
     private volatile boolean closed;
     /** The last number of a call that runs at most once; guarded by numbers. */
     private long lastNumber;
-    /** Numbered calls in their order, from the first that has not ended on; guarded by itself. */
-    private final ArrayDeque<Number> numbers = new ArrayDeque<>();
+    /** Head of a circular list of numbered calls whose answers may be asked for again, in order; guarded by itself. */
+    private final Number numbers = new Number(this, 0, 0);
+    /** Bytes of answers that the server does not know to have arrived, about; guarded by numbers. */
+    private long unsaid;
 
     /** Makes connections. */
     interface Connector {
@@ -44,19 +49,32 @@ public final class RpcClient implements AutoCloseable {
         Carrier connect(long limitNanos) throws IOException;
     }
 
-    /** The number of a call. */
-    static final class Number {
+    /** The number of a call. It hears when that ends. */
+    static final class Number implements CallStream.Ending {
+        private final RpcClient client;
         private final long value;
-        /** Guarded by numbers. */
-        private boolean over;
+        /** From then on a call that was lost is not made again. */
+        private final long untilNanos;
+        /** Its neighbours, null once it is over; guarded by numbers. */
+        private Number previous = this;
+        private Number following = this;
 
-        private Number(long value) {
+        private Number(RpcClient client, long value, long untilNanos) {
+            this.client = client;
             this.value = value;
+            this.untilNanos = untilNanos;
         }
 
         /** The number. */
         long value() {
             return value;
+        }
+
+        @Override
+        public void ended(CallStream call) {
+            if (!call.isLost()) {
+                client.over(this, call.answerBytes());
+            }
         }
     }
 
@@ -181,29 +199,74 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    /** A number for a call that may run once only. */
-    Number number() {
+    /** A number for a call that may run once only, and may be made again until a time. */
+    Number number(long untilNanos) {
         synchronized (numbers) {
-            Number number = new Number(++lastNumber);
-            numbers.add(number);
+            Number number = new Number(this, ++lastNumber, untilNanos);
+            number.previous = numbers.previous;
+            number.following = numbers;
+            numbers.previous.following = number;
+            numbers.previous = number;
             return number;
         }
     }
 
-    /** The call has ended for good, and nobody asks for its answer again. */
-    void over(Number number) {
+    /** Nobody asks for the call's answer, of so many bytes, again. Idempotent. */
+    void over(Number number, long answerBytes) {
+        long answered = 0;
         synchronized (numbers) {
-            number.over = true;
-            while (!numbers.isEmpty() && numbers.peek().over) {
-                numbers.poll();
+            unlink(number);
+            unsaid += answerBytes;
+            if (numbers.following == numbers && unsaid >= UNSAID_BYTES) {
+                unsaid = 0; // nothing is under way, and perhaps nothing follows
+                answered = lastNumber + 1;
             }
+        }
+        ClientConnection connection = current;
+        if (answered > 0 && connection != null) {
+            connection.answered(answered);
         }
     }
 
-    /** All numbers below this are over. */
+    private static void unlink(Number number) {
+        if (number.previous != null) {
+            number.previous.following = number.following;
+            number.following.previous = number.previous;
+            number.previous = null;
+            number.following = null;
+        }
+    }
+
+    /** All numbers below this are over; the server is told so now. */
     long answered() {
         synchronized (numbers) {
-            return numbers.isEmpty() ? lastNumber + 1 : numbers.peek().value;
+            unsaid = 0;
+            return numbers.following == numbers ? lastNumber + 1 : numbers.following.value;
+        }
+    }
+
+    /** Numbers that are not over; for tests. */
+    int numbered() {
+        synchronized (numbers) {
+            int count = 0;
+            for (Number one = numbers.following; one != numbers; one = one.following) {
+                count++;
+            }
+            return count;
+        }
+    }
+
+    /** Calls that were lost, and that nobody has awaited in time, are not made again. */
+    private void forgetLate() {
+        long now = System.nanoTime();
+        synchronized (numbers) {
+            for (Number one = numbers.following; one != numbers;) {
+                Number following = one.following;
+                if (one.untilNanos - now < 0) {
+                    unlink(one);
+                }
+                one = following;
+            }
         }
     }
 
@@ -253,8 +316,9 @@ public final class RpcClient implements AutoCloseable {
                 synchronized (numbers) {
                     sentUpTo = lastNumber;
                 }
-                connection = new ClientConnection(connector.connect(Math.max(1, backoff.left())), maxMessage, identity,
-                        sentUpTo);
+                forgetLate();
+                Carrier carrier = connector.connect(Math.max(1, backoff.left()));
+                connection = new ClientConnection(carrier, maxMessage, identity, sentUpTo, Math.max(1, backoff.left()));
                 current = connection;
                 if (closed) {
                     connection.close();
@@ -276,7 +340,12 @@ public final class RpcClient implements AutoCloseable {
             this.deadlineNanos = deadlineNanos == Long.MAX_VALUE ? System.nanoTime() + retryNanos : deadlineNanos;
         }
 
-        /** Nanoseconds until the time is over. */
+        /** When the time is over, by {@code System.nanoTime}. */
+        long deadlineNanos() {
+            return deadlineNanos;
+        }
+
+        /** Nanoseconds until then. */
         long left() {
             return deadlineNanos - System.nanoTime();
         }
@@ -326,7 +395,7 @@ public final class RpcClient implements AutoCloseable {
     public static final class Builder {
         private static final int MAX_MESSAGE = 4 << 20;
 
-        private boolean datagrams;
+        private RpcDatagrams datagrams;
         private int maxMessage = MAX_MESSAGE;
         private Duration retryTime = Duration.ofSeconds(30);
 
@@ -334,12 +403,23 @@ public final class RpcClient implements AutoCloseable {
         }
 
         /**
-         * Calls in a session over UDP, as the server takes them. Without this, over a connection between endpoints.
+         * Calls in a session over datagrams, as the server takes them: over shared memory to a server on this host, if
+         * it has an {@code RdmaDatagramSocket}, over UDP elsewhere. Without this, over a connection between endpoints.
          *
          * @return this
          */
         public Builder datagrams() {
-            datagrams = true;
+            return datagrams(RdmaDatagramSocket::new);
+        }
+
+        /**
+         * The same over sockets of another kind, such as {@code DatagramSocket::new}, which is UDP and nothing else.
+         *
+         * @param sockets makes one for each session, one after the other
+         * @return this
+         */
+        public Builder datagrams(RpcDatagrams sockets) {
+            datagrams = Objects.requireNonNull(sockets);
             return this;
         }
 
@@ -392,8 +472,10 @@ public final class RpcClient implements AutoCloseable {
          */
         public RpcClient connect(InetSocketAddress server) throws IOException {
             int most = maxMessage;
-            return connect(datagrams ? limitNanos -> SessionHub.connect(server, most, limitNanos)
-                    : limitNanos -> EndpointCarrier.connect(server, most, limitNanos));
+            RpcDatagrams sockets = datagrams;
+            return connect(sockets == null ? limitNanos -> EndpointCarrier.connect(server, most, limitNanos)
+                    : limitNanos -> SessionHub.connect(sockets.bind(new InetSocketAddress(0)), server, most,
+                            limitNanos));
         }
 
         /** Connects by other means. */

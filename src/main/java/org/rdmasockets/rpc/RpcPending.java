@@ -17,7 +17,7 @@ public final class RpcPending {
     private final RpcOptions options;
     private final byte[] metadata;
     private final long deadlineNanos;
-    /** Null for an idempotent call, and when the call is over. */
+    /** Null for an idempotent call, and when the call is over: nobody asks for its answer again. */
     private RpcClient.Number number;
     private ClientConnection connection;
     private volatile CallStream stream;
@@ -63,11 +63,14 @@ public final class RpcPending {
         connection = to;
         if (!repeat && !options.idempotent()) {
             over();
-            number = client.number();
+            number = client.number(backoff().deadlineNanos());
         }
         boolean numbered = number != null;
         stream = RpcClient.begin(to, new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
                 numbered ? number.value() : 0, numbered ? client.answered() : 0, repeat));
+        if (numbered) {
+            stream.onEnd(number);
+        }
         if (cancelled) {
             cancel();
         }
@@ -76,7 +79,7 @@ public final class RpcPending {
 
     private void over() {
         if (number != null) {
-            client.over(number);
+            client.over(number, 0);
             number = null;
         }
     }

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.call.CallMethod;
 import org.rdmasockets.rpc.call.CallServer;
 import org.rdmasockets.rpc.call.CallStream;
@@ -46,6 +47,16 @@ public final class RpcServer implements AutoCloseable {
      */
     public int calls() {
         return server.calls();
+    }
+
+    /**
+     * Datagrams that were dropped: damaged, forged, of no session, or beyond what there is room for. Each is as if the
+     * network had lost it.
+     *
+     * @return how many; 0 for a server without datagrams
+     */
+    public long droppedDatagrams() {
+        return server.dropped();
     }
 
     /** What is remembered of calls that run at most once, in bytes; for tests. */
@@ -91,7 +102,7 @@ public final class RpcServer implements AutoCloseable {
         private static final Duration MEMORY_TIME = Duration.ofMinutes(1);
 
         private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
-        private boolean datagrams;
+        private RpcDatagrams datagrams;
         private int maxMessage = MAX_MESSAGE;
         private int maxCalls = MAX_CALLS;
         private int maxCallsPerConnection = MAX_CALLS_PER_CONNECTION;
@@ -171,13 +182,24 @@ public final class RpcServer implements AutoCloseable {
         }
 
         /**
-         * Takes calls in sessions over UDP: one socket for all clients, which need the same setting. Without this,
-         * calls come over connections between endpoints.
+         * Takes calls in sessions over datagrams, one {@code RdmaDatagramSocket} for all clients, which need the same
+         * setting: over shared memory from processes of this host, over UDP from elsewhere. Without this, calls come
+         * over connections between endpoints.
          *
          * @return this
          */
         public Builder datagrams() {
-            datagrams = true;
+            return datagrams(RdmaDatagramSocket::new);
+        }
+
+        /**
+         * The same over a socket of another kind, such as {@code DatagramSocket::new}, which is UDP and nothing else.
+         *
+         * @param sockets makes it
+         * @return this
+         */
+        public Builder datagrams(RpcDatagrams sockets) {
+            datagrams = Objects.requireNonNull(sockets);
             return this;
         }
 
@@ -262,7 +284,8 @@ public final class RpcServer implements AutoCloseable {
          * @throws IOException {@code BindException} if the port is taken or the address is no RDMA device's
          */
         public RpcServer listen(InetSocketAddress local) throws IOException {
-            return listen(datagrams ? SessionHub.listen(local, maxMessage) : EndpointCarrier.listen(local, maxMessage));
+            return listen(datagrams == null ? EndpointCarrier.listen(local, maxMessage)
+                    : SessionHub.listen(datagrams.bind(local), maxMessage));
         }
 
         /** Serves what comes from a listener. */

@@ -46,6 +46,11 @@ abstract class CallContract {
     /** Connects to it. */
     abstract Carrier connect(InetSocketAddress server, long limitNanos) throws IOException;
 
+    /** How many of so many calls are made, where each takes longer than elsewhere. */
+    int many(int calls) {
+        return calls;
+    }
+
     @AfterEach
     void closeAll() throws Exception {
         for (AutoCloseable resource : resources.reversed()) {
@@ -146,7 +151,7 @@ abstract class CallContract {
             int first = t * 1000;
             threads.add(inBackground(() -> {
                 int wrong = 0;
-                for (int i = first; i < first + 200; i++) {
+                for (int i = first; i < first + many(200); i++) {
                     wrong += value(client.call("echo", bytes(i))) == i ? 0 : 1;
                 }
                 return wrong;
@@ -162,10 +167,11 @@ abstract class CallContract {
     void callsThatAreBegunTogetherAreAwaitedInAnyOrder() throws Exception {
         RpcClient client = client(serve(echo()));
         List<RpcPending> pending = new ArrayList<>();
-        for (int i = 0; i < 500; i++) {
+        int calls = many(500);
+        for (int i = 0; i < calls; i++) {
             pending.add(client.begin("echo", bytes(i), RpcOptions.DEFAULT));
         }
-        for (int i = 499; i >= 0; i--) {
+        for (int i = calls - 1; i >= 0; i--) {
             assertEquals(i, value(pending.get(i).await()));
         }
     }
@@ -242,9 +248,10 @@ abstract class CallContract {
             }
         })));
         try (RpcClientCall call = client.open("count", RpcOptions.DEFAULT)) {
-            call.send(bytes(20_000));
+            int count = many(20_000);
+            call.send(bytes(count));
             call.halfClose();
-            for (int i = 0; i < 20_000; i++) {
+            for (int i = 0; i < count; i++) {
                 assertEquals(i, value(call.receive()));
             }
             assertNull(call.receive());
@@ -261,11 +268,12 @@ abstract class CallContract {
             call.send(bytes(sum));
         })));
         try (RpcClientCall call = client.open("sum", RpcOptions.DEFAULT)) {
-            for (int i = 0; i < 10_000; i++) {
+            int count = many(10_000);
+            for (int i = 0; i < count; i++) {
                 call.send(bytes(i));
             }
             call.halfClose();
-            assertEquals(49_995_000, value(call.receive()));
+            assertEquals(count * (count - 1) / 2, value(call.receive()));
             assertNull(call.receive());
         }
     }
@@ -278,14 +286,15 @@ abstract class CallContract {
             }
         })));
         try (RpcClientCall call = client.open("echo", RpcOptions.DEFAULT)) {
+            int count = many(5_000);
             Future<Integer> sender = inBackground(() -> {
-                for (int i = 0; i < 5_000; i++) {
+                for (int i = 0; i < count; i++) {
                     call.send(bytes(i));
                 }
                 call.halfClose();
                 return 0;
             });
-            for (int i = 0; i < 5_000; i++) {
+            for (int i = 0; i < count; i++) {
                 assertEquals(i, value(call.receive()));
             }
             assertNull(call.receive());
@@ -304,7 +313,7 @@ abstract class CallContract {
         })));
         try (RpcClientCall call = client.open("flood", RpcOptions.DEFAULT)) {
             call.receive();
-            for (int i = 0; i < 500; i++) {
+            for (int i = 0; i < many(500); i++) {
                 client.call("echo", PING);
             }
             int most = sent.get();
@@ -409,7 +418,7 @@ abstract class CallContract {
             }
             return request;
         })));
-        for (int i = 0; i < 5_000; i++) {
+        for (int i = 0; i < many(5_000); i++) {
             client.call("maybe", PING); // by now the reader runs it itself
         }
         RpcPending blocked = client.begin("maybe", new byte[0], RpcOptions.DEFAULT);
@@ -526,12 +535,13 @@ abstract class CallContract {
             return request;
         })));
         List<Future<Integer>> threads = new ArrayList<>();
+        int each = many(1000);
         CountDownLatch done = new CountDownLatch(8);
         for (int t = 0; t < 8; t++) {
             int first = t * 1000;
             threads.add(inBackground(() -> {
                 try {
-                    for (int i = first; i < first + 1000; i++) {
+                    for (int i = first; i < first + each; i++) {
                         assertEquals(i, value(client.call("once", bytes(i))));
                     }
                 } finally {
@@ -543,7 +553,7 @@ abstract class CallContract {
         int before = 0;
         while (!done.await(5, TimeUnit.MILLISECONDS)) {
             int now = runs.size();
-            if (now - before > 300) {
+            if (now - before > 3 * each / 10) {
                 cut();
                 before = now;
             }
@@ -551,7 +561,7 @@ abstract class CallContract {
         for (Future<Integer> thread : threads) {
             get(thread);
         }
-        assertEquals(8000, runs.size());
+        assertEquals(8 * each, runs.size());
         assertTrue(runs.values().stream().allMatch(count -> count.get() == 1), "some ran twice");
         assertTrue(carriers.size() > 2, carriers.size() + " connections");
     }
@@ -593,12 +603,13 @@ abstract class CallContract {
         RpcServer first = serve(RpcServer.builder().unary("put", put));
         RpcClient client = client(first);
         List<Future<Integer>> threads = new ArrayList<>();
+        int each = many(1250);
         for (int t = 0; t < 8; t++) {
-            int start = t * 1250;
+            int start = t * each;
             boolean idempotent = t % 2 == 0;
             threads.add(inBackground(() -> {
                 int failed = 0;
-                for (int i = start; i < start + 1250; i++) {
+                for (int i = start; i < start + each; i++) {
                     try {
                         client.call("put", bytes(i), RpcOptions.DEFAULT.idempotent(idempotent).timeout(LONG));
                     } catch (RpcException e) {
@@ -610,16 +621,16 @@ abstract class CallContract {
                 return failed;
             }));
         }
-        Await.until("a third is stored", () -> stored.get() > 3_000);
+        Await.until("a third is stored", () -> stored.get() > 5 * each / 2);
         int port = first.localAddress().getPort();
         first.close();
         RpcServer second = again(put, port);
         for (Future<Integer> thread : threads) {
             assertTrue(get(thread) <= 4, "more calls failed than were under way");
         }
-        for (int i = 0; i < 10_000; i++) {
+        for (int i = 0; i < 8 * each; i++) {
             int count = store.containsKey(i) ? store.get(i).get() : 0;
-            boolean idempotent = i / 1250 % 2 == 0;
+            boolean idempotent = i / each % 2 == 0;
             assertTrue(idempotent ? count >= 1 : count <= 1, "call " + i + " ran " + count + " times");
         }
         assertFalse(second.toString().isEmpty());
@@ -639,12 +650,84 @@ abstract class CallContract {
         return server.get();
     }
 
+    /** They are begun before the answer of any is taken, more than is on its way at a time. */
+    @Test
+    void longCallsThatAreBegunTogetherAreAllAnswered() throws Exception {
+        RpcClient client = client(serve(echo()));
+        List<RpcPending> pending = new ArrayList<>();
+        for (int i = 0; i < many(250); i++) {
+            pending.add(client.begin("echo", new byte[60_000 + i], RpcOptions.DEFAULT));
+        }
+        for (int i = 0; i < pending.size(); i++) {
+            assertEquals(60_000 + i, pending.get(i).await().length);
+        }
+        assertEquals(1, carriers.size());
+    }
+
+    @Test
+    void aCallThatNobodyAwaitsIsForgottenOnceItHasEnded() throws Exception {
+        Semaphore release = new Semaphore(0);
+        RpcServer server = serve(echo().unary("wait", (request, call) -> {
+            release.acquire();
+            return request;
+        }));
+        RpcClient client = client(server);
+        RpcPending first = client.begin("wait", PING, RpcOptions.DEFAULT); // goes on before all the others
+        RpcPending last = null;
+        for (int i = 0; i < many(500); i++) {
+            last = client.begin("echo", PING, RpcOptions.DEFAULT);
+        }
+        client.call("echo", PING);
+        last.await();
+        Await.until("one call is left", () -> {
+            client.call("echo", PING); // and reads
+            return client.numbered() == 1;
+        }, client::numbered);
+        release.release();
+        assertArrayEquals(PING, first.await());
+        assertEquals(0, client.numbered());
+    }
+
+    @Test
+    void aLostCallThatNobodyAwaitsIsForgottenWhenItsTimeIsOver() throws Exception {
+        RpcClient client = client(serve(echo().unary("wait", (request, call) -> {
+            Thread.sleep(Duration.ofHours(1));
+            return request;
+        })));
+        for (int i = 0; i < 10; i++) {
+            client.begin("wait", PING, RpcOptions.DEFAULT.timeout(Duration.ofMillis(500)));
+        }
+        cut();
+        Await.until("no call is left", () -> {
+            client.call("echo", PING, RpcOptions.DEFAULT.idempotent(true));
+            cut();
+            return client.numbered() == 0;
+        }, client::numbered);
+    }
+
+    @Test
+    void aClientThatFallsSilentLeavesNoAnswersAtTheServer() throws Exception {
+        RpcServer server = serve(echo());
+        RpcClient client = client(server);
+        assertEquals(1 << 20, client.call("echo", new byte[1 << 20]).length);
+        Await.until("its answer is forgotten", () -> server.rememberedBytes() < 1000, server::rememberedBytes);
+        List<RpcPending> pending = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            pending.add(client.begin("echo", new byte[4000], RpcOptions.DEFAULT));
+        }
+        for (RpcPending one : pending) {
+            one.await();
+        }
+        Await.until("its answers are forgotten", () -> server.rememberedBytes() < 20_000, server::rememberedBytes);
+        assertEquals(1, carriers.size());
+    }
+
     @Test
     void answersAreForgottenOnceTheClientHasThem() throws Exception {
         RpcServer server = serve(RpcServer.builder().answerMemory(1 << 16, Duration.ofMinutes(1))
                 .unary("echo", (request, call) -> request));
         RpcClient client = client(server);
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < many(1000); i++) {
             assertEquals(1000, client.call("echo", new byte[1000]).length);
             long bytes = server.rememberedBytes();
             assertTrue(bytes < 3_000, bytes + " bytes are remembered of " + (i + 1) + " calls, of which one may be");

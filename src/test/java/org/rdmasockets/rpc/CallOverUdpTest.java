@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.rdmasockets.rpc.call.Carrier;
@@ -12,11 +13,11 @@ class CallOverUdpTest extends CallContract {
 
     @Override
     Carrier.Listener listen(int port) throws IOException {
-        return SessionHub.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), MAX_MESSAGE);
+        return SessionHub.listen(new DatagramSocket(port, InetAddress.getLoopbackAddress()), MAX_MESSAGE);
     }
 
     @Override
     Carrier connect(InetSocketAddress server, long limitNanos) throws IOException {
-        return SessionHub.connect(server, MAX_MESSAGE, limitNanos);
+        return SessionHub.connect(new DatagramSocket(), server, MAX_MESSAGE, limitNanos);
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.BufferedReader;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -63,8 +64,10 @@ class CallsBetweenProcessesTest {
                 }
                 return request;
             });
-            if (arguments[0].equals("udp")) {
-                builder.datagrams();
+            switch (arguments[0]) {
+                case "udp" -> builder.datagrams(DatagramSocket::new);
+                case "datagrams" -> builder.datagrams();
+                default -> { }
             }
             InetSocketAddress local = new InetSocketAddress(LOOPBACK, Integer.parseInt(arguments[1]));
             Await.until("the port is free", () -> listens(builder, local));
@@ -95,7 +98,7 @@ class CallsBetweenProcessesTest {
     }
 
     private Process start(String transport, boolean holds) throws IOException {
-        if (transport.equals("sharedmemory")) {
+        if (!transport.equals("udp")) {
             Optional<String> reason = Providers.sharedMemory().unavailability();
             reason.ifPresent(r -> System.out.println("CallsBetweenProcessesTest skips: " + r));
             Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
@@ -116,9 +119,12 @@ class CallsBetweenProcessesTest {
     }
 
     private RpcClient connect(String transport) throws IOException {
-        RpcClient client = (transport.equals("udp") ? RpcClient.builder().datagrams() : RpcClient.builder())
-                .connect(address);
-        assertEquals(transport, client.transport());
+        RpcClient client = (switch (transport) {
+            case "udp" -> RpcClient.builder().datagrams(DatagramSocket::new);
+            case "datagrams" -> RpcClient.builder().datagrams();
+            default -> RpcClient.builder();
+        }).connect(address);
+        assertEquals(transport.equals("udp") ? "udp" : "sharedmemory", client.transport());
         return client;
     }
 
@@ -162,7 +168,7 @@ class CallsBetweenProcessesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sharedmemory", "udp"})
+    @ValueSource(strings = {"sharedmemory", "udp", "datagrams"})
     void aServerKilledAmongTenThousandCallsLosesNoIdempotentOneAndRunsNoOtherTwice(String transport) throws Exception {
         Process first = start(transport, false);
         List<Integer> failed = new ArrayList<>();
@@ -180,7 +186,7 @@ class CallsBetweenProcessesTest {
             for (Future<List<Integer>> thread : threads) {
                 failed.addAll(thread.get(200, TimeUnit.SECONDS));
             }
-            assertEquals(transport, client.transport());
+            assertEquals(transport.equals("udp") ? "udp" : "sharedmemory", client.transport());
         }
         assertTrue(failed.size() <= THREADS / 2, () -> "more failed than were under way: " + failed);
         int[] runs = runs();
@@ -193,7 +199,7 @@ class CallsBetweenProcessesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"sharedmemory", "udp"})
+    @ValueSource(strings = {"sharedmemory", "udp", "datagrams"})
     void aCallThatRanWhenItsServerWasKilledRunsAgainOnlyIfIdempotent(String transport) throws Exception {
         Process first = start(transport, true);
         try (RpcClient client = connect(transport); ExecutorService callers = Executors.newCachedThreadPool()) {

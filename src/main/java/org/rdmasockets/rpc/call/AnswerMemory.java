@@ -6,21 +6,30 @@ import java.util.Map;
 
 /**
  * What a server remembers of numbered calls, so that a repeated one is answered and not run again: for each client the
- * calls that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. Bounded in
- * bytes for each client and for all, and in time for those that have no connection. What was forgotten is never run
- * again: its number is not above the floor.
+ * calls that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. What was
+ * forgotten is never run again, whatever the reason: its number is not above the floor.
+ *
+ * <p>An answer is kept until its client says that it has it, and without that for the time to keep; the client's own
+ * answers alone, beyond its share of all bytes, end it sooner. Then it may be forgotten: at once if its client has no
+ * connection, and when bytes run out if it has one. Clients without a connection go when bytes run out, those first
+ * that have been gone for longest. If all that is remembered is younger, and bytes have run out twice, new numbered
+ * calls are refused: that breaks no promise.
  */
 final class AnswerMemory {
     /** What a call without an answer, and what is beside each answer, weighs. */
     private static final int ENTRY_BYTES = 256;
     /** No client has more than this part of all. */
     private static final int SHARE = 8;
+    /** All are looked through so often in the time that answers are kept. */
+    private static final int LOOKS = 64;
 
     private final long maxBytes;
     private final long keepNanos;
     /** By the identity, those longest without a connection first; guarded by this, as all that it leads to. */
     private final Map<String, Client> clients = new LinkedHashMap<>(16, 0.75f, true);
     private long bytes;
+    /** When all were looked through. */
+    private long lookedNanos = System.nanoTime();
 
     /** One client. */
     final class Client {
@@ -37,6 +46,7 @@ final class AnswerMemory {
         private final Client client;
         private final long number;
         private Frame answer;
+        private long answeredNanos;
         private long weight = ENTRY_BYTES;
         /** Who wants the answer: the last that has asked. */
         private ServerConnection connection;
@@ -125,6 +135,11 @@ final class AnswerMemory {
         return new Finding(Verdict.RUN, entry, null);
     }
 
+    /** The client has said that it has all answers below a number. */
+    synchronized void answered(Client client, long below) {
+        acknowledge(client, below);
+    }
+
     /** The client has all answers below a number. */
     private void acknowledge(Client client, long answered) {
         if (answered <= client.floor) {
@@ -150,6 +165,7 @@ final class AnswerMemory {
     synchronized Address answered(Entry entry, Frame answer) {
         Client client = entry.client;
         entry.answer = answer;
+        entry.answeredNanos = System.nanoTime();
         long more = (answer.message == null ? 0 : answer.message.length)
                 + (answer.metadata == null ? 0 : answer.metadata.length);
         entry.weight += more;
@@ -165,12 +181,36 @@ final class AnswerMemory {
         }
         if (bytes > maxBytes) {
             forgetLate();
+            forgetOld();
         }
         return new Address(entry.connection, entry.callId);
     }
 
+    /** Bytes have run out: forgets what has been kept for its time, of clients that have a connection as well. */
+    private void forgetOld() {
+        long now = System.nanoTime();
+        if (now - lookedNanos < keepNanos / LOOKS) {
+            return; // that would find little more than the last time
+        }
+        lookedNanos = now;
+        for (Client client : clients.values()) {
+            for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext();) {
+                Entry entry = all.next();
+                if (entry.answer != null && now - entry.answeredNanos >= keepNanos) {
+                    client.floor = Math.max(client.floor, entry.number);
+                    weigh(client, -entry.weight);
+                    all.remove();
+                }
+            }
+        }
+    }
+
     /** Whether one more call of a client, or client, finds room. */
     synchronized boolean hasRoom(Client client) {
+        if (bytes >= 2 * maxBytes) {
+            forgetLate();
+            forgetOld();
+        }
         return client.clientBytes < maxBytes / SHARE && bytes < 2 * maxBytes;
     }
 

@@ -178,6 +178,15 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
+     * Packets that were dropped.
+     *
+     * @return as the listener says
+     */
+    public long dropped() {
+        return listener.dropped();
+    }
+
+    /**
      * What is remembered of numbered calls.
      *
      * @return bytes of answers, and what is beside them

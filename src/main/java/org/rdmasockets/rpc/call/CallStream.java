@@ -51,10 +51,21 @@ public final class CallStream {
     /** Runs the call at a server; null if nobody does. */
     private Thread runner;
     private Runnable listener;
+    private Ending ending;
     /** The call's entry in the timer, null for none; set before it can end. */
     private CallTimer.Entry timer;
     /** What the server remembers of a numbered call, null for others. Set before it runs. */
     private AnswerMemory.Entry remembered;
+
+    /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
+    public interface Ending {
+        /**
+         * It has ended.
+         *
+         * @param call which
+         */
+        void ended(CallStream call);
+    }
 
     /** A call that begins. */
     CallStream(Connection connection, int id, String method, long deadlineNanos) {
@@ -108,6 +119,34 @@ public final class CallStream {
         }
         connection.onListener(this);
         told.run();
+    }
+
+    /**
+     * Sets who is told of the end, at once if it has come.
+     *
+     * @param told of it
+     */
+    public void onEnd(Ending told) {
+        synchronized (this) {
+            if (code < 0) {
+                ending = told;
+                return;
+            }
+        }
+        told.ended(this);
+    }
+
+    /**
+     * Bytes of messages that have come and that nobody has taken.
+     *
+     * @return of a unary call that has just ended, those of the answer
+     */
+    public synchronized long answerBytes() {
+        long bytes = 0;
+        for (byte[] message : arrived) {
+            bytes += message.length;
+        }
+        return bytes;
     }
 
     /** Whether somebody listens, so that the connection has to be read although nobody waits. */
@@ -192,6 +231,7 @@ public final class CallStream {
      */
     boolean end(int status, String reason, byte[] metadata, int how) {
         CallTimer.Entry timed;
+        Ending told;
         long freed;
         synchronized (this) {
             if (code >= 0) {
@@ -206,6 +246,7 @@ public final class CallStream {
             lost = how < 0;
             code = status;
             timed = timer;
+            told = ending;
             freed = held;
             held = 0;
             if (runner != null && runner != Thread.currentThread()) {
@@ -215,6 +256,9 @@ public final class CallStream {
         connection.onHeld(-freed);
         if (timed != null) {
             timed.cancel();
+        }
+        if (told != null) {
+            told.ended(this);
         }
         return true;
     }
@@ -303,7 +347,7 @@ public final class CallStream {
         if (told > 0) {
             Frame frame = new Frame(Frame.WINDOW, 0, id);
             frame.value = told;
-            connection.sendOrFail(frame);
+            connection.sendSoon(frame);
         }
         return message;
     }
@@ -390,7 +434,8 @@ public final class CallStream {
     }
 
     /**
-     * Sends headers, a message or both. Does not wait for room in the call's window: see {@link #await}.
+     * Sends headers, a message or both. Does not wait for room in the call's window: see {@link #await}. Waits for room
+     * in the connection until the call's deadline.
      *
      * @param metadata headers, null for none; before the first message only
      * @param message null for none
@@ -409,7 +454,9 @@ public final class CallStream {
         Frame frame = new Frame(Frame.MESSAGE, (last ? Frame.LAST : 0) | (metadata == null ? 0 : Frame.HEADERS), id,
                 message);
         frame.metadata = metadata;
-        connection.sendOrFail(frame);
+        if (!connection.sendOrFail(frame, this, deadlineNanos)) {
+            connection.notSent(this);
+        }
         return true;
     }
 

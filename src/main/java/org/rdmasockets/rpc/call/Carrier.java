@@ -9,10 +9,12 @@ public interface Carrier extends AutoCloseable {
      * Sends a frame. Waits while the peer takes nothing, until the carrier's limit for that is over.
      *
      * @param frame what to send; not kept
-     * @throws IOException {@code InterruptedIOException} if this virtual thread was interrupted and nothing was sent,
-     *         any other if the connection is over
+     * @param deadlineNanos of the wait, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
+     * @throws IOException {@code SocketTimeoutException} if the deadline is over and nothing was sent,
+     *         {@code InterruptedIOException} if this virtual thread was interrupted and nothing was sent, any other if
+     *         the connection is over
      */
-    void send(Frame frame) throws IOException;
+    void send(Frame frame, long deadlineNanos) throws IOException;
 
     /**
      * Waits for the next frame.
@@ -66,7 +68,16 @@ public interface Carrier extends AutoCloseable {
          */
         InetSocketAddress localAddress();
 
-        /** Stops listening. Connections go on. */
+        /**
+         * What strangers and damage have cost.
+         *
+         * @return packets that were dropped because they were no good, or there was no room; 0 where there are none
+         */
+        default long dropped() {
+            return 0;
+        }
+
+        /** Stops listening. Connections go on, but for those that nobody has accepted. */
         @Override
         void close();
     }

@@ -60,15 +60,17 @@ public final class ClientConnection extends Connection {
      * @param maxMessage the longest message that comes back
      * @param identity of the client
      * @param sentUpTo the highest number that it has used
+     * @param limitNanos how long the server may take to answer; 10 seconds at most
      * @throws IOException if the server does not answer in time, or not well
      */
-    public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo) throws IOException {
+    public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo, long limitNanos)
+            throws IOException {
         super(carrier, maxMessage);
         boolean greeted = false;
         try {
             carrier.send(hello(ByteBuffer.allocate(IDENTITY_BYTES + Long.BYTES).put(identity).putLong(sentUpTo)
-                    .array()));
-            Frame answer = receiveHello();
+                    .array()), System.nanoTime() + limitNanos);
+            Frame answer = receiveHello(limitNanos);
             if (answer.message.length != Long.BYTES || answer.answered < 1 || answer.answered > Integer.MAX_VALUE) {
                 throw new ProtocolViolation("a server's greeting is " + answer);
             }
@@ -138,7 +140,12 @@ public final class ClientConnection extends Connection {
         frame.answered = start.answered();
         frame.value = call.microsLeft();
         call.sentWithCall(start.message(), start.last());
-        sendOrFail(frame);
+        if (!sendOrFail(frame, call, start.deadlineNanos())) {
+            over(call);
+            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
+                    Frame.NOT_BEGUN);
+            call.signal();
+        }
         if (failure() != null) {
             lose(call, failure());
         }
@@ -297,6 +304,17 @@ public final class ClientConnection extends Connection {
         closeIfDone();
     }
 
+    /**
+     * Tells the server that it may forget answers.
+     *
+     * @param below all numbers below this are over
+     */
+    public void answered(long below) {
+        Frame frame = new Frame(Frame.ANSWERED, Frame.NUMBERED, 0);
+        frame.answered = below;
+        sendSoon(frame);
+    }
+
     private void closeIfDone() {
         if (leaving && calls().isEmpty()) {
             fail(new IOException("the server has shut down"));
@@ -331,7 +349,12 @@ public final class ClientConnection extends Connection {
         over(call);
         Frame frame = new Frame(Frame.CANCEL, 0, call.id());
         frame.code = status;
-        sendOrFail(frame);
+        sendSoon(frame);
+    }
+
+    @Override
+    void notSent(CallStream call) {
+        call.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.rdmasockets.rpc.call;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
@@ -11,6 +12,8 @@ abstract class Connection {
     static final int WINDOW = 256 << 10;
     /** How long the first frame may take. */
     static final long HELLO_NANOS = 10_000_000_000L;
+    /** Longest wait of what could go later. */
+    private static final long SOON_NANOS = 1_000_000;
     /** What both ends speak. */
     static final int VERSION = 1;
     private static final int LEAST_WINDOW = 1024;
@@ -70,9 +73,9 @@ abstract class Connection {
         return frame;
     }
 
-    /** Waits for the peer's HELLO. */
-    final Frame receiveHello() throws IOException {
-        Frame frame = carrier.receive(System.nanoTime() + HELLO_NANOS);
+    /** Waits for the peer's HELLO, so long at most. */
+    final Frame receiveHello(long limitNanos) throws IOException {
+        Frame frame = carrier.receive(System.nanoTime() + Math.min(limitNanos, HELLO_NANOS));
         if (frame.kind != Frame.HELLO || frame.code != VERSION || !frame.has(Frame.NUMBERED) || frame.message == null
                 || frame.value < 1 || frame.value > Integer.MAX_VALUE || frame.number < LEAST_WINDOW
                 || frame.number > Integer.MAX_VALUE) {
@@ -128,25 +131,46 @@ abstract class Connection {
 
     /** Sends; a failure ends the connection, and the caller learns it from its call. */
     final void sendOrFail(Frame frame) {
+        sendOrFail(frame, null, Long.MAX_VALUE);
+    }
+
+    /**
+     * The same until a time, or until a call is over and this thread is interrupted.
+     *
+     * @param call null for none
+     * @return false if nothing was sent
+     */
+    final boolean sendOrFail(Frame frame, CallStream call, long deadlineNanos) {
         boolean interrupted = false;
         try {
             while (failure == null) {
                 try {
-                    carrier.send(frame);
-                    return;
+                    carrier.send(frame, deadlineNanos);
+                    return true;
+                } catch (SocketTimeoutException e) {
+                    return false;
                 } catch (InterruptedIOException e) {
-                    if (!Thread.interrupted()) {
-                        throw e; // timed out
+                    interrupted |= Thread.interrupted();
+                    if (call != null && call.code() >= 0) {
+                        return false;
                     }
-                    interrupted = true;
                 }
             }
+            return true; // the call has heard of the failure
         } catch (IOException | RuntimeException e) {
             fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
+            return true;
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /** Sends without a long wait: what finds no room goes later, on a thread of its own. */
+    final void sendSoon(Frame frame) {
+        if (!sendOrFail(frame, null, System.nanoTime() + SOON_NANOS)) {
+            Thread.startVirtualThread(() -> sendOrFail(frame));
         }
     }
 
@@ -190,6 +214,9 @@ abstract class Connection {
 
     /** The peer gives a call up. */
     abstract void cancelArrived(CallStream call, Frame frame) throws IOException;
+
+    /** A message of a call was not sent before its deadline. */
+    abstract void notSent(CallStream call);
 
     /** A call of a server has ended and has an answer. */
     abstract void finished(CallStream call, Frame answer);

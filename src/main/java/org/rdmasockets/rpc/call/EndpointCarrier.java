@@ -24,7 +24,7 @@ public final class EndpointCarrier implements Carrier {
     /** A page of payload, and the frame around it. */
     private static final int SLOT_BYTES = 4608;
     /** How long a peer may take nothing. */
-    private static final long STALL_SECONDS = 30;
+    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final RdmaEndpoint endpoint;
     private final String transport;
@@ -34,6 +34,9 @@ public final class EndpointCarrier implements Carrier {
     private final ByteBuffer[] buffers = new ByteBuffer[SLOTS];
     private final Pending<?>[] pending = new Pending<?>[SLOTS];
     private int next;
+    /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
+    private Pending<?> longPending;
+    private LocalRegion longRegion;
 
     /**
      * Frames over an endpoint that is connected, and used for nothing else.
@@ -62,7 +65,7 @@ public final class EndpointCarrier implements Carrier {
     /** An endpoint as this wants it. */
     private static RdmaEndpointBuilder builder(int maxMessage) {
         return RdmaEndpoint.builder().maxMessage((long) maxMessage + Frame.MAX_OVERHEAD)
-                .operationTimeout(Duration.ofSeconds(STALL_SECONDS));
+                .operationTimeout(Duration.ofNanos(STALL_NANOS));
     }
 
     /**
@@ -107,16 +110,16 @@ public final class EndpointCarrier implements Carrier {
     }
 
     @Override
-    public void send(Frame frame) throws IOException {
+    public void send(Frame frame, long deadlineNanos) throws IOException {
         int size = frame.size();
         if (!sendLock.tryLock()) {
-            lock();
+            lock(deadlineNanos);
         }
         try {
             if (size <= SLOT_BYTES) {
-                sendShort(frame, size);
+                sendShort(frame, size, deadlineNanos);
             } else {
-                sendLong(frame, size);
+                sendLong(frame, size, deadlineNanos);
             }
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e); // and its memory with it
@@ -125,10 +128,24 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
-    private void lock() throws IOException {
+    /** The time until a deadline, or until a peer that takes nothing is given up. */
+    private static long patience(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? STALL_NANOS
+                : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
+    }
+
+    /** What is thrown after such a time. */
+    private static IOException late(long deadlineNanos) {
+        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0
+                ? new SocketTimeoutException("there was no room in time")
+                : new IOException("the peer has taken nothing for " + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS)
+                        + " s");
+    }
+
+    private void lock(long deadlineNanos) throws IOException {
         try {
-            if (!sendLock.tryLock(STALL_SECONDS, TimeUnit.SECONDS)) {
-                throw new SocketTimeoutException("the peer has taken nothing for " + STALL_SECONDS + " s");
+            if (!sendLock.tryLock(patience(deadlineNanos), TimeUnit.NANOSECONDS)) {
+                throw late(deadlineNanos);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -136,10 +153,22 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
-    private void sendShort(Frame frame, int size) throws IOException {
+    private static void await(Pending<?> before, long deadlineNanos) throws IOException {
+        if (before.isDone()) {
+            before.await();
+            return;
+        }
+        try {
+            before.await(Duration.ofNanos(patience(deadlineNanos)));
+        } catch (SocketTimeoutException e) {
+            throw late(deadlineNanos);
+        }
+    }
+
+    private void sendShort(Frame frame, int size, long deadlineNanos) throws IOException {
         int slot = next;
         if (pending[slot] != null) {
-            pending[slot].await(Duration.ofSeconds(STALL_SECONDS));
+            await(pending[slot], deadlineNanos);
             pending[slot] = null;
         }
         frame.encode(buffers[slot].clear());
@@ -147,21 +176,42 @@ public final class EndpointCarrier implements Carrier {
         next = (slot + 1) % SLOTS;
     }
 
-    private void sendLong(Frame frame, int size) throws IOException {
-        try (LocalRegion region = endpoint.allocate(size)) {
+    /** Waits until the message is with the peer, or the deadline is over: then the next long one waits for that. */
+    private void sendLong(Frame frame, int size, long deadlineNanos) throws IOException {
+        if (longRegion != null) {
+            await(longPending, deadlineNanos);
+            longRegion.close();
+            longRegion = null;
+        }
+        LocalRegion region = endpoint.allocate(size);
+        boolean goesOn = false;
+        try {
             frame.encode(region.segment().asByteBuffer());
-            Pending<?> whole = endpoint.startSend(region);
-            boolean interrupted = false;
+            longPending = endpoint.startSend(region);
+            goesOn = !isSent(deadlineNanos);
+        } finally {
+            if (goesOn) {
+                longRegion = region;
+            } else {
+                region.close();
+            }
+        }
+    }
+
+    private boolean isSent(long deadlineNanos) throws IOException {
+        boolean interrupted = false;
+        try {
             while (true) {
                 try {
-                    whole.await(Duration.ofSeconds(STALL_SECONDS));
-                    break;
+                    await(longPending, deadlineNanos);
+                    return true;
                 } catch (SocketTimeoutException e) {
-                    throw e;
+                    return false;
                 } catch (InterruptedIOException e) {
                     interrupted |= Thread.interrupted(); // it has begun, and has to be whole
                 }
             }
+        } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

@@ -35,6 +35,8 @@ public final class Frame {
     static final int WINDOW = 5;
     /** The server takes no more calls; those that have begun go on. */
     static final int GOAWAY = 6;
+    /** The client has all answers below what it says is answered. */
+    static final int ANSWERED = 7;
 
     /** The sender says no more in this call. */
     static final int LAST = 1;
@@ -91,6 +93,15 @@ public final class Frame {
     /** Whether a flag is set. */
     boolean has(int flag) {
         return (flags & flag) != 0;
+    }
+
+    /**
+     * Tells whether this is a word about calls, without anything of theirs: as many may wait as there are calls.
+     *
+     * @return true if there need not be room for it
+     */
+    public boolean isShort() {
+        return kind >= CANCEL;
     }
 
     /**
@@ -152,7 +163,7 @@ public final class Frame {
         int textBytes = (int) (lengths >>> 16) & 0xFFFF;
         boolean numbered = frame.has(NUMBERED);
         long need = metadataBytes + textBytes + (numbered ? NUMBER_BYTES : 0);
-        if (frame.kind < HELLO || frame.kind > GOAWAY || frame.flags > ALL_FLAGS || frame.code >= Code.COUNT
+        if (frame.kind < HELLO || frame.kind > ANSWERED || frame.flags > ALL_FLAGS || frame.code >= Code.COUNT
                 || metadataBytes > MAX_METADATA || textBytes > MAX_TEXT || need > from.remaining()) {
             throw new ProtocolViolation("kind " + frame.kind + ", flags " + frame.flags + ", code " + frame.code + ", "
                     + metadataBytes + " bytes of metadata and " + textBytes + " of text in " + from.limit() + " bytes");

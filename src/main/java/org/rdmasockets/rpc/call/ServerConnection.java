@@ -39,6 +39,9 @@ final class ServerConnection extends Connection {
     private CallMethod.Unary running;
     /** The state at the last look, and since when by count of looks; timer's thread only. */
     private long lookedAt;
+    private volatile Thread readerThread;
+    /** Ends of calls that the reader has left to other threads to send. */
+    private final AtomicInteger late = new AtomicInteger();
     private final AtomicInteger calling = new AtomicInteger();
     private volatile boolean leaving;
     private volatile boolean graceOver;
@@ -52,7 +55,7 @@ final class ServerConnection extends Connection {
     /** Greets the client, then reads until the end; on a virtual thread. */
     void serve() {
         try {
-            Frame hello = receiveHello();
+            Frame hello = receiveHello(HELLO_NANOS);
             int identity = ClientConnection.IDENTITY_BYTES;
             if (hello.message.length != identity + Long.BYTES) {
                 throw new ProtocolViolation("a client's greeting is " + hello);
@@ -61,7 +64,7 @@ final class ServerConnection extends Connection {
                     ByteBuffer.wrap(hello.message).getLong(identity));
             Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance()).array());
             answer.answered = server.settings().maxCallsPerConnection();
-            carrier().send(answer);
+            carrier().send(answer, Long.MAX_VALUE);
             CallTimer.watch(this);
             if (failure() != null) {
                 CallTimer.forget(this);
@@ -77,6 +80,7 @@ final class ServerConnection extends Connection {
 
     /** Reads as long as nobody else does. */
     private void read(long turn) {
+        readerThread = Thread.currentThread();
         try {
             long mine = turn;
             while (failure() == null && mine != NOBODY) {
@@ -105,7 +109,10 @@ final class ServerConnection extends Connection {
 
     @Override
     void applyOther(Frame frame) throws IOException {
-        throw new ProtocolViolation("a server got " + frame);
+        if (frame.kind != Frame.ANSWERED) {
+            throw new ProtocolViolation("a server got " + frame);
+        }
+        server.memory().answered(client, frame.answered);
     }
 
     /** A call has come. */
@@ -159,7 +166,7 @@ final class ServerConnection extends Connection {
             Frame refusal = refusal(call, leaving ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED,
                     why == null ? "too many answers that this client has not acknowledged" : why, Frame.NOT_BEGUN);
             if (call.remembered() == null) {
-                sendOrFail(refusal);
+                reply(refusal);
             } else { // the same to those who repeat it: it must not run for one of them
                 AnswerMemory.Address to = server.memory().answered(call.remembered(), refusal);
                 to.connection().answer(to.callId(), refusal);
@@ -179,7 +186,7 @@ final class ServerConnection extends Connection {
     }
 
     private void refuse(CallStream call, int code, String text, int flags) {
-        sendOrFail(refusal(call, code, text, flags));
+        reply(refusal(call, code, text, flags));
     }
 
     private static Frame refusal(CallStream call, int code, String text, int flags) {
@@ -296,11 +303,11 @@ final class ServerConnection extends Connection {
         }
         AnswerMemory.Entry entry = call.remembered();
         if (entry == null) {
-            sendOrFail(frame);
+            reply(frame);
         } else {
             AnswerMemory.Address to = server.memory().answered(entry, frame);
             if (to.connection() == this && to.callId() == call.id()) {
-                sendOrFail(frame);
+                reply(frame);
             } else {
                 to.connection().answer(to.callId(), frame);
             }
@@ -314,7 +321,23 @@ final class ServerConnection extends Connection {
         frame.code = answer.code;
         frame.text = answer.text;
         frame.metadata = answer.metadata;
-        sendOrFail(frame);
+        reply(frame);
+    }
+
+    /**
+     * Sends the end of a call. The reader does not wait for room: its client may be sending calls, and read later. It
+     * waits only for clients that take nothing and have more calls than they may.
+     */
+    private void reply(Frame frame) {
+        if (Thread.currentThread() != readerThread || late.get() >= server.settings().maxCallsPerConnection()) {
+            sendOrFail(frame);
+        } else if (!sendOrFail(frame, null, System.nanoTime())) {
+            late.incrementAndGet();
+            Thread.startVirtualThread(() -> {
+                sendOrFail(frame);
+                late.decrementAndGet();
+            });
+        }
     }
 
     @Override
@@ -341,6 +364,11 @@ final class ServerConnection extends Connection {
     void cancelArrived(CallStream call, Frame frame) {
         call.finish(frame.code == Code.OK ? Code.CANCELLED : frame.code, "the client has given the call up", null,
                 null);
+    }
+
+    @Override
+    void notSent(CallStream call) {
+        call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null);
     }
 
     @Override

@@ -73,6 +73,7 @@ final class Session {
     private long arrivedBits;
     private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
+    private long progress;
     private byte[] assembly;
     private int assembled;
     private boolean finArrived;
@@ -126,6 +127,10 @@ final class Session {
     void fail(String reason) {
         if (failure == null) {
             failure = reason;
+            assembly = null;
+            assembled = 0;
+            Arrays.fill(early, null);
+            arrivedBits = 0;
         }
     }
 
@@ -137,6 +142,22 @@ final class Session {
     /** Bytes that have arrived and that nobody has taken, of whole messages and others. */
     long waitingBytes() {
         return inboxBytes + assembled + (long) Long.bitCount(arrivedBits) * payloadBytes;
+    }
+
+    /** What that takes of memory, about. */
+    long heldBytes() {
+        return inboxBytes + (assembly == null ? 0 : assembly.length) + (long) Long.bitCount(arrivedBits) * payloadBytes;
+    }
+
+    /** Changes when a message has become whole or was taken. */
+    long progress() {
+        return progress;
+    }
+
+    /** Whether a packet is the next, and a message by itself, and nothing waits: it takes the room of a packet. */
+    boolean isNextWhole(Packet packet) {
+        return packet.number == expected && inbox.isEmpty()
+                && (packet.flags & (Packet.FIRST | Packet.LAST)) == (Packet.FIRST | Packet.LAST);
     }
 
     /** Whether all that was sent has come. */
@@ -167,6 +188,7 @@ final class Session {
     byte[] poll() {
         byte[] message = inbox.poll();
         if (message != null) {
+            progress++;
             inboxBytes -= message.length + 1L;
             if (!roomTold && room() > 0) {
                 roomTold = true;
@@ -275,6 +297,7 @@ final class Session {
     private void deliver(byte[] message) {
         assembly = null;
         assembled = 0;
+        progress++;
         inbox.add(message);
         inboxBytes += message.length + 1L;
     }

@@ -22,12 +22,20 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.Frame;
 
 /**
- * All sessions of one UDP socket: a server's, or the one of a client. One virtual thread reads for all, another sees to
- * deadlines; senders send for themselves. Whoever is not known costs nothing but the look at his packet.
+ * All sessions of one datagram socket: a server's, or the one of a client. One virtual thread reads for all, another
+ * sees to deadlines; senders send for themselves. A stranger's packet costs no more than the look at it.
+ *
+ * <p>What has arrived and was not taken, mostly messages that are not whole, is bounded for all sessions together.
+ * Beyond that the session that has waited longest for a whole message is served alone, of the others only messages of
+ * one packet are taken, and their other packets count as lost until there is room. One that holds room for too long
+ * meanwhile is ended.
  */
 public final class SessionHub {
     private static final int PAYLOAD = 1400;
@@ -42,11 +50,20 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
+    /** What all sessions may hold at least. */
+    private static final long HELD_BYTES = 64L << 20;
+    /** Likewise, in messages of the longest kind. */
+    private static final int HELD_MESSAGES = 16;
+    /** How long a session may hold what others need before its message is whole. */
+    private static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** No channel: that would be closed by an interrupt of any thread that sends. */
     private final DatagramSocket socket;
     private final boolean server;
     private final int maxMessage;
+    private final long maxHeld;
+    /** How the last packet came or went when that was asked. */
+    private volatile String lastTransport = Transport.UDP.name();
     private final SecureRandom random = new SecureRandom();
     private final Mac mac;
     private final ReentrantLock lock = new ReentrantLock();
@@ -61,7 +78,11 @@ public final class SessionHub {
     private int unconfirmed;
     private boolean listening;
     private boolean closed;
-    private long dropped;
+    private volatile long dropped;
+    /** Bytes that have arrived in all sessions and that nobody has taken. */
+    private long held;
+    /** Has waited longest for a message to be whole; null if that is to be found out. */
+    private SessionCarrier oldest;
     /** When the timer looks next; written under lock. */
     private volatile long wakeAt = Long.MAX_VALUE;
     private final Thread timer;
@@ -69,10 +90,11 @@ public final class SessionHub {
     private record Origin(InetSocketAddress address, long client) {
     }
 
-    private SessionHub(DatagramSocket socket, boolean server, int maxMessage) throws IOException {
+    private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
         this.socket = socket;
         this.server = server;
         this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
+        this.maxHeld = maxHeld;
         listening = server;
         try {
             mac = Mac.getInstance("HmacSHA256");
@@ -88,44 +110,95 @@ public final class SessionHub {
     /**
      * Listens.
      *
-     * @param local address and port, 0 for any
+     * @param socket bound, and used for nothing else; it ends with this
      * @param maxMessage the longest message of a call that comes in
      * @return the listener
-     * @throws IOException if the port is taken
+     * @throws IOException if this JVM lacks the means
      */
-    public static Carrier.Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
-        SessionHub hub = new SessionHub(new DatagramSocket(local), true, maxMessage);
-        InetSocketAddress bound = (InetSocketAddress) hub.socket.getLocalSocketAddress();
+    public static Carrier.Listener listen(DatagramSocket socket, int maxMessage) throws IOException {
+        return listen(socket, maxMessage, Math.max(HELD_BYTES, (long) HELD_MESSAGES * maxMessage));
+    }
+
+    /** Listens with another bound of what sessions hold. */
+    static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
+        SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
+        SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
         hub.start();
-        return new Carrier.Listener() {
-            @Override
-            public Carrier accept() throws IOException {
-                return hub.accept();
-            }
+        return listener;
+    }
 
-            @Override
-            public InetSocketAddress localAddress() {
-                return bound;
-            }
+    /** A server's hub as calls see it. */
+    final class SessionListener implements Carrier.Listener {
+        private final InetSocketAddress bound;
 
-            @Override
-            public void close() {
-                hub.stopListening();
+        private SessionListener(InetSocketAddress bound) {
+            this.bound = bound;
+        }
+
+        @Override
+        public Carrier accept() throws IOException {
+            return SessionHub.this.accept();
+        }
+
+        @Override
+        public InetSocketAddress localAddress() {
+            return bound;
+        }
+
+        @Override
+        public long dropped() {
+            return dropped;
+        }
+
+        /** Sessions that have not ended; for tests. */
+        int sessions() {
+            lock.lock();
+            try {
+                return sessions.size();
+            } finally {
+                lock.unlock();
             }
-        };
+        }
+
+        /** Sessions that nobody has accepted; for tests. */
+        int untaken() {
+            lock.lock();
+            try {
+                return accepted.size();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Bytes that have arrived and that nobody has taken; for tests. */
+        long heldBytes() {
+            lock.lock();
+            try {
+                return held;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void close() {
+            stopListening();
+        }
     }
 
     /**
      * Connects.
      *
+     * @param socket bound, and used for nothing else; it ends with this
      * @param to the server
      * @param maxMessage the longest message of a call that comes back
      * @param limitNanos how long it may take
      * @return the connection
      * @throws IOException {@code ConnectException} if no server answers
      */
-    public static Carrier connect(InetSocketAddress to, int maxMessage, long limitNanos) throws IOException {
-        SessionHub hub = new SessionHub(new DatagramSocket(), false, maxMessage);
+    public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
+            throws IOException {
+        SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
         boolean connected = false;
         try {
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
@@ -150,6 +223,7 @@ public final class SessionHub {
         long own = random.nextLong();
         byte[] cookie = new byte[COOKIE_BYTES];
         int kind = Packet.INIT;
+        boolean opened = false;
         long waitMillis = 20;
         ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + PAYLOAD);
         while (true) {
@@ -157,13 +231,15 @@ public final class SessionHub {
             socket.setSoTimeout((int) Math.max(1, Math.min(waitMillis,
                     TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()))));
             long heard = System.nanoTime();
+            kind = Packet.INIT; // a server that was started anew meanwhile does not know its cookie
             while (hear(buffer, to) && in.receiver == own) {
-                if (in.kind == Packet.COOKIE && kind == Packet.INIT && in.payload.remaining() == COOKIE_BYTES) {
+                if (in.kind == Packet.COOKIE && in.payload.remaining() == COOKIE_BYTES) {
                     in.payload.get(cookie);
                     kind = Packet.OPEN;
+                    opened = true;
                     break;
                 }
-                if (in.kind == Packet.OPENED && kind == Packet.OPEN) {
+                if (in.kind == Packet.OPENED && opened) {
                     socket.setSoTimeout(0);
                     Session session = new Session(own, in.sender, PAYLOAD, maxMessage, WAITING_BYTES,
                             System.nanoTime());
@@ -245,6 +321,10 @@ public final class SessionHub {
             }
             return;
         }
+        if (in.kind == Packet.DATA && held >= maxHeld && carrier != oldest(now) && !carrier.session.isNextWhole(in)) {
+            dropped++;
+            in.kind = Packet.ACK; // what it says of packets the other way holds
+        }
         try {
             carrier.session.receive(in, now);
         } catch (Error e) {
@@ -253,11 +333,38 @@ public final class SessionHub {
         if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
             carrier.confirmed = true;
             unconfirmed--;
-            accepted.add(carrier);
-            arrivals.signal();
+            if (listening) {
+                accepted.add(carrier);
+                arrivals.signal();
+            } else {
+                carrier.close();
+            }
         }
+        carrier.account(now);
         carrier.pump(now);
         carrier.signal();
+    }
+
+    /** The session that has waited longest for a message to be whole, and may go on; lock held. */
+    private SessionCarrier oldest(long now) {
+        while (true) {
+            if (oldest == null) {
+                for (SessionCarrier one : sessions.values()) {
+                    if (one.holds > 0 && (oldest == null || one.heldSince - oldest.heldSince < 0)) {
+                        oldest = one;
+                    }
+                }
+            }
+            SessionCarrier found = oldest;
+            if (found == null || now - found.heldSince < HOLD_NANOS) {
+                return found;
+            }
+            found.session.fail("a message was not whole in time, and others need the room");
+            found.account(now);
+            found.pump(now);
+            found.signal();
+            oldest = null;
+        }
     }
 
     private void handshake(InetSocketAddress from, long now) {
@@ -391,6 +498,8 @@ public final class SessionHub {
         try {
             listening = false;
             arrivals.signalAll();
+            accepted.forEach(SessionCarrier::close); // nobody will take them
+            accepted.clear();
             closeIfUnused();
         } finally {
             lock.unlock();
@@ -414,6 +523,10 @@ public final class SessionHub {
         private final Condition news = lock.newCondition();
         private boolean confirmed;
         private boolean closing;
+        /** Its part of what all hold, and since when no message has become whole, or was taken. */
+        private long holds;
+        private long heldSince;
+        private long progress;
         /** When it is removed whatever has come, MAX_VALUE for never. */
         private long endsAt = Long.MAX_VALUE;
 
@@ -425,6 +538,22 @@ public final class SessionHub {
 
         private long deadline() {
             return Math.min(confirmed || origin == null ? session.deadline() : Long.MAX_VALUE, endsAt);
+        }
+
+        /** Counts what has arrived and was not taken; lock held. */
+        private void account(long now) {
+            long before = holds;
+            holds = session.heldBytes();
+            held += holds - before;
+            if (before == 0 || progress != session.progress()) {
+                progress = session.progress();
+                heldSince = now;
+            } else if (holds > 0) {
+                return;
+            }
+            if (oldest == this) {
+                oldest = null;
+            }
         }
 
         /** Sends what is to be sent now; lock held. */
@@ -444,6 +573,7 @@ public final class SessionHub {
                     unconfirmed -= confirmed ? 0 : 1;
                 }
                 session.fail(closing ? "this end is closed" : "no client has confirmed it");
+                account(now);
                 endsAt = Long.MAX_VALUE;
                 closeIfUnused();
             } else {
@@ -476,21 +606,33 @@ public final class SessionHub {
         }
 
         @Override
-        public void send(Frame frame) throws IOException {
+        public void send(Frame frame, long deadlineNanos) throws IOException {
             byte[] message = new byte[frame.size()];
             frame.encode(ByteBuffer.wrap(message));
-            long deadline = Long.MAX_VALUE;
             lock.lock();
             try {
-                while (session.queuedBytes() > QUEUED_BYTES && session.failure() == null && !closing) {
-                    deadline = deadline == Long.MAX_VALUE ? System.nanoTime() + STALL_NANOS : deadline;
-                    await(deadline);
+                if (!frame.isShort()) {
+                    awaitRoom(deadlineNanos);
                 }
                 ensureOpen();
                 session.send(message);
                 pump(System.nanoTime());
             } finally {
                 lock.unlock();
+            }
+        }
+
+        private void awaitRoom(long deadlineNanos) throws IOException {
+            long stall = Long.MAX_VALUE;
+            while (session.queuedBytes() > QUEUED_BYTES && session.failure() == null && !closing) {
+                stall = stall == Long.MAX_VALUE ? System.nanoTime() + STALL_NANOS : stall;
+                boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
+                try {
+                    await(own ? deadlineNanos : stall);
+                } catch (SocketTimeoutException e) {
+                    throw own ? e : new IOException("the peer has taken nothing for "
+                            + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+                }
             }
         }
 
@@ -514,6 +656,7 @@ public final class SessionHub {
                     await(deadlineNanos);
                     message = session.poll();
                 }
+                account(System.nanoTime());
                 if (session.deadline() == Long.MIN_VALUE) {
                     pump(System.nanoTime()); // there is room again
                 }
@@ -525,7 +668,14 @@ public final class SessionHub {
 
         @Override
         public String transport() {
-            return "udp";
+            if (socket instanceof RdmaDatagramSocket rdma) {
+                try {
+                    lastTransport = rdma.getOption(RdmaSocketOptions.TRANSPORT).name();
+                } catch (IOException e) {
+                    // Closed: as it was before.
+                }
+            }
+            return lastTransport;
         }
 
         @Override

@@ -11,7 +11,10 @@ import org.rdmasockets.rpc.call.AnswerMemory.Verdict;
 
 /** What a server remembers of calls is bounded in bytes and in time; what it has forgotten it does not run again. */
 class AnswerMemoryTest {
+    private static final byte[] PING = {1};
     private static final int ANSWER = 1000;
+    /** So many have more answers than the memory takes, but are not too many themselves. */
+    private static final int CLIENTS = 100;
     /** What a call weighs beside its answer, and a client beside its calls. */
     private static final int BESIDE = 256;
     private static final int WEIGHT = ANSWER + BESIDE;
@@ -151,6 +154,55 @@ class AnswerMemoryTest {
         assertEquals(Verdict.FORGOTTEN, find(brief, brief.arrive("a", 2), 1, 0).verdict());
         brief.answered(runs.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 2, new byte[ANSWER]));
         assertEquals(2 * BESIDE, brief.bytes(), "the end of a call of a client that was forgotten is counted");
+    }
+
+    /** As many as it takes until calls are refused, each with a connection and an answer that it does not need. */
+    private static int idleClients(AnswerMemory memory) {
+        for (int i = 0; i < CLIENTS; i++) {
+            AnswerMemory.Client client = memory.arrive("idle " + i, 0);
+            if (!memory.hasRoom(client)) {
+                return i;
+            }
+            for (int n = 1; n <= 5; n++) {
+                run(memory, client, n, 0);
+            }
+        }
+        return CLIENTS;
+    }
+
+    @Test
+    void clientsThatAreSilentKeepAnswersForTheirTimeAndNoLongerIfBytesRunOut() {
+        AnswerMemory brief = new AnswerMemory(MAX, 0);
+        AnswerMemory.Client first = brief.arrive("first", 0);
+        Finding runs = find(brief, first, 1, 0);
+        run(brief, first, 2, 0);
+        assertEquals(CLIENTS, idleClients(brief), "clients are refused for answers whose time is over");
+        assertEquals(Verdict.KNOWN, find(brief, first, 1, 0).verdict(), "a call that runs was forgotten");
+        assertEquals(Verdict.FORGOTTEN, find(brief, first, 2, 0).verdict());
+        assertEquals(Verdict.RUN, find(brief, first, 3, 0).verdict());
+        brief.answered(runs.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 1, PING));
+
+        AnswerMemory.Client here = memory.arrive("first", 0);
+        run(memory, here, 1, 0);
+        assertTrue(idleClients(memory) < CLIENTS, "nothing is refused, so something was forgotten");
+        assertEquals(Verdict.KNOWN, verdict(here, 1), "forgotten within its time");
+    }
+
+    @Test
+    void whatItsClientSaysItHasIsForgotten() {
+        AnswerMemory.Client client = memory.arrive("a", 0);
+        Finding runs = find(memory, client, 1, 0);
+        run(memory, client, 2, 0);
+        run(memory, client, 3, 0);
+        memory.answered(client, 3);
+        assertEquals(2L * BESIDE + WEIGHT, memory.bytes());
+        assertEquals(Verdict.KNOWN, verdict(client, 1));
+        assertEquals(Verdict.FORGOTTEN, verdict(client, 2));
+        memory.answered(client, -5);
+        assertEquals(Verdict.KNOWN, verdict(client, 3));
+        memory.answered(runs.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 1, PING));
+        memory.answered(client, Long.MAX_VALUE);
+        assertEquals(BESIDE, memory.bytes());
     }
 
     @Test

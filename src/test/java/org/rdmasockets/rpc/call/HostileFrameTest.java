@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
@@ -18,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -29,8 +31,10 @@ import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcClientCall;
+import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcOptions;
 import org.rdmasockets.rpc.RpcServer;
+import org.rdmasockets.rpc.RpcStatus;
 import org.rdmasockets.rpc.session.SessionHub;
 
 /** A peer that breaks the rules of calls loses its connection; those of others go on. */
@@ -54,17 +58,23 @@ class HostileFrameTest {
                         call.send(one);
                     }
                 });
-        return (transport.equals("udp") ? builder.datagrams() : builder).listen(anyPort());
+        return (transport.equals("udp") ? builder.datagrams(DatagramSocket::new) : builder).listen(anyPort());
     }
 
     private static RpcClient client(String transport, InetSocketAddress server) throws IOException {
-        return (transport.equals("udp") ? RpcClient.builder().datagrams() : RpcClient.builder()).connect(server);
+        return (transport.equals("udp") ? RpcClient.builder().datagrams(DatagramSocket::new) : RpcClient.builder())
+                .connect(server);
     }
 
     private static Carrier dial(String transport, InetSocketAddress server) throws IOException {
         long limit = TimeUnit.SECONDS.toNanos(30);
-        return transport.equals("udp") ? SessionHub.connect(server, 4 * MAX_MESSAGE, limit)
+        return transport.equals("udp") ? SessionHub.connect(new DatagramSocket(), server, 4 * MAX_MESSAGE, limit)
                 : EndpointCarrier.connect(server, 4 * MAX_MESSAGE, limit);
+    }
+
+    private static Carrier.Listener listen(String transport) throws IOException {
+        return transport.equals("udp") ? SessionHub.listen(new DatagramSocket(anyPort()), MAX_MESSAGE)
+                : EndpointCarrier.listen(anyPort(), MAX_MESSAGE);
     }
 
     private static Frame hello() {
@@ -146,11 +156,11 @@ class HostileFrameTest {
             assertAnswers("nothing", honest);
             for (Map.Entry<String, List<Frame>> one : violations().entrySet()) {
                 try (Carrier carrier = dial(transport, server.localAddress())) {
-                    carrier.send(hello());
-                    carrier.send(call("hold", 0, null));
+                    carrier.send(hello(), Long.MAX_VALUE);
+                    carrier.send(call("hold", 0, null), Long.MAX_VALUE);
                     Await.until("its call runs", () -> server.calls() == 2);
                     for (Frame frame : one.getValue()) {
-                        carrier.send(frame);
+                        carrier.send(frame, Long.MAX_VALUE);
                     }
                     awaitEnd(one.getKey(), carrier);
                 }
@@ -174,7 +184,7 @@ class HostileFrameTest {
                     greeting(1, MAX_MESSAGE, WINDOW, 2000), new Frame(Frame.HELLO, Frame.NUMBERED, 0), unnumbered,
                     call("hold", 0, PING), message(Frame.LAST, PING), window(1))) {
                 try (Carrier carrier = dial(transport, server.localAddress())) {
-                    carrier.send(first);
+                    carrier.send(first, Long.MAX_VALUE);
                     awaitEnd(first.toString(), carrier);
                 }
                 assertAnswers(first.toString(), honest);
@@ -188,14 +198,14 @@ class HostileFrameTest {
     @ValueSource(strings = {"sharedmemory", "udp"})
     void whatIsOfNoCallIsIgnored(String transport) throws Exception {
         try (RpcServer server = serve(transport); Carrier carrier = dial(transport, server.localAddress())) {
-            carrier.send(hello());
+            carrier.send(hello(), Long.MAX_VALUE);
             assertEquals(Frame.HELLO, carrier.receive(Long.MAX_VALUE).kind);
             for (int i = 0; i < 3; i++) {
                 for (Frame frame : List.of(message(0, PING), message(Frame.LAST | Frame.HEADERS, PING), window(1),
                         window(-1), new Frame(Frame.CANCEL, 0, CALL), new Frame(Frame.CANCEL, 0, -1))) {
-                    carrier.send(frame); // before the call, and after its end
+                    carrier.send(frame, Long.MAX_VALUE); // before the call, and after its end
                 }
-                carrier.send(call("echo", Frame.LAST, PING));
+                carrier.send(call("echo", Frame.LAST, PING), Long.MAX_VALUE);
                 Frame answer = carrier.receive(Long.MAX_VALUE);
                 assertEquals(Code.OK, answer.code, answer::toString);
                 assertArrayEquals(PING, answer.message);
@@ -232,7 +242,7 @@ class HostileFrameTest {
     private static void sendRaw(InetSocketAddress server, byte[] frame, String what) throws IOException {
         RdmaEndpoint endpoint = RdmaEndpoint.builder().maxMessage(MAX_MESSAGE).connect(server);
         try (Carrier carrier = new EndpointCarrier(endpoint)) {
-            carrier.send(hello());
+            carrier.send(hello(), Long.MAX_VALUE);
             LocalRegion region = endpoint.allocate(frame.length);
             region.segment().asByteBuffer().put(frame);
             endpoint.startSend(region);
@@ -273,8 +283,7 @@ class HostileFrameTest {
         List<Frame> wrong = List.of(hello(), call("echo", 0, PING), new Frame(Frame.CANCEL, 0, 1),
                 new Frame(Frame.MESSAGE, 0, 1, new byte[(4 << 20) + 1]));
         AtomicInteger ended = new AtomicInteger();
-        try (Carrier.Listener listener = transport.equals("udp") ? SessionHub.listen(anyPort(), MAX_MESSAGE)
-                : EndpointCarrier.listen(anyPort(), MAX_MESSAGE)) {
+        try (Carrier.Listener listener = listen(transport)) {
             Thread.ofPlatform().daemon().start(() -> {
                 for (int i = 0; i <= wrong.size(); i++) {
                     serveOnce(listener, i < wrong.size() ? wrong.get(i) : null);
@@ -289,6 +298,71 @@ class HostileFrameTest {
         }
     }
 
+    /** Greets, and takes nothing from then on. */
+    private static Carrier greet(Carrier.Listener listener) throws IOException {
+        Carrier carrier = listener.accept();
+        carrier.receive(Long.MAX_VALUE);
+        Frame hello = hello();
+        hello.answered = 1000;
+        hello.message = new byte[Long.BYTES];
+        carrier.send(hello, Long.MAX_VALUE);
+        return carrier;
+    }
+
+    /** More than a connection holds, so that some calls wait for room and others for answers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp"})
+    void aDeadlineEndsTheCallOfAServerThatTakesNothing(String transport) throws Exception {
+        try (Carrier.Listener listener = listen(transport)) {
+            CompletableFuture<Carrier> server = new CompletableFuture<>();
+            Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    server.complete(greet(listener));
+                } catch (IOException e) {
+                    server.completeExceptionally(e);
+                }
+            });
+            try (RpcClient client = client(transport, listener.localAddress());
+                    Carrier silent = server.get(40, TimeUnit.SECONDS)) {
+                assertEquals(listener.localAddress(), silent.localAddress());
+                for (int bytes : new int[] {MAX_MESSAGE, 4000, 1}) {
+                    for (int i = 0; i < 20; i++) {
+                        RpcException e = assertThrows(RpcException.class, () -> client.call("nothing", new byte[bytes],
+                                RpcOptions.DEFAULT.timeout(Duration.ofMillis(20))));
+                        assertEquals(RpcStatus.DEADLINE_EXCEEDED, e.status(), e + " of a call of " + bytes + " bytes");
+                    }
+                }
+                for (int i = 0; i < 3; i++) {
+                    RpcException e = assertThrows(RpcException.class, () -> sendForEver(client));
+                    assertEquals(RpcStatus.DEADLINE_EXCEEDED, e.status(), e.toString());
+                }
+            }
+        }
+    }
+
+    private static void sendForEver(RpcClient client) throws RpcException {
+        try (RpcClientCall call = client.open("nothing", RpcOptions.DEFAULT.timeout(Duration.ofMillis(100)))) {
+            while (true) {
+                call.send(new byte[10_000]);
+            }
+        }
+    }
+
+    /** The limit of the test would be exceeded if each wait for the first frame were as long as that may take. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp"})
+    void aServerThatDoesNotGreetHoldsNobodyUpBeyondItsTime(String transport) throws Exception {
+        try (Carrier.Listener listener = listen(transport)) {
+            RpcClient.Builder builder = RpcClient.builder().retryTime(Duration.ofMillis(100));
+            if (transport.equals("udp")) {
+                builder.datagrams(DatagramSocket::new);
+            }
+            for (int i = 0; i < 40; i++) {
+                assertThrows(IOException.class, () -> builder.connect(listener.localAddress()));
+            }
+        }
+    }
+
     /** Greets, and answers the first call: by a frame, or well. */
     private static void serveOnce(Carrier.Listener listener, Frame wrong) {
         try (Carrier carrier = listener.accept()) {
@@ -296,9 +370,10 @@ class HostileFrameTest {
             Frame hello = hello();
             hello.answered = 10;
             hello.message = new byte[Long.BYTES];
-            carrier.send(hello);
+            carrier.send(hello, Long.MAX_VALUE);
             Frame call = carrier.receive(Long.MAX_VALUE);
-            carrier.send(wrong == null ? new Frame(Frame.MESSAGE, Frame.LAST, call.call, call.message) : wrong);
+            carrier.send(wrong == null ? new Frame(Frame.MESSAGE, Frame.LAST, call.call, call.message) : wrong,
+                    Long.MAX_VALUE);
             awaitEnd(String.valueOf(wrong), carrier);
         } catch (IOException e) {
             return; // its client is gone
