@@ -40,12 +40,13 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
         }
     }
 
-    private static SocketException refused(String text, Exception cause) {
+    /** A refusal to replace sockets. */
+    static SocketException refused(String text, Exception cause) {
         return (SocketException) new SocketException(text).initCause(cause);
     }
 
     /** As the options of the JVM name this module. */
-    private static String us() {
+    static String us() {
         Module module = PlatformSockets.class.getModule();
         return module.isNamed() ? module.getName() : "ALL-UNNAMED";
     }

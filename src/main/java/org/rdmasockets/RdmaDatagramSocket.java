@@ -55,6 +55,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
      */
     private static final Map<DatagramPacket, Room> ROOMS = new WeakHashMap<>();
 
+    /** The UDP port. */
+    private final DatagramSocket udp;
     private final Object lock = new Object();
     private final DatagramInbox inbox;
     /** Null until this is bound; written under lock, as are the next four. */
@@ -66,11 +68,11 @@ public class RdmaDatagramSocket extends DatagramSocket {
     /** How the last datagram came or went. */
     private volatile Transport last = Transport.AUTO;
 
-    /** The port of the superclass. */
+    /** What sends over UDP for this socket. */
     private final class Udp implements DatagramWays.Udp {
         @Override
         public void send(byte[] data, InetSocketAddress destination) throws IOException {
-            RdmaDatagramSocket.super.send(new DatagramPacket(data, data.length, destination));
+            udp.send(new DatagramPacket(data, data.length, destination));
         }
 
         @Override
@@ -123,8 +125,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
      */
     @SuppressWarnings("this-escape") // bind is this class's own, and a subclass that overrides it wants to be asked
     public RdmaDatagramSocket(SocketAddress address) throws SocketException {
-        super((SocketAddress) null);
-        inbox = new DatagramInbox(super.getReceiveBufferSize());
+        this(new RdmaDatagramSocketImpl(RdmaDatagramSocketImplFactory.openUdp()));
         if (address != null) {
             try {
                 bind(address);
@@ -136,15 +137,32 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
+    /** The superclass locks more than is good for it, so what waits goes to the socket under it. */
+    private RdmaDatagramSocket(RdmaDatagramSocketImpl under) throws SocketException {
+        super(under);
+        udp = under.socket();
+        inbox = new DatagramInbox(udp.getReceiveBufferSize());
+    }
+
     @Override
     public void bind(SocketAddress address) throws SocketException {
         synchronized (lock) {
             if (isBound() && !isClosed()) {
-                throw new SocketException("Already bound"); // the superclass would wait for the reader to say so
+                throw new SocketException("Already bound");
             }
+            boolean shared = !isClosed() && (udp.getReuseAddress() || isPortShared());
             super.bind(address);
-            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), inbox,
+            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), shared, inbox,
                     new Udp());
+        }
+    }
+
+    private boolean isPortShared() throws SocketException {
+        try {
+            return udp.supportedOptions().contains(StandardSocketOptions.SO_REUSEPORT)
+                    && udp.getOption(StandardSocketOptions.SO_REUSEPORT);
+        } catch (IOException e) {
+            throw (SocketException) new SocketException(e.getMessage()).initCause(e);
         }
     }
 
@@ -282,7 +300,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
                     throw new IOException("sendto: EMSGSIZE (bytes=" + packet.getLength() + ", limit="
                             + MOST_DATA_BYTES + "): a datagram cannot be longer; send several");
                 }
-                super.send(packet);
+                udp.send(packet);
             }
             tell(sent.transport(), sent.reason());
         }
@@ -383,7 +401,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             DatagramPacket packet = new DatagramPacket(new byte[MOST_BYTES], MOST_BYTES);
             while (true) {
                 packet.setLength(MOST_BYTES);
-                super.receive(packet);
+                udp.receive(packet);
                 byte[] data = new byte[packet.getLength()];
                 System.arraycopy(packet.getData(), 0, data, 0, data.length);
                 ways.arrivedByUdp(wishName(), (InetSocketAddress) packet.getSocketAddress(), data);

@@ -1,9 +1,11 @@
 package org.rdmasockets;
 
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import org.rdmasockets.transport.Property;
 
 /** The switch for the whole JVM: plain sockets of {@code java.net} become RDMA sockets. */
 public final class RdmaSockets {
@@ -17,12 +19,14 @@ public final class RdmaSockets {
      * Lets {@code new Socket(...)} and {@code new ServerSocket(...)} anywhere in this JVM follow the settings that
      * {@link RdmaSocket} follows, from now on and for good; a second call does nothing, nor does one
      * where the agent, or another copy of this library, has done it. Their option
-     * {@link RdmaSocketOptions#TRANSPORT} tells what they go over. Not replaced are sockets made with a SOCKS or HTTP
-     * {@code Proxy}, NIO channels, and what the JDK builds on these, such as {@code java.net.http}.
+     * {@link RdmaSocketOptions#TRANSPORT} tells what they go over. With {@code -Dorg.rdmasockets.datagrams=true},
+     * {@code new DatagramSocket(...)} and {@code new MulticastSocket(...)} do so, too. Not replaced are sockets made
+     * with a SOCKS or HTTP {@code Proxy}, NIO channels, and what the JDK builds on these, such as
+     * {@code java.net.http}.
      *
      * <p>It needs Java to be started with {@code --add-opens java.base/java.net=org.rdmasockets}, or
-     * {@code ALL-UNNAMED} if the library is on the class path. With {@code -javaagent:rdma-sockets-agent.jar} it has
-     * been done already when {@code main} begins.
+     * {@code ALL-UNNAMED} if the library is on the class path; for datagrams {@code java.base/sun.nio.ch}, too. With
+     * {@code -javaagent:rdma-sockets-agent.jar} it has been done already when {@code main} begins.
      *
      * @throws SocketException if package {@code java.net} is not open to this library, or somebody else has replaced
      *         the sockets of this JVM; the message says what to do
@@ -46,7 +50,12 @@ public final class RdmaSockets {
     private static void replace() throws IOException {
         RdmaSocketImplFactory sockets = RdmaSocketImplFactory.ofSockets();
         RdmaSocketImplFactory serverSockets = RdmaSocketImplFactory.ofServerSockets();
+        RdmaDatagramSocketImplFactory datagrams = Property.flag("datagrams") ? RdmaDatagramSocketImplFactory.make()
+                : null;
         try {
+            if (datagrams != null) {
+                DatagramSocket.setDatagramSocketImplFactory(datagrams);
+            }
             Socket.setSocketImplFactory(sockets); // first: with the other alone, nothing could be accepted
             ServerSocket.setSocketFactory(serverSockets);
         } catch (SocketException e) {

@@ -88,9 +88,10 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
      */
     public static void install(String rules, Instrumentation jvm) throws Throwable {
         Module library = new IsolatedLibrary(jar()).define();
-        // java.net has the sockets of TCP, java.lang the switch of native access; nobody else is let in.
+        // These have the sockets of TCP, those of UDP, and the switch of native access; nobody else is let in.
         jvm.redefineModule(Object.class.getModule(), Set.of(), Map.of(),
-                Map.of("java.net", Set.of(library), "java.lang", Set.of(library)), Set.of(), Map.of());
+                Map.of("java.net", Set.of(library), "sun.nio.ch", Set.of(library), "java.lang", Set.of(library)),
+                Set.of(), Map.of());
         try {
             Class.forName(library, ENTRANCE).getMethod("install", String.class).invoke(null, rules);
         } catch (InvocationTargetException e) {

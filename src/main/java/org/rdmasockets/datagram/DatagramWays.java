@@ -37,6 +37,7 @@ public final class DatagramWays implements AutoCloseable {
     private final DatagramInbox inbox;
     /** Null where there is no shared memory for this socket, and then there is a reason. */
     private final DatagramPorts ports;
+    /** Null also if the port is shared. */
     private final DatagramPorts.Port port;
     private final String unavailability;
     private volatile Way last;
@@ -90,10 +91,11 @@ public final class DatagramWays implements AutoCloseable {
      * The ways of a socket that is bound to a UDP port.
      *
      * @param local where
+     * @param shared whether others may have the same port, so that what is for them must not come here alone
      * @param inbox gets what comes
      * @param udp the port
      */
-    public DatagramWays(InetSocketAddress local, DatagramInbox inbox, Udp udp) {
+    public DatagramWays(InetSocketAddress local, boolean shared, DatagramInbox inbox, Udp udp) {
         this.local = local;
         this.inbox = inbox;
         ibverbs = new IbverbsDatagrams(local, inbox, udp);
@@ -103,7 +105,7 @@ public final class DatagramWays implements AutoCloseable {
         try {
             Engine.of(Providers.sharedMemory()); // its poller takes in what other processes send
             found = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts();
-            taken = found.open(local, inbox);
+            taken = shared ? null : found.open(local, inbox);
         } catch (SocketException | VerbsException e) {
             reason = e.getMessage();
             WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);

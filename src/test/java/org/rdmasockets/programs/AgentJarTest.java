@@ -182,6 +182,22 @@ class AgentJarTest {
         return Program.start(Place.java(all, arguments));
     }
 
+    /** Only who asks for it gets it: they cost a thread and a wait that UDP alone does not. */
+    @Test
+    void datagramSocketsAreReplacedIfThatIsAskedFor() throws Exception {
+        for (boolean asked : new boolean[] {false, true}) {
+            List<String> options = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-javaagent:" + jar(),
+                    "-Dorg.rdmasockets.datagrams=" + asked, "-cp", TEST_CLASSES);
+            try (Program program = Program.start(Place.java(options, "org.rdmasockets.programs.PlainDatagrams",
+                    "127.0.0.1"))) {
+                String output = program.awaitSuccess();
+                String expected = asked ? "sharedmemory" : "that of java.net";
+                assertEquals(List.of("saw client: " + expected, "saw server: " + expected),
+                        output.lines().filter(line -> line.startsWith("saw ")).toList(), output);
+            }
+        }
+    }
+
     @Test
     void aMistakeInTheSettingsEndsTheAgentAtStart() throws Exception {
         String option = "-javaagent:" + jar() + "=";
