@@ -9,11 +9,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.jctools.queues.MessagePassingQueue;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
-import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
 import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -66,8 +65,12 @@ public final class CompletionPoller implements AutoCloseable {
 
     /** A wake-up of the thread is on its way; cleared by the thread before it looks at the queues. */
     private final AtomicBoolean nudged = new AtomicBoolean();
-    private final MessagePassingQueue<Thread> relayed = new MpscGrowableVarHandleArrayQueue<>(64, MAX_RELAYED);
-    private final MessagePassingQueue<CompletionShard> kicked = new MpscUnboundedVarHandleArrayQueue<>(64);
+    /** Null until a thread is relayed: a first connect need not load it. Set under the monitor of tasks. */
+    private volatile Relayed relayed;
+    /** The shard that was kicked last, which leads to those kicked before. */
+    private final AtomicReference<CompletionShard> kicked = new AtomicReference<>();
+    /** Those that were taken from there and have not had their turn; poller thread only. */
+    private CompletionShard nextKicked;
     /** Guarded by its own monitor, as is {@link #tasksRefused}. */
     private final List<Runnable> tasks = new ArrayList<>();
     private boolean tasksRefused;
@@ -96,6 +99,12 @@ public final class CompletionPoller implements AutoCloseable {
     private final Consumer<EventSource> drain = this::drain;
     /** An event or a kick may be forgotten: every shard wants to be looked after. */
     private volatile boolean looksAtAll;
+
+    /** Threads for the poller's to unpark. */
+    private static final class Relayed {
+        private final MpscGrowableVarHandleArrayQueue<Thread> threads
+                = new MpscGrowableVarHandleArrayQueue<>(64, MAX_RELAYED);
+    }
 
     private volatile boolean closing;
     /** Why this poller does nothing any more; also set by close. */
@@ -285,7 +294,7 @@ public final class CompletionPoller implements AutoCloseable {
      * @param parked the thread to unpark
      */
     public void relay(Thread parked) {
-        if (!relayed.offer(parked)) {
+        if (!relayed().threads.offer(parked)) {
             unpark(parked);
             return;
         }
@@ -294,6 +303,15 @@ public final class CompletionPoller implements AutoCloseable {
             // Noted before the poller's last look at the queue, so one of the two unparks.
             unpark(parked);
         }
+    }
+
+    private Relayed relayed() {
+        if (relayed == null) {
+            synchronized (tasks) {
+                relayed = relayed == null ? new Relayed() : relayed;
+            }
+        }
+        return relayed;
     }
 
     /** Unparks a thread; the poller does it while the valve is open and the caller is virtual. Call without locks. */
@@ -314,13 +332,12 @@ public final class CompletionPoller implements AutoCloseable {
     /** Lets the poller look after a shard that had no event. */
     void kick(CompletionShard shard) {
         if (shard.markKicked()) {
-            boolean queued = false;
-            try {
-                queued = kicked.offer(shard);
-            } finally {
-                looksAtAll |= !queued; // the queue had no memory to grow
-                nudge();
-            }
+            CompletionShard before;
+            do {
+                before = kicked.get();
+                shard.kickedBefore(before);
+            } while (!kicked.compareAndSet(before, shard));
+            nudge();
         }
     }
 
@@ -494,7 +511,9 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void unparkRelayed() {
-        for (Thread parked = relayed.relaxedPoll(); parked != null; parked = relayed.relaxedPoll()) {
+        Relayed some = relayed;
+        for (Thread parked = some == null ? null : some.threads.relaxedPoll(); parked != null;
+                parked = some.threads.relaxedPoll()) {
             unpark(parked);
         }
     }
@@ -546,11 +565,10 @@ public final class CompletionPoller implements AutoCloseable {
             }
         }
         // Not those kicked meanwhile: a queue that is always full must not keep the thread from everything else.
-        for (int left = kicked.size(); left > 0; left--) {
-            CompletionShard shard = kicked.relaxedPoll();
-            if (shard == null) {
-                break; // about to be offered; whoever offers it wakes this thread
-            }
+        nextKicked = nextKicked == null ? kicked.getAndSet(null) : nextKicked;
+        while (nextKicked != null) {
+            CompletionShard shard = nextKicked;
+            nextKicked = shard.takeKickedBefore();
             shard.clearKicked();
             service(shard, false);
         }

@@ -140,13 +140,10 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
                 + maps * MapTable.ENTRY_BYTES), "a table beyond memory");
         require(TargetTable.isRange(chunkAddress, chunkBytes),
                 "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes");
-        require(switch (flow) {
-            case CREDIT_RING -> true;
-            case SEND_RECEIVE -> flowBytes > 0;
-            case READ_RING -> flowBytes > 0
-                    && Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
-                    && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0;
-        }, "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow);
+        require(flow == FlowKind.CREDIT_RING || flowBytes > 0 && (flow == FlowKind.SEND_RECEIVE
+                || Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
+                        && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0),
+                "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow);
     }
 
     private static void require(boolean condition, String otherwise) throws SocketException {

@@ -40,11 +40,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
             Regions memory, StreamSettings settings) {
         /** The flow of a kind. */
         Flow flow(FlowKind kind) {
-            return switch (kind) {
-                case CREDIT_RING -> new CreditRing(this);
-                case SEND_RECEIVE -> new SendReceive(this);
-                case READ_RING -> new ReadRing(this);
-            };
+            return kind == FlowKind.CREDIT_RING ? new CreditRing(this)
+                    : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(this) : ReadRing.of(this);
         }
     }
 

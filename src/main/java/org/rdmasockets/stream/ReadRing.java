@@ -50,6 +50,11 @@ final class ReadRing extends Flow {
         sinkOffset = parts.memory().layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
     }
 
+    /** A new one, which is loaded only if it is used. */
+    static Flow of(Parts parts) {
+        return new ReadRing(parts);
+    }
+
     @Override
     FlowKind kind() {
         return FlowKind.READ_RING;

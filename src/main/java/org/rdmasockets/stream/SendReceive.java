@@ -38,6 +38,11 @@ final class SendReceive extends Flow {
         maxWriteBytes = parts.settings().maxWriteBytes();
     }
 
+    /** A new one, which is loaded only if it is used. */
+    static Flow of(Parts parts) {
+        return new SendReceive(parts);
+    }
+
     @Override
     FlowKind kind() {
         return FlowKind.SEND_RECEIVE;

@@ -248,11 +248,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
 
     /** What the peer has to know of the flow: the size of the ring, or of a message. */
     long flowBytes() {
-        return switch (flow) {
-            case CREDIT_RING -> 0;
-            case SEND_RECEIVE -> messageBytes;
-            case READ_RING -> ringBytes();
-        };
+        return flow == FlowKind.CREDIT_RING ? 0 : flow == FlowKind.SEND_RECEIVE ? messageBytes : ringBytes();
     }
 
     /** How many pieces of memory one send request gathers. */

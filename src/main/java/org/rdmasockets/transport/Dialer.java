@@ -20,6 +20,9 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer<P extends Protocol> {
+    /** What may block; where it does not, the calling thread does it. */
+    private enum Step { MAKE, REQUEST, START }
+
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** How often to try again to give an attempt up, and after which pause. */
@@ -47,6 +50,8 @@ final class Dialer<P extends Protocol> {
     private boolean cancelled;
     /** What was made for the connection; set-up pool only, one task after another. */
     private P protocol;
+    /** The peer's private data, before the last step. */
+    private byte[] answer;
     /** End of the attempt by {@code System.nanoTime}; this and all that follows are the calling thread's only. */
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
@@ -90,12 +95,9 @@ final class Dialer<P extends Protocol> {
         try {
             resolve();
             make();
-            request();
-            byte[] peer = expect(ConnectionEvent.Established.class).parameters().privateData();
-            onPool(() -> {
-                protocol.connection().start(peer, false);
-                return null;
-            });
+            perform(Step.REQUEST);
+            answer = expect(ConnectionEvent.Established.class).parameters().privateData();
+            perform(Step.START);
             engine.practised();
             done = finish();
             if (!done) {
@@ -129,7 +131,7 @@ final class Dialer<P extends Protocol> {
             deadlineNanos = later(deadlineNanos,
                     System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
         }
-        onPool(() -> protocol = VerbsConnection.make(engine, identifier, events, maker, null));
+        perform(Step.MAKE);
         if (first) {
             deadlineNanos = System.nanoTime() + left;
         }
@@ -146,18 +148,6 @@ final class Dialer<P extends Protocol> {
         expect(ConnectionEvent.AddressResolved.class);
         identifier.resolveRoute(millisLeft());
         expect(ConnectionEvent.RouteResolved.class);
-    }
-
-    private void request() throws IOException {
-        Callable<Void> request = marked(() -> {
-            identifier.connect(protocol.parameters());
-            return null;
-        });
-        if (engine.mayBlock()) {
-            await(engine.setupPool().submitPeerCall(request));
-        } else {
-            perform(request);
-        }
     }
 
     private int millisLeft() throws IOException {
@@ -237,24 +227,17 @@ final class Dialer<P extends Protocol> {
                 reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
-    /** Runs a call that may block and waits for its outcome. */
-    private <T> void onPool(Callable<T> call) throws IOException {
+    /** Takes a step, and where it may block, waits for its outcome. */
+    private void perform(Step step) throws IOException {
         if (engine.mayBlock()) {
-            await(engine.setupPool().submit(marked(call)));
-        } else {
-            perform(marked(call));
+            Callable<Void> task = () -> {
+                take(step);
+                return null;
+            };
+            await(step == Step.REQUEST ? engine.setupPool().submitPeerCall(task) : engine.setupPool().submit(task));
+            return;
         }
-    }
-
-    /** Makes a call that does not block. */
-    private void perform(Callable<?> call) throws IOException {
-        try {
-            call.call();
-        } catch (IOException | RuntimeException e) {
-            throw e;
-        } catch (Exception e) {
-            throw new SocketException("connecting failed", e);
-        }
+        take(step);
         synchronized (this) {
             if (cancelled) {
                 throw NetErrors.closed();
@@ -262,16 +245,20 @@ final class Dialer<P extends Protocol> {
         }
     }
 
-    /** The call, unless the attempt is abandoned before; while it runs, whoever abandons the attempt leaves it be. */
-    private <T> Callable<T> marked(Callable<T> call) {
-        return () -> {
-            begin();
-            try {
-                return call.call();
-            } finally {
-                end();
+    /** Takes a step unless the attempt is abandoned; meanwhile, whoever abandons the attempt leaves it be. */
+    private void take(Step step) throws IOException {
+        begin();
+        try {
+            if (step == Step.MAKE) {
+                protocol = VerbsConnection.make(engine, identifier, events, maker, null);
+            } else if (step == Step.REQUEST) {
+                identifier.connect(protocol.parameters());
+            } else {
+                protocol.connection().start(answer, false);
             }
-        };
+        } finally {
+            end();
+        }
     }
 
     private void await(CompletableFuture<?> outcome) throws IOException {

@@ -100,11 +100,8 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** What the peer may do with the region it is told of. Who has agreed to messages needs no region for it. */
     private static Set<AccessFlag> opened(FlowKind flow, Side side) {
-        return switch (flow) {
-            case CREDIT_RING -> REMOTE;
-            case SEND_RECEIVE -> side == Side.PASSIVE ? LOCAL : REMOTE;
-            case READ_RING -> READ_TOO;
-        };
+        return flow == FlowKind.READ_RING ? READ_TOO
+                : flow == FlowKind.SEND_RECEIVE && side == Side.PASSIVE ? LOCAL : REMOTE;
     }
 
     /** What the connection before was made with; the next is mostly made with the same. */

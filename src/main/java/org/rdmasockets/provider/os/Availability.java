@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.os;
 
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -13,6 +15,7 @@ public final class Availability {
     private static final Set<String> ARCHITECTURES = Set.of("amd64", "x86_64", "aarch64");
     private static final long TRIAL_BYTES = 4096;
     private static final Path OVERCOMMIT = Path.of("/proc/sys/vm/overcommit_memory");
+    private static final int MOST_BYTES = 4096;
     private static final String NEVER_OVERCOMMIT = "2";
     /** Whether everything was tried and worked: what a process may do does not shrink, as a rule. */
     private static volatile boolean available;
@@ -88,6 +91,20 @@ public final class Availability {
             return Optional.empty();
         } catch (VerbsException e) {
             return Optional.of("Processes cannot share memory here: " + e.getMessage());
+        }
+    }
+
+    /**
+     * Reads a small file of the kernel at one go, as it gives a number at once or not at all. A reader of lines loads
+     * more, and {@code readString} begins with one byte.
+     *
+     * @param file in {@code /proc}
+     * @return its first 4 KiB
+     * @throws IOException if it cannot be read
+     */
+    public static String read(Path file) throws IOException {
+        try (FileInputStream in = new FileInputStream(file.toFile())) {
+            return new String(in.readNBytes(MOST_BYTES), StandardCharsets.ISO_8859_1);
         }
     }
 }

@@ -7,7 +7,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.StringTokenizer;
@@ -188,16 +187,12 @@ public final class PacketSocket extends Guard {
      */
     public static int mostDescriptors() {
         try {
-            for (String line : Files.readAllLines(LIMITS)) {
-                if (line.startsWith(OPEN_FILES)) {
-                    String limit = new StringTokenizer(line.substring(OPEN_FILES.length())).nextToken();
-                    return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(limit));
-                }
-            }
+            String limits = Availability.read(LIMITS);
+            String behind = limits.substring(limits.indexOf(OPEN_FILES) + OPEN_FILES.length());
+            return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(new StringTokenizer(behind).nextToken()));
         } catch (IOException | RuntimeException e) {
             return DEFAULT_DESCRIPTORS; // hidden, or unlimited
         }
-        return DEFAULT_DESCRIPTORS;
     }
 
     /**

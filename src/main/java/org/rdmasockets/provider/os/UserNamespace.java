@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.os;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,8 +27,7 @@ final class UserNamespace {
 
     private static int overflowUser(Path file) {
         try {
-            // Not readString: it begins with one byte, and the kernel gives such a number at once or not at all.
-            return Integer.parseUnsignedInt(Files.readAllLines(file).getFirst().strip());
+            return Integer.parseUnsignedInt(Availability.read(file).strip());
         } catch (IOException | RuntimeException e) {
             return DEFAULT_OVERFLOW;
         }
@@ -50,8 +48,8 @@ final class UserNamespace {
     private static List<long[]> map(Path file) {
         try {
             List<long[]> ranges = new ArrayList<>();
-            for (String line : Files.readAllLines(file)) {
-                StringTokenizer words = new StringTokenizer(line);
+            StringTokenizer words = new StringTokenizer(Availability.read(file));
+            while (words.hasMoreTokens()) {
                 ranges.add(new long[] {Long.parseLong(words.nextToken()), Long.parseLong(words.nextToken()),
                     Long.parseLong(words.nextToken())});
             }

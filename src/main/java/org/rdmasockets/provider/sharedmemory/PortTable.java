@@ -5,7 +5,6 @@ import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.BitSet;
 import java.util.StringTokenizer;
@@ -239,8 +238,7 @@ final class PortTable {
     /** Empty if that leaves too few. */
     private static int[] kernelsRange() {
         try {
-            // Not readString: it begins with one byte, and the kernel gives such a number at once or not at all.
-            StringTokenizer words = new StringTokenizer(Files.readAllLines(KERNELS_RANGE).getFirst());
+            StringTokenizer words = new StringTokenizer(LinkHub.readKernels(KERNELS_RANGE));
             int[] range = {Integer.parseInt(words.nextToken()), Integer.parseInt(words.nextToken())};
             int left = Math.max(0, range[0] - FIRST) + Math.max(0, LAST - range[1]);
             return left < ENOUGH ? new int[] {0, 0} : range;

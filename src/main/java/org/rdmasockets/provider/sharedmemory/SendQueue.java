@@ -184,10 +184,8 @@ final class SendQueue implements Expiring {
 
     /** Whether the request writes to local memory. */
     private static boolean changesHere(SendRequest.Opcode opcode) {
-        return switch (opcode) {
-            case READ, COMPARE_AND_SWAP, FETCH_AND_ADD -> true;
-            case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE, BIND_WINDOW, INVALIDATE -> false;
-        };
+        return opcode == SendRequest.Opcode.READ || opcode == SendRequest.Opcode.COMPARE_AND_SWAP
+                || opcode == SendRequest.Opcode.FETCH_AND_ADD;
     }
 
     /** Why the request is not taken at all, or {@link QueuePair#POSTED}. */
@@ -217,14 +215,14 @@ final class SendQueue implements Expiring {
         if (!peer.isAlive()) {
             return Status.RETRY_EXCEEDED;
         }
-        return switch (opcode) {
-            case SEND, SEND_WITH_IMMEDIATE -> Status.SUCCESS;
-            case WRITE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE, false);
-            case WRITE_WITH_IMMEDIATE -> transfer(request, bytes, AccessFlag.REMOTE_WRITE, true);
-            case READ -> transfer(request, bytes, AccessFlag.REMOTE_READ, false);
-            case COMPARE_AND_SWAP, FETCH_AND_ADD -> atomic(request, bytes);
-            case BIND_WINDOW, INVALIDATE -> throw new AssertionError("refused before");
-        };
+        if (opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE || opcode == SendRequest.Opcode.WRITE) {
+            return transfer(request, bytes, AccessFlag.REMOTE_WRITE,
+                    opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE);
+        }
+        if (opcode == SendRequest.Opcode.READ) {
+            return transfer(request, bytes, AccessFlag.REMOTE_READ, false);
+        }
+        return changesHere(opcode) ? atomic(request, bytes) : Status.SUCCESS; // a send, or was refused before
     }
 
     private int transfer(SendRequest request, long length, AccessFlag needed, boolean tells) {

@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Optional;
@@ -133,6 +135,17 @@ public final class LinkHub implements AutoCloseable {
      */
     public SharedRegion allocate(long bytes) throws VerbsException {
         return SharedRegion.allocate(bytes);
+    }
+
+    /**
+     * Reads a small file of the kernel at one go.
+     *
+     * @param file in {@code /proc}
+     * @return its first 4 KiB
+     * @throws IOException if it cannot be read
+     */
+    public static String readKernels(Path file) throws IOException {
+        return Availability.read(file);
     }
 
     /**
