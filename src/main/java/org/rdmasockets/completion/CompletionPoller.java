@@ -294,13 +294,17 @@ public final class CompletionPoller implements AutoCloseable {
      * @param parked the thread to unpark
      */
     public void relay(Thread parked) {
-        if (!relayed().threads.offer(parked)) {
-            unpark(parked);
-            return;
+        boolean relays = false;
+        try {
+            relays = relayed().threads.offer(parked);
+            if (relays) {
+                nudge();
+            }
+        } catch (Error e) { // no memory to grow, or to wake the poller: the thread is no less to be woken
+            relays = false;
         }
-        nudge();
-        if (failure != null) {
-            // Noted before the poller's last look at the queue, so one of the two unparks.
+        // A failure is noted before the poller's last look at the queue, so one of the two unparks.
+        if (!relays || failure != null) {
             unpark(parked);
         }
     }
@@ -351,7 +355,13 @@ public final class CompletionPoller implements AutoCloseable {
     private void nudge() {
         // Pairs with the getAndSet in run: who finds true here has offered before the thread looks at the queues.
         if (!nudged.getAndSet(true)) {
-            events.wakeup();
+            boolean woken = false;
+            try {
+                events.wakeup();
+                woken = true;
+            } finally {
+                nudged.compareAndSet(!woken, false); // the next one tries again
+            }
         }
     }
 

@@ -143,7 +143,7 @@ final class Link implements Protocol {
 
     @Override
     public boolean creditOwed() {
-        return traffic.sends().isOwing();
+        return traffic.sends() != null && traffic.sends().isOwing(); // null if it could not be made
     }
 
     /** Where a completion proves nothing, the peer goes only when it sees this end go, if it could not be told. */

@@ -208,7 +208,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public boolean creditOwed() {
-        return stream.creditOwed();
+        return stream != null && stream.creditOwed(); // null if it could not be made
     }
 
     @Override
@@ -300,14 +300,30 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Set-up pool: gives all memory back, some of which was made later, but what is viewed; the queue pair is gone. */
     private void close(List<MemoryRegion> later, MemoryRegion viewed) {
-        later.forEach(region -> closeUnless(viewed, region));
-        if (direct != null) {
-            direct.close();
+        try {
+            for (MemoryRegion region : later) {
+                closeUnless(viewed, region);
+            }
+            if (direct != null) {
+                direct.close();
+            }
+        } finally {
+            closeFirst(viewed);
         }
-        closeUnless(viewed, sendRegion);
-        closeUnless(viewed, remoteRegion);
-        if (domain != null) {
-            domain.close();
+    }
+
+    /** What the connection was made with: each step is taken, whatever another throws. */
+    private void closeFirst(MemoryRegion viewed) {
+        try {
+            closeUnless(viewed, sendRegion);
+        } finally {
+            try {
+                closeUnless(viewed, remoteRegion);
+            } finally {
+                if (domain != null) {
+                    domain.close();
+                }
+            }
         }
     }
 

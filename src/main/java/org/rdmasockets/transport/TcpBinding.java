@@ -16,8 +16,8 @@ public final class TcpBinding implements AutoCloseable {
     /** The holder of a port for a connection over another transport; few ask for their port. */
     private static final Map<VerbsConnection, Socket> KEPT = new ConcurrentHashMap<>();
     /** How often a close is tried again after an {@code Error}, and after which pause: memory may come back. */
-    private static final int CLOSE_TRIES = 5;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final int CLOSE_TRIES = 40;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final Socket socket;
     /** The socket is a connection's from now on. */

@@ -664,9 +664,16 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
             try {
                 TcpBinding.releaseFor(this);
             } finally {
-                engine.forget(this);
-                enter(Stage.ENDED);
+                leaveEngine();
             }
+        }
+    }
+
+    private void leaveEngine() {
+        try {
+            engine.forget(this);
+        } finally {
+            enter(Stage.ENDED);
         }
     }
 
@@ -693,13 +700,15 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Everything but the identifier: the queue pair first, then the rest. */
     private void destroy() {
-        Runnable memory;
-        enterToEnd(); // waits for who is copying from or to the memory; later ones see that it is closed
+        Runnable memory = null;
         try {
-            memory = protocol.end(); // it may be another connection's soon
+            memory = endProtocol();
         } finally {
-            exitAtEnd();
+            destroy(memory);
         }
+    }
+
+    private void destroy(Runnable memory) {
         try {
             if (queuePair != null) {
                 queuePair.close();
@@ -710,14 +719,37 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                     inbox.retire();
                 }
             } finally {
-                memory.run();
+                if (memory != null) {
+                    memory.run();
+                }
             }
         }
     }
 
+    /** Waits for who is copying from or to the memory, which may be another connection's soon; tries again. */
+    private Runnable endProtocol() {
+        for (int left = MOST_FAILURES;; left--) {
+            enterToEnd(); // later ones see that it is closed
+            try {
+                return protocol.end();
+            } catch (Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+            } finally {
+                exitAtEnd();
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+        }
+    }
+
     private void exitAtEnd() {
-        if (inbox != null) {
-            inbox.exit();
+        try {
+            if (inbox != null) {
+                inbox.exit();
+            }
+        } catch (RuntimeException | Error e) {
+            LOG.debug("{} ends all the same", this, e);
         }
     }
 

@@ -129,12 +129,32 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
                 request.identifier().close(); // which refuses it; nobody else knows of it, so this is quick
             }
         }
-        engine.perform(next);
+        try {
+            engine.perform(next);
+        } catch (Error e) { // the request has been taken, and must not come again
+            acceptNextLater();
+        }
     }
 
     /** What is to be done now. */
     private Runnable take(ConnectionEvent.ConnectRequest request) {
         Arrival<P> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
+        boolean taken = false;
+        try {
+            Runnable next = hold(arrival) ? this::acceptNext : arrival::refuse;
+            taken = true;
+            return next;
+        } finally {
+            if (!taken) {
+                synchronized (this) {
+                    held.remove(arrival);
+                }
+            }
+        }
+    }
+
+    /** Keeps a request until its turn; false if there is no place. */
+    private boolean hold(Arrival<P> arrival) {
         boolean fits;
         boolean waits;
         synchronized (this) {
@@ -151,7 +171,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
             full.warn("[{}] the backlog of {} is full, and so is the queue of {} beyond it: {} is refused; call accept "
                     + "more often, or listen with a larger backlog", local, backlog, MOST_HELD, arrival);
         }
-        return fits ? this::acceptNext : arrival::refuse;
+        return fits;
     }
 
     /** Whether another host would take more than its part; the monitor is held. */

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
@@ -17,7 +16,7 @@ import java.util.stream.IntStream;
 import org.rdmasockets.RdmaSocket;
 
 /**
- * Throws {@code Error}s at random points of the library, one after the other, in two processes that have bystanders
+ * Throws {@code Error}s at random points of the library, a few in each round, in two processes that have bystanders
  * with each other. See {@code src/test/faults}. Each costs at most the connection in hand, and nothing is left.
  *
  * <p>Some come in bursts, as when there is no memory for a while: at the next points that the threads of that side come
@@ -26,9 +25,12 @@ import org.rdmasockets.RdmaSocket;
 final class FaultCampaign implements AutoCloseable {
     private static final int ROUNDS = 10_000;
     /** Rounds without a fault before a session, so that points are known. */
-    private static final int WARM_UP = 40;
-    private static final int ROUNDS_OF_SESSION = 500;
-    private static final int ROUNDS_PER_COUNT = 50;
+    private static final int WARM_UP = 20;
+    private static final int ERRORS_OF_SESSION = 1000;
+    private static final int ROUNDS_PER_COUNT = 20;
+    /** Errors that are planned for a round in each process; less than half of them find somebody. */
+    private static final int PLANS = Integer.getInteger("org.rdmasockets.test.faults.plans", 16);
+    private static final int VICTIMS = 6;
     private static final int MOST_COMPLAINTS = 20;
     /** So many rounds in a row without an error end a session: its points are of another kind. */
     private static final int MOST_IDLE = 200;
@@ -40,7 +42,9 @@ final class FaultCampaign implements AutoCloseable {
     private static final int LONGEST_BURST = 12;
     private static final int LONGEST_PAUSE = 30;
     /** After so many rounds, one in new processes. */
-    private static final int ROUNDS_PER_COLD = Integer.getInteger("org.rdmasockets.test.faults.cold", 25);
+    private static final int ROUNDS_PER_COLD = Integer.getInteger("org.rdmasockets.test.faults.cold", 50);
+    /** Errors that are planned in each of these. */
+    private static final int COLD_PLANS = 3;
     private static final String[] COLD_ERRORS = {"NoClassDefFoundError", "ExceptionInInitializerError", "LinkageError"};
     private static final int SHOWN = 400;
 
@@ -48,15 +52,19 @@ final class FaultCampaign implements AutoCloseable {
     private final Path folder;
     private final Path classes;
     private final List<FaultPoints.Point> points;
-    private final int[] injected;
+    /** How often it was planned to throw at a point, and where it was thrown. */
+    private final int[] tried;
+    private final BitSet injected = new BitSet();
     private final Map<String, Integer> kinds = new TreeMap<>();
     private final List<String> complaints = new ArrayList<>();
-    /** The last errors that were thrown: what they spoil shows later at times. */
+    /** The errors of the last round: what they spoil shows later at times. */
     private final List<String> history = new ArrayList<>();
     /** Points of classes that new processes come by, by whether they serve; null before the first ones. */
     private BitSet[] coldPoints;
     private long endNanos = Long.MAX_VALUE;
+    /** How many errors or bursts were thrown, and how many errors in all. */
     private int thrown;
+    private int errors;
     private int cold;
     private int failed;
     private int lost;
@@ -77,7 +85,7 @@ final class FaultCampaign implements AutoCloseable {
         folder = Files.createTempDirectory(library.toAbsolutePath().getParent(), "faults-");
         classes = Files.createDirectory(folder.resolve("classes"));
         points = FaultPoints.copy(library, classes);
-        injected = new int[points.size()];
+        tried = new int[points.size()];
         Files.write(folder.resolve(FaultProcess.USES), IntStream.range(0, points.size())
                 .filter(point -> points.get(point).used() != null)
                 .mapToObj(point -> point + " " + points.get(point).used()).toList());
@@ -113,12 +121,12 @@ final class FaultCampaign implements AutoCloseable {
             boolean overTcp = session % 3 != 2;
             if (start(overTcp)) {
                 System.out.println((overTcp ? "with" : "without") + " TCP: " + serving + "; " + connecting);
-                session((int) Math.min(faults, thrown + (long) ROUNDS_OF_SESSION));
+                session((int) Math.min(faults, thrown + (long) ERRORS_OF_SESSION));
             }
             stop();
         }
-        System.out.println(thrown + " errors thrown, " + cold + " of them in new processes, at "
-                + Arrays.stream(injected).filter(count -> count > 0).count() + " points: " + kinds + "; " + failed
+        System.out.println(thrown + " errors thrown, " + cold + " of them in new processes, and " + (errors - thrown)
+                + " more in bursts, at " + injected.cardinality() + " points: " + kinds + "; " + failed
                 + " victims failed, " + hung + " waited in vain, " + lost
                 + " bystanders lost that were not in hand; longest end after SIGTERM " + longestExitMillis + " ms; "
                 + complaints.size() + " failures");
@@ -146,10 +154,11 @@ final class FaultCampaign implements AutoCloseable {
             return false;
         }
         for (int i = 0; i < WARM_UP; i++) {
-            String transport = transports.get(random.nextInt(transports.size()));
-            String outcome = connecting.ask("round " + transport + " " + random.nextInt());
-            if (!outcome.equals("done")) {
-                complain("without a fault: " + transport + ": " + outcome);
+            String round = "round " + random.nextInt() + " " + String.join(" ",
+                    IntStream.range(0, VICTIMS).mapToObj(victim -> anyTransport()).toList());
+            String outcome = connecting.ask(round);
+            if (!outcome.matches("done(\\|done)*")) {
+                complain("without a fault: " + round + ": " + outcome);
                 return false;
             }
         }
@@ -186,7 +195,8 @@ final class FaultCampaign implements AutoCloseable {
         nothingIsLeft();
     }
 
-    private boolean nothingIsLeft() throws Exception {
+    /** Whether no process holds more than in the beginning, after a while. */
+    boolean nothingIsLeft() throws Exception {
         boolean nothing = true;
         for (FaultProcess process : List.of(serving, connecting)) {
             process.learn();
@@ -214,39 +224,51 @@ final class FaultCampaign implements AutoCloseable {
         };
     }
 
-    /** One fault or none; false ends the session. */
+    /** Several victims and errors at the same time; false ends the session. */
     private boolean randomRound() throws Exception {
-        boolean serves = random.nextBoolean();
-        InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)]; // not LOADING
-        String transport = transports.get(random.nextInt(transports.size()));
-        if (random.nextInt(100) < DEEP_PERCENT) {
-            return deepRound();
-        }
-        int point = choose((serves ? serving : connecting).seen(side));
-        if (!isMeant(point)) {
-            return true;
-        }
-        String error = switch (points.get(point).kind()) {
-            case ENTRY -> "StackOverflowError";
-            case CLASS -> "NoClassDefFoundError";
-            default -> "OutOfMemoryError";
-        };
-        int hit = 1 + random.nextInt(1 + random.nextInt(8));
-        boolean burst = random.nextInt(100) < BURST_PERCENT;
-        return round(serves, new InjectedFault.Plan(side, point, error, hit,
-                burst ? random.nextInt(1 + random.nextInt(LONGEST_PAUSE)) : 0,
-                burst ? 1 + random.nextInt(LONGEST_BURST) : 0), transport);
+        List<InjectedFault.Plan> served = plans(serving);
+        List<InjectedFault.Plan> connected = plans(connecting);
+        List<String> victims = IntStream.range(0, VICTIMS)
+                .mapToObj(i -> random.nextInt(100) < DEEP_PERCENT ? FaultNode.DEEP : anyTransport()).toList();
+        return round(served, connected, victims);
     }
 
-    /** A point that threads of a side come by; rather one at which little was thrown. */
+    private String anyTransport() {
+        return transports.get(random.nextInt(transports.size()));
+    }
+
+    /** What is thrown in a process in one round, as far as anybody comes by. */
+    private List<InjectedFault.Plan> plans(FaultProcess process) {
+        List<InjectedFault.Plan> plans = new ArrayList<>();
+        for (int i = 0; i < PLANS; i++) {
+            InjectedFault.Side side = InjectedFault.Side.values()[random.nextInt(2)]; // not LOADING
+            int point = choose(process.seen(side));
+            if (isMeant(point)) {
+                String error = switch (points.get(point).kind()) {
+                    case ENTRY -> "StackOverflowError";
+                    case CLASS -> "NoClassDefFoundError";
+                    default -> "OutOfMemoryError";
+                };
+                int hit = 1 + random.nextInt(1 + random.nextInt(8));
+                boolean burst = random.nextInt(100) < BURST_PERCENT;
+                plans.add(new InjectedFault.Plan(side, point, error, hit,
+                        burst ? random.nextInt(1 + random.nextInt(LONGEST_PAUSE)) : 0,
+                        burst ? 1 + random.nextInt(LONGEST_BURST) : 0));
+            }
+        }
+        return plans;
+    }
+
+    /** A point that threads of a side come by; rather one at which little was tried. */
     private int choose(BitSet known) {
         int best = -1;
         for (int i = 0; i < 3; i++) {
-            int point = known.stream().skip(random.nextInt(known.cardinality())).findFirst().orElseThrow();
-            if (best < 0 || injected[point] < injected[best]) {
+            int point = known.nextSetBit(random.nextInt(known.length()));
+            if (best < 0 || tried[point] < tried[best]) {
                 best = point;
             }
         }
+        tried[best]++;
         return best;
     }
 
@@ -264,8 +286,9 @@ final class FaultCampaign implements AutoCloseable {
                 .filter(point -> isMeant(point) && place.matcher(points.get(point).place()).find()).toArray();
         for (int point : found) {
             for (String transport : transports.subList(0, Math.min(transports.size(), 3))) {
-                InjectedFault.Plan plan = new InjectedFault.Plan(side, point, "OutOfMemoryError", 1, 0, burst);
-                if (!round(serves, plan, transport)) {
+                List<InjectedFault.Plan> plan =
+                        List.of(new InjectedFault.Plan(side, point, "OutOfMemoryError", 1, 0, burst));
+                if (!round(serves ? plan : List.of(), serves ? List.of() : plan, List.of(transport))) {
                     return found.length;
                 }
             }
@@ -273,63 +296,72 @@ final class FaultCampaign implements AutoCloseable {
         return found.length;
     }
 
-    /** What is planned, and then a look at everybody; false if the processes are of no use any more. */
-    private boolean round(boolean serves, InjectedFault.Plan plan, String transport) throws Exception {
-        FaultProcess process = serves ? serving : connecting;
-        FaultPoints.Point point = points.get(plan.point());
-        long seed = random.nextInt();
-        process.ask(plan.toString());
-        String outcome = connecting.ask("round " + transport + " " + seed);
-        String by = process.ask("disarm");
-        int count = Integer.parseInt(by.split(" ")[0]);
-        String where = serves ? "serving" : "connecting";
-        String what = plan + " where " + where + ", round " + transport + " " + seed + ": " + point + ", thrown " + by
-                + ": " + outcome + (history.isEmpty() ? "" : "; before: " + String.join(" | ", history));
-        if (count > 0) {
-            noteThrown(plan, where + " " + point + ", thrown " + by);
-        }
+    /**
+     * What is planned, and then a look at everybody: each error costs one connection at most, and none of those that
+     * are not meant to fail if it is the first one that is thrown in the thread of a victim. False if the processes are
+     * of no use any more.
+     */
+    private boolean round(List<InjectedFault.Plan> served, List<InjectedFault.Plan> connected, List<String> victims)
+            throws Exception {
+        serving.arm(served);
+        connecting.arm(connected);
+        String round = "round " + random.nextInt() + " " + String.join(" ", victims);
+        List<String> outcomes = List.of(connecting.ask(round).split("\\|"));
+        List<String> fired = new ArrayList<>();
+        int before = errors;
+        int mayBeLost = take(serving, "serving", served, fired) + take(connecting, "connecting", connected, fired);
+        int bad = 0;
         boolean good = true;
-        if (!outcome.equals("done")) {
-            failed++;
-            if (!outcome.startsWith("failed")) {
-                hung++;
-                complain(what + "; the other process: " + serving.ask("dump"));
-                good = false;
-            } else if (count == 0) {
-                complain("fails without an error: " + what);
+        for (int i = 0; i < outcomes.size(); i++) {
+            String outcome = outcomes.get(i);
+            if (outcome.contains("StackOverflowError") && victims.get(i).equals(FaultNode.DEEP)) {
+                noteThrown("STACK of a caller", 1);
+            }
+            bad += outcome.equals("done") ? 0 : 1;
+            good &= outcome.equals("done") || outcome.startsWith("failed");
+        }
+        failed += bad;
+        String what = round + ": " + outcomes + ", thrown " + fired + (history.isEmpty() ? "" : "; before: " + history);
+        if (!good) {
+            hung++;
+            complain(what + "; the other process: " + serving.ask("dump"));
+        } else if (bad > errors - before) {
+            complain("fails without an error: " + what);
+        }
+        history.clear();
+        history.addAll(fired);
+        return check(connecting.ask("probe"), what, Math.min(mayBeLost, errors - before - bad)) && good;
+    }
+
+    /** Takes what was thrown in a process; how many connections may be lost by it that are not meant to fail. */
+    private int take(FaultProcess process, String where, List<InjectedFault.Plan> plans, List<String> fired)
+            throws IOException {
+        int mayBeLost = 0;
+        if (!plans.isEmpty()) {
+            String[] counts = process.ask("disarm").split("\\|");
+            for (int i = 0; i < counts.length; i++) {
+                int count = Integer.parseInt(counts[i].split(" ")[0]);
+                if (count > 0) {
+                    InjectedFault.Plan plan = plans.get(i);
+                    FaultPoints.Point point = points.get(plan.point());
+                    fired.add(where + " " + plan + " " + point + ", thrown " + counts[i]);
+                    injected.set(plan.point());
+                    noteThrown(point.kind() + switch (plan.side()) {
+                        case CALLER -> " of a caller";
+                        case LIBRARY -> " of the library";
+                        case LOADING -> " in a new process";
+                    }, count);
+                    mayBeLost += plan.side() == InjectedFault.Side.CALLER ? count - 1 : count;
+                }
             }
         }
-        // A thread of the library has a bystander's connection in hand, too, and in a burst another one each time.
-        int inHand = plan.side() == InjectedFault.Side.LIBRARY || plan.burst() > 0
-                ? count - (outcome.equals("done") || count == 0 ? 0 : 1) : 0;
-        return check(connecting.ask("probe"), what, inHand) && good;
+        return mayBeLost;
     }
 
-    private void noteThrown(InjectedFault.Plan plan, String what) {
-        history.add(what);
-        if (history.size() > 3) {
-            history.removeFirst();
-        }
+    private void noteThrown(String kind, int count) {
         thrown++;
-        injected[plan.point()]++;
-        kinds.merge(plan.error() + " " + plan.side() + (plan.burst() > 0 ? ", a burst" : ""), 1, Integer::sum);
-    }
-
-    /** A victim whose stack ends. */
-    private boolean deepRound() throws Exception {
-        long seed = random.nextInt();
-        String outcome = connecting.ask("round DEEP " + seed);
-        String what = "round DEEP " + seed + ": " + outcome;
-        if (outcome.contains("StackOverflowError")) {
-            thrown++;
-            failed++;
-            kinds.merge("StackOverflowError CALLER, in earnest", 1, Integer::sum);
-        } else if (!outcome.equals("done")) {
-            hung++;
-            complain(what + "; the other process: " + serving.ask("dump") + history);
-            return false;
-        }
-        return check(connecting.ask("probe"), what, 0);
+        errors += count;
+        kinds.merge(kind, 1, Integer::sum);
     }
 
     private boolean check(String probe, String what, int inHand) {
@@ -348,46 +380,52 @@ final class FaultCampaign implements AutoCloseable {
         return true;
     }
 
-    /** An error of the loading of a class, in two processes that have loaded nothing yet. */
+    /** Errors of the loading of classes, in two processes that have loaded nothing yet. */
     private void coldRound() throws Exception {
         if (coldPoints == null) {
             coldPoints = new BitSet[] {new BitSet(), new BitSet()};
-            cold(null, false, "SHARED_MEMORY");
+            cold(false);
         }
-        boolean serves = random.nextBoolean();
-        BitSet known = coldPoints[serves ? 1 : 0];
-        InjectedFault.Plan plan = new InjectedFault.Plan(InjectedFault.Side.LOADING, choose(known),
-                COLD_ERRORS[random.nextInt(COLD_ERRORS.length)], 1, 0, 0);
-        cold(plan, serves, transports.get(random.nextInt(transports.size())));
+        cold(true);
     }
 
-    /** Without a plan, learns what can be planned. */
-    private void cold(InjectedFault.Plan plan, boolean serves, String transport) throws Exception {
+    private List<InjectedFault.Plan> coldPlans(BitSet known) {
+        return IntStream.range(0, COLD_PLANS).mapToObj(i -> new InjectedFault.Plan(InjectedFault.Side.LOADING,
+                choose(known), COLD_ERRORS[random.nextInt(COLD_ERRORS.length)], 1, 0, 0)).toList();
+    }
+
+    /** Without plans, learns what can be planned. */
+    private void cold(boolean planned) throws Exception {
+        List<InjectedFault.Plan> served = planned ? coldPlans(coldPoints[1]) : List.of();
+        List<InjectedFault.Plan> connected = planned ? coldPlans(coldPoints[0]) : List.of();
         try (FaultProcess server = new FaultProcess(classes, true);
                 FaultProcess client = new FaultProcess(classes, true)) {
-            FaultProcess process = serves ? server : client;
-            if (plan != null) {
-                process.ask(plan.toString());
-            }
-            String ports = server.ask("serve");
-            String outcome = ports.startsWith("FAILED") ? ports + "; " : "";
-            client.ask("connect " + (outcome.isEmpty() ? ports : server.ask("serve")));
-            String first = client.ask("round " + transport + " " + random.nextInt());
-            String by = process.ask("disarm");
-            String again = client.ask("round " + transport + " " + random.nextInt());
-            String what = plan == null ? "new processes" : plan + (serves ? " where serving" : " where connecting")
-                    + ", in new processes, round " + transport + ": " + points.get(plan.point()) + ", thrown " + by
-                    + ": " + outcome + first + "; and afterwards: " + again;
-            if (!first.equals("done") && !first.startsWith("failed") || !again.equals("done")) {
+            server.arm(served);
+            client.arm(connected);
+            List<String> outcomes = new ArrayList<>();
+            do {
+                outcomes.add(server.ask("serve"));
+            } while (outcomes.getLast().startsWith("FAILED") && outcomes.size() <= COLD_PLANS);
+            client.ask("connect " + outcomes.removeLast());
+            String round = "round " + random.nextInt() + " " + anyTransport();
+            do {
+                outcomes.add(client.ask(round));
+            } while (outcomes.getLast().startsWith("failed") && outcomes.size() <= 2 * COLD_PLANS);
+            List<String> fired = new ArrayList<>();
+            int before = errors;
+            int mayFail = take(server, "serving", served, fired) + take(client, "connecting", connected, fired);
+            cold += errors - before;
+            outcomes.add(client.ask(round));
+            String what = "new processes, " + round + ": " + outcomes + ", thrown " + fired;
+            if (outcomes.stream().filter(outcome -> !outcome.equals("done")).count() > mayFail
+                    || !outcomes.getLast().equals("done")
+                    || outcomes.stream().anyMatch(outcome -> !outcome.matches("done|failed.*|FAILED.*"))) {
                 hung++;
                 complain(what + "; the other process: " + server.ask("dump"));
             }
-            if (plan == null) {
+            if (!planned) {
                 learnCold(server, 1);
                 learnCold(client, 0);
-            } else if (!by.startsWith("0")) {
-                noteThrown(plan, what);
-                cold++;
             }
             for (FaultProcess ended : List.of(client, server)) {
                 terminate(ended, what);

@@ -16,10 +16,12 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -47,12 +49,18 @@ final class FaultNode {
     static final String PATIENCE_OPTION = "-Dorg.rdmasockets.test.faults.millis=" + PATIENCE_MILLIS;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MAX_FRAME = 20_000;
-    private static final int MAX_PIECE = 100_000;
+    /** Longest piece, which a connection takes in while nobody reads at the other end. */
+    private static final int MAX_PIECE = 30_000;
     private static final int MAX_PIECES = 6;
+    /** More than the bursts of a round have errors for one connection. */
+    private static final int CLOSE_ATTEMPTS = 50;
     /** Stack of a victim that overflows it, in bytes. */
     private static final int SMALL_STACK = 512 << 10;
     /** How far from the end of its stack a victim begins, at most, in frames. */
     private static final int LAST_FRAMES = 1500;
+
+    /** Instead of a transport: a victim at the end of its stack. */
+    static final String DEEP = "DEEP";
 
     private final boolean overTcp;
     private int port;
@@ -118,7 +126,7 @@ final class FaultNode {
             case "seen" -> Arrays.stream(InjectedFault.Side.values()).map(FaultNode::seen)
                     .collect(Collectors.joining(" "));
             case "held" -> held();
-            case "round" -> round(words[1], Long.parseLong(words[2]));
+            case "round" -> round(Long.parseLong(words[1]), List.of(words).subList(2, words.length));
             case "probe" -> probe();
             case "dump" -> dump();
             default -> throw new IllegalArgumentException(words[0]);
@@ -139,9 +147,23 @@ final class FaultNode {
         long threads = Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith("rdma-")).count();
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
-            return new File("/proc/self/fd").list().length + " "
+            return descriptors() + " "
                     + maps.filter(line -> line.contains("memfd:")).count() + " " + threads;
         }
+    }
+
+    /** All but those of memory, which is counted by its mappings. */
+    private static long descriptors() throws IOException {
+        long count = 0;
+        for (String descriptor : new File("/proc/self/fd").list()) {
+            try {
+                Path target = Files.readSymbolicLink(Path.of("/proc/self/fd", descriptor));
+                count += target.toString().startsWith("/memfd:") ? 0 : 1;
+            } catch (NoSuchFileException e) {
+                continue; // that of the listing, or one that was just closed
+            }
+        }
+        return count;
     }
 
     // The serving process.
@@ -151,23 +173,18 @@ final class FaultNode {
         ServerSocket forVictims = listen();
         port = forBystanders.getLocalPort();
         victimPort = forVictims.getLocalPort();
-        Thread.ofPlatform().daemon().name("accepts bystanders").start(() -> {
+        accept(forBystanders, "bystanders");
+        accept(forVictims, InjectedFault.VICTIM);
+    }
+
+    private static void accept(ServerSocket server, String name) {
+        Thread.ofPlatform().daemon().name(name + ", accepted").start(() -> {
             while (true) {
                 try {
-                    Socket socket = forBystanders.accept();
-                    Thread.ofVirtual().start(() -> echo(socket));
+                    Socket socket = server.accept();
+                    Thread.ofVirtual().name(name).start(() -> echo(socket));
                 } catch (Throwable e) {
                     System.err.println("accept failed: " + text(e));
-                }
-            }
-        });
-        Thread.ofPlatform().daemon().name("accepts victims").start(() -> {
-            InjectedFault.markVictim();
-            while (true) {
-                try {
-                    echo(forVictims.accept());
-                } catch (Throwable e) {
-                    System.err.println("a victim's accept failed: " + text(e));
                 }
             }
         });
@@ -199,7 +216,7 @@ final class FaultNode {
     }
 
     private static void close(Socket socket) {
-        for (int attempt = 0; attempt < 2; attempt++) {
+        for (int attempt = 0; attempt < CLOSE_ATTEMPTS; attempt++) {
             try {
                 socket.close();
                 return;
@@ -258,33 +275,39 @@ final class FaultNode {
         }
     }
 
-    /** What the victim does, and how it fares. */
-    private String round(String transport, long seed) throws Exception {
-        boolean deep = transport.equals("DEEP");
-        String[] outcome = new String[1];
-        Runnable work = () -> outcome[0] = fare(transport, new Random(seed));
-        Thread thread;
-        if (deep) {
-            Random random = new Random(~seed);
-            if (deepest == 0) {
-                Thread measured = Thread.ofPlatform().stackSize(SMALL_STACK).start(() -> deepest = measure());
-                measured.join();
+    /** What victims do at the same time, each over a transport or at the end of its stack, and how they fare. */
+    private String round(long seed, List<String> transports) throws Exception {
+        if (deepest == 0) {
+            Thread.ofPlatform().stackSize(SMALL_STACK).start(() -> deepest = measure()).join();
+        }
+        int count = transports.size();
+        String[] outcomes = new String[count];
+        Thread[] victims = new Thread[count];
+        for (int i = 0; i < count; i++) {
+            int index = i;
+            Random random = new Random(seed + i);
+            String transport = transports.get(i);
+            int depth = transport.equals(DEEP) ? Math.max(1, deepest - random.nextInt(LAST_FRAMES)) : 0;
+            Runnable work = () -> outcomes[index] = fare(transport, random);
+            if (depth == 0) {
+                victims[i] = ((seed + i & 1) == 0 ? Thread.ofVirtual() : Thread.ofPlatform().daemon())
+                        .name(InjectedFault.VICTIM).start(work);
+            } else {
+                victims[i] = Thread.ofPlatform().daemon().stackSize(SMALL_STACK).name("deep").start(() -> {
+                    try {
+                        descend(depth, work);
+                    } catch (StackOverflowError e) {
+                        outcomes[index] = "failed below: " + text(e);
+                    }
+                });
             }
-            int depth = Math.max(1, deepest - random.nextInt(LAST_FRAMES));
-            thread = Thread.ofPlatform().daemon().stackSize(SMALL_STACK).start(() -> {
-                try {
-                    descend(depth, work);
-                } catch (StackOverflowError e) {
-                    outcome[0] = "failed below: " + text(e);
-                }
-            });
-        } else {
-            thread = (seed & 1) == 0 ? Thread.ofVirtual().start(work) : Thread.ofPlatform().daemon().start(work);
         }
-        if (!thread.join(java.time.Duration.ofMillis(2 * PATIENCE_MILLIS))) {
-            return "STUCK, see " + dump();
+        for (int i = 0; i < count; i++) {
+            if (!victims[i].join(java.time.Duration.ofMillis(2 * PATIENCE_MILLIS))) {
+                outcomes[i] = "STUCK, see " + dump();
+            }
         }
-        return outcome[0];
+        return String.join("|", outcomes);
     }
 
     private static int measure() {
@@ -311,14 +334,10 @@ final class FaultNode {
     }
 
     private String fare(String transport, Random random) {
-        if (!transport.equals("DEEP")) {
-            InjectedFault.markVictim();
-        }
         Socket socket = null;
         try {
             socket = new RdmaSocket();
-            String over = transport.equals("DEEP") ? "SHARED_MEMORY" : transport;
-            ((RdmaSocket) socket).setOption(RdmaSocketOptions.TRANSPORT, switch (over) {
+            ((RdmaSocket) socket).setOption(RdmaSocketOptions.TRANSPORT, switch (transport) {
                 case "TCP" -> Transport.TCP;
                 case "AUTO" -> Transport.AUTO;
                 default -> Transport.SHARED_MEMORY;
@@ -428,7 +447,8 @@ final class FaultNode {
         }
     }
 
-    private static String dump() throws IOException {
+    /** One at a time: the JDK's dump of a thread that another one dumps has crashed. */
+    private static synchronized String dump() throws IOException {
         Path file = Files.createTempFile("faults-", ".threads");
         Files.delete(file);
         ManagementFactory.getPlatformMXBean(com.sun.management.HotSpotDiagnosticMXBean.class).dumpThreads(

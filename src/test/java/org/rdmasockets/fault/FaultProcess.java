@@ -1,6 +1,7 @@
 package org.rdmasockets.fault;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,6 +11,7 @@ import java.util.BitSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** A process that runs {@link FaultNode} over instrumented classes, as {@link FaultCampaign} sees it. */
 final class FaultProcess implements AutoCloseable {
@@ -20,8 +22,11 @@ final class FaultProcess implements AutoCloseable {
     /** Far more than {@code exitWait} is as a rule. */
     private static final long SECONDS_TO_EXIT = 20;
     private static final int POLL_MILLIS = 50;
-    /** How much more may be held than in the beginning: what others just close. */
-    private static final long[] SLACK = {4, 4, 2};
+    /**
+     * How much more may be held than in the beginning: what others just close, and slabs of a link, of which each is
+     * twice as large as the one before and stays for the connections to come.
+     */
+    private static final long[] SLACK = {4, 8, 2};
 
     private final Process process;
     private final Path log;
@@ -63,6 +68,13 @@ final class FaultProcess implements AutoCloseable {
         return line.substring(2);
     }
 
+    /** Has errors thrown from now on. */
+    void arm(List<InjectedFault.Plan> plans) throws IOException {
+        if (!plans.isEmpty()) {
+            ask("arm " + plans.stream().map(Object::toString).collect(Collectors.joining(" ")));
+        }
+    }
+
     /** Asks which points threads of a side have come by. */
     void learn() throws IOException {
         String[] sides = ask("seen").split(" ");
@@ -92,6 +104,9 @@ final class FaultProcess implements AutoCloseable {
         long[] now = held();
         while (isMore(now)) {
             if (System.nanoTime() - deadline > 0) {
+                new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                        "" + process.pid(), "GC.class_histogram").redirectOutput(new File(log + ".classes")).start()
+                        .waitFor();
                 return "left: descriptors, mappings, threads " + Arrays.toString(now) + ", before "
                         + Arrays.toString(held) + " of process " + process.pid() + ", see " + log;
             }

@@ -3,7 +3,11 @@ package org.rdmasockets.fault;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 
 /**
  * What instrumented classes call at every point: notes who comes by, and throws at the point, the thread and the time
@@ -12,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class InjectedFault {
     /** Whose thread. */
     enum Side {
-        /** One that uses a socket, of those that are meant to fail. */
+        /** One that uses a socket, of those that are meant to fail: their names begin with {@link #VICTIM}. */
         CALLER,
         /** One of the library. */
         LIBRARY,
@@ -20,6 +24,8 @@ public final class InjectedFault {
         LOADING
     }
 
+    /** How the name of a thread begins that uses a socket and is meant to fail. */
+    static final String VICTIM = "victim";
     /** What every error says. */
     static final String MARK = "injected";
     private static final int MOST_POINTS = 1 << 16;
@@ -31,10 +37,7 @@ public final class InjectedFault {
     private static volatile boolean watching;
     /** Whether it is of interest who loads a class. */
     private static volatile boolean watchesLoading;
-    /** The thread that is a caller meant to fail, or null. */
-    private static volatile Thread victim;
-    private static volatile InjectedFault armed;
-    private static volatile String thrown;
+    private static volatile InjectedFault[] armed = {};
 
     /**
      * What is to be thrown.
@@ -47,15 +50,22 @@ public final class InjectedFault {
      * @param burst at how many of these it is thrown after that, as when there is no memory for a while
      */
     record Plan(Side side, int point, String error, int hit, int pause, int burst) {
-        /** Parses what {@link #toString} gives. */
-        static Plan of(String[] words) {
-            return new Plan(Side.valueOf(words[1]), Integer.parseInt(words[2]), words[3], Integer.parseInt(words[4]),
-                    Integer.parseInt(words[5]), Integer.parseInt(words[6]));
+        private static final int WORDS = 6;
+
+        /** Parses what {@link #toString} gives, of several, behind the first word. */
+        static List<Plan> of(String[] words) {
+            List<Plan> plans = new ArrayList<>();
+            for (int i = 1; i < words.length; i += WORDS) {
+                plans.add(new Plan(Side.valueOf(words[i]), Integer.parseInt(words[i + 1]), words[i + 2],
+                        Integer.parseInt(words[i + 3]), Integer.parseInt(words[i + 4]),
+                        Integer.parseInt(words[i + 5])));
+            }
+            return plans;
         }
 
         @Override
         public String toString() {
-            return "arm " + side + " " + point + " " + error + " " + hit + " " + pause + " " + burst;
+            return side + " " + point + " " + error + " " + hit + " " + pause + " " + burst;
         }
     }
 
@@ -65,15 +75,11 @@ public final class InjectedFault {
     /** Points to go after the first error, the pause first. */
     private final AtomicInteger more = new AtomicInteger();
     private final AtomicInteger count = new AtomicInteger();
+    private volatile String thrownBy;
 
     private InjectedFault(Plan plan) {
         this.plan = plan;
         this.left = new AtomicInteger(plan.hit);
-    }
-
-    /** The calling thread is meant to fail, until another one is. */
-    static void markVictim() {
-        victim = Thread.currentThread();
     }
 
     static void watch(boolean on) {
@@ -91,16 +97,15 @@ public final class InjectedFault {
     }
 
     /** Throws from now on. */
-    static void arm(Plan plan) {
-        thrown = null;
-        armed = new InjectedFault(plan);
+    static void arm(List<Plan> plans) {
+        armed = plans.stream().map(InjectedFault::new).toArray(InjectedFault[]::new);
     }
 
-    /** Throws no more; how often something was thrown, and by whom first. */
+    /** Throws no more; of each plan, how often something was thrown, and by whom first. */
     static String disarm() {
-        InjectedFault fault = armed;
-        armed = null;
-        return fault == null ? "0" : fault.count + " " + thrown;
+        InjectedFault[] faults = armed;
+        armed = new InjectedFault[0];
+        return Arrays.stream(faults).map(fault -> fault.count + " " + fault.thrownBy).collect(Collectors.joining("|"));
     }
 
     /** The points that threads of a side have come by. */
@@ -126,15 +131,12 @@ public final class InjectedFault {
         if (watchesLoading && USED[point] != null && !isLoaded(USED[point])) {
             pass(point, Side.LOADING, thread, wantsMemory);
         }
-        Side side;
-        if (thread == victim) {
-            side = Side.CALLER;
-        } else if (!thread.isVirtual() && thread.getName().startsWith("rdma-")) {
-            side = Side.LIBRARY;
-        } else {
-            return;
+        String name = thread.getName();
+        if (name.startsWith(VICTIM)) {
+            pass(point, Side.CALLER, thread, wantsMemory);
+        } else if (name.startsWith("rdma-")) {
+            pass(point, Side.LIBRARY, thread, wantsMemory);
         }
-        pass(point, side, thread, wantsMemory);
     }
 
     private static void pass(int point, Side side, Thread thread, boolean wantsMemory) {
@@ -142,8 +144,7 @@ public final class InjectedFault {
         if (seen[point] == 0) {
             seen[point] = 1;
         }
-        InjectedFault fault = armed;
-        if (fault != null) {
+        for (InjectedFault fault : armed) {
             fault.meet(side, point, thread, wantsMemory);
         }
     }
@@ -157,7 +158,7 @@ public final class InjectedFault {
                 raise();
             }
         } else if (hitPoint == plan.point && left.get() > 0 && !initialises() && left.decrementAndGet() == 0) {
-            thrown = thread.getName() + (thread.isVirtual() ? "(virtual)" : "");
+            thrownBy = thread.getName() + (thread.isVirtual() ? "(virtual)" : "");
             more.set(plan.burst == 0 ? 0 : plan.pause + plan.burst);
             raise();
         }

@@ -79,10 +79,33 @@ class KnownFaultsTest {
         costsThatConnectionAlone(true, Side.LIBRARY, "LinkPeer\\.on|sharedmemory/ReceiveQueue\\.", 0);
     }
 
+    @Test
+    void whatCannotBeSaidAtTheEndOfAConnectionIsSaidLater() throws Exception {
+        costsThatConnectionAlone(true, Side.LIBRARY, "SharedMemoryProtectionDomain\\.share|WaitingRequests\\.|"
+                + "SharedMemoryIdentifier\\.(establish|leavePartner|tellPartner)|ConnectData\\.(en|de)code", BURST);
+        costsThatConnectionAlone(false, Side.CALLER, "transport/Dialer\\.(abandon|destroy)|VerbsConnection\\.start|"
+                + "SharedMemoryIdentifier\\.(leavePartner|tellPartner)", BURST);
+    }
+
+    @Test
+    void aThreadThatCannotBeWokenAsUsualIsWokenOtherwise() throws Exception {
+        costsThatConnectionAlone(true, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|nudge|unpark)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|nudge|unpark)", 0);
+    }
+
+    @Test
+    void aConnectionGivesItsMemoryBackWhateverIsThrown() throws Exception {
+        String ends = "link/Slabs\\.|SharedMemoryRegion\\.|SharedMemoryProtectionDomain\\.|StreamTransport\\.(allocate|"
+                + "close|end)|StreamMemory\\.take|VerbsConnection\\.(destroy|end|release)";
+        costsThatConnectionAlone(true, Side.LIBRARY, ends, 0);
+        costsThatConnectionAlone(true, Side.CALLER, ends, 1);
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);
         assertTrue(found > 0, "no point is named " + place);
+        campaign.nothingIsLeft();
         assertEquals(List.of(), campaign.complaints().subList(before, campaign.complaints().size()));
     }
 }

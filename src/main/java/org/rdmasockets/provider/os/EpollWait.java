@@ -164,8 +164,14 @@ public final class EpollWait extends Guard {
     /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */
     public void wakeup() {
         if (!woken.getAndSet(true) && inside && enter()) {
-            Posix.writeCounter(eventDescriptor);
-            leave();
+            boolean counted = false;
+            try {
+                Posix.writeCounter(eventDescriptor);
+                counted = true;
+            } finally {
+                woken.compareAndSet(!counted, false); // else nobody would ever wake it
+                leave();
+            }
         }
     }
 

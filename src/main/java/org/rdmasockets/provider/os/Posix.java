@@ -95,6 +95,8 @@ final class Posix {
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
+    /** So often is tried again what wakes another thread or process. */
+    private static final int WAKE_TRIES = 20;
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
     private static final MemorySegment ONE = allocateForEver(Long.BYTES);
 
@@ -173,7 +175,16 @@ final class Posix {
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        SEND.call(IGNORED, descriptor, ONE.address(), 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        for (int left = WAKE_TRIES;; left--) {
+            try {
+                SEND.call(IGNORED, descriptor, ONE.address(), 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+                return;
+            } catch (Error e) { // as below
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
@@ -183,7 +194,16 @@ final class Posix {
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        WRITE.call(IGNORED, descriptor, ONE.address(), Long.BYTES, 0);
+        for (int left = WAKE_TRIES;; left--) {
+            try {
+                WRITE.call(IGNORED, descriptor, ONE.address(), Long.BYTES, 0);
+                return;
+            } catch (Error e) { // whoever is to be woken has nothing to do with what this thread lacks
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /**

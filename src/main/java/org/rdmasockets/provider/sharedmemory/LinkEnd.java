@@ -96,7 +96,7 @@ final class LinkEnd implements LinkHandler {
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
     /** Completion queues of the connections, and how many uses each has; guarded by itself. */
-    private final Map<SharedMemoryCompletionQueue, Integer> queues = new HashMap<>();
+    private final Map<SharedMemoryCompletionQueue, int[]> queues = new HashMap<>();
     /** The keys of {@link #queues}, which each doorbell looks at: an iterator would be garbage. Written under it. */
     private volatile SharedMemoryCompletionQueue[] served = {};
     /**
@@ -217,11 +217,13 @@ final class LinkEnd implements LinkHandler {
     /** Lets completion queues of a connection poll, and arm, this link. */
     void attach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
-            int uses = queues.getOrDefault(queue, 0) + 1;
-            queues.put(queue, uses);
-            if (uses == 1) {
+            int[] uses = queues.get(queue);
+            if (uses == null) {
+                uses = new int[1];
+                queues.put(queue, uses);
                 attachFirst(queue);
             }
+            uses[0]++;
         }
         if (queue.isArmed()) {
             // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
@@ -245,12 +247,15 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
-    /** Undoes one {@link #attach}. */
+    /** Undoes one {@link #attach}. If there is no memory to forget the queue, the next connection's end does so. */
     void detach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
-            if (queues.merge(queue, -1, (uses, change) -> uses == 1 ? null : uses + change) == null) {
+            int[] uses = queues.get(queue);
+            uses[0]--;
+            if (uses[0] <= 0) {
                 queue.detach(this);
-                served = queues.keySet().toArray(SharedMemoryCompletionQueue[]::new);
+                queues.remove(queue);
+                served = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
             }
         }
     }
@@ -403,6 +408,13 @@ final class LinkEnd implements LinkHandler {
         } catch (Error e) { // something is left behind, for want of memory perhaps
             lookAgain();
         }
+    }
+
+    /** Ends a connection as if an entry of that kind were lost, when there is memory for that. Takes none. */
+    void endLater(LinkPeer peer, int kind, Error cause) {
+        peer.spoil(kind);
+        lost = cause;
+        lookAgain();
     }
 
     /** Lets whoever waits come back to this. Takes no memory. */

@@ -422,7 +422,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private synchronized void takeBackEnd() {
-        endSent = false;
+        endSent = released;
     }
 
     @Override
@@ -439,6 +439,12 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (both) {
             release();
         }
+    }
+
+    @Override
+    public boolean leaveLater(boolean requested, Error cause) {
+        end.endLater(this, requested ? LinkEnd.CONNECT : LinkEnd.FAILED, cause);
+        return true;
     }
 
     // What comes, in the order of the ring.
@@ -654,6 +660,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 return;
             }
             released = true;
+            endSent = true; // the slot may soon be another's
             alive = false; // nobody touches the other side's memory after the slot is closed
             own = queuePair;
         }

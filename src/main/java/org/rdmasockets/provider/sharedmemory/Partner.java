@@ -42,4 +42,16 @@ interface Partner {
 
     /** Lets the partner know that this end has gone, whether it was connected by then or not. */
     void disconnect();
+
+    /**
+     * Says at last what {@link #disconnect} or {@link #reject} could not say, as soon as there is memory for that.
+     * Takes none.
+     *
+     * @param requested whether this end has not answered the other one's request
+     * @param cause what was thrown
+     * @return false if this cannot do so
+     */
+    default boolean leaveLater(boolean requested, Error cause) {
+        return false;
+    }
 }

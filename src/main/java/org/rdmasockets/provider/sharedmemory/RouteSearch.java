@@ -101,18 +101,20 @@ final class RouteSearch implements DialHandler, Expiring {
             if (!searching) {
                 return;
             }
-            searching = false;
             route = (LinkEnd) link.handler();
         }
-        boolean told = false;
         try {
-            fabric.links().rememberRoute(identifier.remoteAddress(), route());
-            identifier.routed();
-            told = true;
-        } finally {
-            if (!told) {
-                identifier.unrouted(Errno.ECONNABORTED.number(), "");
-            }
+            tellRoute();
+        } catch (Error e) { // the next look at the clock does it: the link is others', too
+            return;
+        }
+    }
+
+    private void tellRoute() {
+        fabric.links().rememberRoute(identifier.remoteAddress(), route());
+        identifier.routed();
+        synchronized (this) {
+            searching = false;
         }
     }
 
@@ -139,7 +141,9 @@ final class RouteSearch implements DialHandler, Expiring {
         InetSocketAddress again = null;
         boolean over;
         boolean wasBusy;
+        boolean found;
         synchronized (this) {
+            found = searching && route != null;
             over = now - deadline >= 0;
             wasBusy = busy != null;
             if (searching && !over && wasBusy && now - nextAttempt >= 0) {
@@ -147,7 +151,9 @@ final class RouteSearch implements DialHandler, Expiring {
                 busy = null;
             }
         }
-        if (over) {
+        if (found) {
+            tellRoute();
+        } else if (over) {
             end(Errno.ETIMEDOUT.number(), wasBusy ? "the listener's process had too much to do all the time" : "");
         } else if (again != null) {
             attempt(again);

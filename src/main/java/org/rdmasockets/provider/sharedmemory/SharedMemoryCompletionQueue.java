@@ -1,9 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.invoke.VarHandle;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import org.rdmasockets.lock.Apart;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -386,9 +384,16 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     /** Undoes {@link #attach}. */
     synchronized void detach(LinkEnd link) {
-        List<LinkEnd> fewer = new ArrayList<>(List.of(links));
-        fewer.remove(link);
-        links = fewer.toArray(LinkEnd[]::new);
+        LinkEnd[] all = links;
+        int index = 0;
+        while (index < all.length && all[index] != link) {
+            index++;
+        }
+        if (index < all.length) {
+            LinkEnd[] fewer = Arrays.copyOf(all, all.length - 1);
+            System.arraycopy(all, index + 1, fewer, index, fewer.length - index);
+            links = fewer;
+        }
     }
 
     @Override

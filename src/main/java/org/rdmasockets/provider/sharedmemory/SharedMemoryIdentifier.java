@@ -89,8 +89,13 @@ final class SharedMemoryIdentifier extends EventDelivery {
             kept = dispatch(event);
             thrown = false;
         } finally {
-            if (!kept && !(thrown && waiting.add(request))) {
-                request.close();
+            boolean again = false;
+            try {
+                again = thrown && waiting.add(request);
+            } finally {
+                if (!kept && !again) {
+                    request.close();
+                }
             }
         }
     }
@@ -673,11 +678,11 @@ final class SharedMemoryIdentifier extends EventDelivery {
             }
             closed = true;
             stop();
-            fabric().closed(this);
             last = state;
             searching = search;
         }
         try {
+            fabric().closed(this);
             if (searching != null) {
                 searching.close();
             }
@@ -702,6 +707,10 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 tellPartner(last);
                 return;
             } catch (Error e) {
+                if (partner.leaveLater(last == State.REQUESTED, e)) {
+                    watchClock();
+                    return;
+                }
                 if (left == 0) {
                     throw e;
                 }
@@ -711,15 +720,10 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private void tellPartner(State last) {
-        switch (last) {
-            case REQUESTED -> partner.reject(NO_DATA);
-            case CONNECTING, ACCEPTING, CONNECTED -> {
-                if (partner != null) {
-                    partner.disconnect();
-                }
-            }
-            default -> {
-            }
+        if (last == State.REQUESTED) {
+            partner.reject(NO_DATA);
+        } else if (partner != null) {
+            partner.disconnect(); // also if all has ended: an Error may have kept it from being said
         }
     }
 

@@ -122,17 +122,21 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private SharedMemoryRegion allocateSlice(long bytes, Set<AccessFlag> access, boolean seen) throws VerbsException {
         Slice slice = (seen ? home.link().slabs() : device.fabric().slabs()).allocate(bytes);
         SharedMemoryRegion region = null;
+        boolean done = false;
         try {
             region = take(slice.segment(), access, slice);
+            if (seen) {
+                slice.publish(region.remoteKey(), access, number);
+            }
+            done = true;
+            return region;
         } finally {
-            if (region == null) {
+            if (!done && region != null) {
+                region.close();
+            } else if (!done) {
                 slice.close();
             }
         }
-        if (seen) {
-            slice.publish(region.remoteKey(), access, number);
-        }
-        return region;
     }
 
     /** Memory that no other process will reach: the collector may free it. */

@@ -149,10 +149,13 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         if ((int) USERS.getAndBitwiseOr(this, CLOSED) < 0) {
             return;
         }
-        domain.forget(this);
-        awaitUsers();
-        if (source != null) {
-            source.close();
+        try {
+            domain.forget(this);
+        } finally {
+            awaitUsers();
+            if (source != null) {
+                source.close();
+            }
         }
     }
 

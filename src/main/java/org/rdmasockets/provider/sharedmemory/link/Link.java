@@ -225,9 +225,11 @@ public final class Link implements AutoCloseable {
         if (!mapping.enter()) {
             return false;
         }
-        boolean some = reader.spin(looks);
-        mapping.leave();
-        return some;
+        try {
+            return reader.spin(looks);
+        } finally {
+            mapping.leave();
+        }
     }
 
     private int drain(int limit, boolean waits) {
@@ -276,8 +278,11 @@ public final class Link implements AutoCloseable {
      */
     public void arm() {
         if (mapping.enter()) {
-            reader.arm();
-            mapping.leave();
+            try {
+                reader.arm();
+            } finally {
+                mapping.leave();
+            }
         }
     }
 
@@ -399,8 +404,11 @@ public final class Link implements AutoCloseable {
     /** Lets the peer know that this side gave up a name. */
     void nameGivenUp() {
         if (mapping.enter()) {
-            SegmentLayout.INT.getAndAdd(mapping.memory(), SegmentLayout.control(side) + SegmentLayout.NAMES, 1);
-            mapping.leave();
+            try {
+                SegmentLayout.INT.getAndAdd(mapping.memory(), SegmentLayout.control(side) + SegmentLayout.NAMES, 1);
+            } finally {
+                mapping.leave();
+            }
         }
     }
 
@@ -413,10 +421,12 @@ public final class Link implements AutoCloseable {
         if (!mapping.enter()) {
             return 0;
         }
-        int count = (int) SegmentLayout.INT.getVolatile(mapping.memory(),
-                SegmentLayout.control(1 - side) + SegmentLayout.NAMES);
-        mapping.leave();
-        return count;
+        try {
+            return (int) SegmentLayout.INT.getVolatile(mapping.memory(),
+                    SegmentLayout.control(1 - side) + SegmentLayout.NAMES);
+        } finally {
+            mapping.leave();
+        }
     }
 
     /**

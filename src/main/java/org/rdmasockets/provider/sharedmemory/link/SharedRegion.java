@@ -37,13 +37,16 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
         }
         int descriptor = SealedMemory.open(totalBytes(bytes));
+        boolean made = false;
         try {
             SharedRegion region = new SharedRegion(descriptor, bytes);
             region.validate();
+            made = true;
             return region;
-        } catch (VerbsException e) {
-            SealedMemory.close(descriptor);
-            throw e;
+        } finally {
+            if (!made) {
+                SealedMemory.close(descriptor);
+            }
         }
     }
 

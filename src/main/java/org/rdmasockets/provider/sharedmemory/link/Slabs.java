@@ -162,12 +162,27 @@ public final class Slabs {
         }
         int wanted = pagesOf(bytes);
         Slice slice;
-        boolean zeroed;
         synchronized (this) {
             slice = cut(wanted, bytes);
+        }
+        boolean clean = false;
+        try {
+            clean(slice);
+            clean = true;
+            return slice;
+        } finally {
+            if (!clean) {
+                free(slice);
+            }
+        }
+    }
+
+    private void clean(Slice slice) {
+        boolean zeroed;
+        synchronized (this) {
             BitSet dirty = slice.slab().dirty;
             int before = dirty.cardinality();
-            dirty.clear(slice.page(), slice.page() + wanted);
+            dirty.clear(slice.page(), slice.page() + slice.pages());
             int cleaned = before - dirty.cardinality();
             dirtyPages -= cleaned;
             zeroed = cleaned == 0;
@@ -175,7 +190,6 @@ public final class Slabs {
         if (!zeroed) {
             slice.segment().fill((byte) 0);
         }
-        return slice;
     }
 
     private Slice cut(int wanted, long bytes) throws VerbsException {
@@ -257,18 +271,17 @@ public final class Slabs {
             return;
         }
         Slab slab = slice.slab();
-        begin(slab.memory(), slice.page(), false);
-        LONG.setVolatile(slab.memory(), line(slab.pages, slice.page()), 0L);
-        // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
-        VarHandle.fullFence();
-        if (isLeft(slab, slice)) {
-            takeBack(slab, slice);
-        } else {
+        try {
+            begin(slab.memory(), slice.page(), false);
+            LONG.setVolatile(slab.memory(), line(slab.pages, slice.page()), 0L);
+            // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
+            VarHandle.fullFence();
             slab.busy.add(slice);
-        }
-        sweep(slab);
-        if (closed) {
-            closeIfUnused(slab);
+        } finally {
+            sweep(slab);
+            if (closed) {
+                closeIfUnused(slab);
+            }
         }
     }
 
@@ -295,13 +308,17 @@ public final class Slabs {
         if (closed) {
             return;
         }
-        if (slice.pages() > MOST_KEPT || dirtyPages + slice.pages() > MOST_DIRTY) {
-            if (slab.region.discard(data(slab.pages, page), (long) slice.pages() << PAGE_SHIFT)) {
-                return;
+        boolean discarded = false;
+        try {
+            if (slice.pages() > MOST_KEPT || dirtyPages + slice.pages() > MOST_DIRTY) {
+                discarded = slab.region.discard(data(slab.pages, page), (long) slice.pages() << PAGE_SHIFT);
+            }
+        } finally {
+            if (!discarded) {
+                slab.dirty.set(page, end);
+                dirtyPages += slice.pages();
             }
         }
-        slab.dirty.set(page, end);
-        dirtyPages += slice.pages();
     }
 
     private static void closeIfUnused(Slab slab) {
