@@ -23,6 +23,9 @@ final class RouteSearch implements DialHandler, Expiring {
     private long nextAttempt;
     /** The link to that process; null until it is found. */
     private LinkEnd route;
+    /** Why the search failed, 0 if it has not: it is told again if there was no memory for that. */
+    private int failedWith;
+    private String failedAs;
 
     /** A search that has not begun. */
     RouteSearch(SharedMemoryFabric fabric, SharedMemoryIdentifier identifier) {
@@ -128,6 +131,8 @@ final class RouteSearch implements DialHandler, Expiring {
             if (!searching) {
                 return;
             }
+            failedWith = errorNumber;
+            failedAs = reason;
         }
         identifier.unrouted(errorNumber, reason); // first: the next look at the clock comes back to what fails
         synchronized (this) {
@@ -142,7 +147,9 @@ final class RouteSearch implements DialHandler, Expiring {
         boolean over;
         boolean wasBusy;
         boolean found;
+        boolean failed;
         synchronized (this) {
+            failed = failedWith != 0;
             found = searching && route != null;
             over = now - deadline >= 0;
             wasBusy = busy != null;
@@ -151,7 +158,9 @@ final class RouteSearch implements DialHandler, Expiring {
                 busy = null;
             }
         }
-        if (found) {
+        if (failed) {
+            end(failedWith, failedAs);
+        } else if (found) {
             tellRoute();
         } else if (over) {
             end(Errno.ETIMEDOUT.number(), wasBusy ? "the listener's process had too much to do all the time" : "");

@@ -125,13 +125,11 @@ public final class Dial implements AutoCloseable {
             handler.onLink(link);
             told = true;
         } catch (VerbsException e) {
-            discard();
             told = true;
-            handler.onFailed(e);
+            discard(e);
         } finally {
             if (!told) { // an Error costs this attempt; who waits for it hears of it
-                discard();
-                handler.onFailed(new VerbsException("connect", Errno.ECONNABORTED, "name=" + name));
+                discard(new VerbsException("connect", Errno.ECONNABORTED, "name=" + name));
             }
         }
     }
@@ -158,14 +156,24 @@ public final class Dial implements AutoCloseable {
 
     private void fail(VerbsException failure) {
         if (!done.getAndSet(true)) {
+            discard(failure);
+        }
+    }
+
+    private void discard(VerbsException failure) {
+        try {
             discard();
+        } finally {
             handler.onFailed(failure);
         }
     }
 
     private void discard() {
-        hub.forget(sourceId);
-        socket.close();
+        try {
+            hub.forget(sourceId);
+        } finally {
+            socket.close();
+        }
     }
 
     /** Gives the attempt up: its handler is not called any more, unless the outcome is on its way already. */
