@@ -36,7 +36,7 @@ public final class CompletionInbox {
     private final CompletionShard shard;
     private final CompletionClient client;
     private final long workRequestIdBase;
-    private final int maxOutstanding;
+    final int maxOutstanding;
     private final PlainLock protocolLock = new PlainLock();
     private final Waiter reader = new Waiter();
     /** Null until somebody waits to write; then always the same. */
@@ -75,7 +75,7 @@ public final class CompletionInbox {
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
-        this.spinBudgetNanos = shard.poller().settings().spinBudgetNanos();
+        this.spinBudgetNanos = shard.poller.settings.spinBudgetNanos();
     }
 
     /** Where the completions of this inbox come from; its queue pair is made with {@code shard().queue()}. */
@@ -156,7 +156,7 @@ public final class CompletionInbox {
         try {
             wakeFor(WakeList.BOTH);
         } catch (RuntimeException | Error e) {
-            shard.poller().lookAtAll();
+            shard.poller.lookAtAll();
         }
     }
 
@@ -320,13 +320,13 @@ public final class CompletionInbox {
             while (end == null) {
                 end = watch(role, waiter, begin, deadlineNanos);
                 if (end != null) {
-                    shard.poller().watch().learn(waiter, begin, spinBudgetNanos);
+                    shard.poller.watch.learn(waiter, begin, spinBudgetNanos);
                 } else if (me.isVirtual() && me.isInterrupted()) {
                     end = Wait.INTERRUPTED;
                 } else {
                     // A set status would make every park return at once.
                     interrupted |= !me.isVirtual() && Thread.interrupted();
-                    shard.faults().beforePark();
+                    shard.faults.beforePark();
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
@@ -347,7 +347,7 @@ public final class CompletionInbox {
         if (end != Wait.READY) {
             protocolLock.lock();
         }
-        if (shard.faults().drainsWhenLeaving()) {
+        if (shard.faults.drainsWhenLeaving()) {
             takeIn(null);
         }
         return end;
@@ -395,7 +395,7 @@ public final class CompletionInbox {
      * worthwhile, sleeps and looks again. Gives how the wait ended, or null to park.
      */
     private Wait watch(Role role, Waiter waiter, long begin, long deadlineNanos) {
-        Watch watch = shard.poller().watch();
+        Watch watch = shard.poller.watch;
         Wait end = null;
         boolean watches = true;
         while (end == null && watches) {
@@ -444,7 +444,7 @@ public final class CompletionInbox {
 
     /** Withdraws a waiter. Somebody may have woken it for the other role's good just before: it enters once more. */
     private void leave(Waiter waiter) {
-        shard.faults().beforeLeave();
+        shard.faults.beforeLeave();
         shard.depart();
         waiter.thread = null;
         // Pairs with the fence before the look at the waiters: who still saw this thread has offered before that entry.
@@ -462,7 +462,7 @@ public final class CompletionInbox {
             throw new NullPointerException("token");
         }
         put(new Completion(token));
-        shard.faults().fenceBeforeWaiters();
+        shard.faults.fenceBeforeWaiters();
         wakeFor(WakeList.BOTH);
     }
 
@@ -490,7 +490,7 @@ public final class CompletionInbox {
         if (completion.token() == null) {
             arrivedBytes += completion.arrivedBytes();
         }
-        shard.faults().offer(this, completion);
+        shard.faults.offer(this, completion);
     }
 
     /** Links something to what is there. One and the same may be there, gone and there again meanwhile: no matter. */
@@ -521,7 +521,7 @@ public final class CompletionInbox {
         boolean wakes = open; // else close does, for good
         Thread waitingReader = wakes ? reader.thread : null;
         Thread waitingWriter = wakes ? threadOf(writer) : null;
-        shard.faults().afterWaiters();
+        shard.faults.afterWaiters();
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
                 tell();
@@ -533,14 +533,14 @@ public final class CompletionInbox {
             wake(waitingReader != null ? waitingReader : waitingWriter);
         } else if (waitingWriter != null) {
             wake(waitingWriter);
-        } else if (creditOwed && shard.faults().wakesForCreditOwed()) {
+        } else if (creditOwed && shard.faults.wakesForCreditOwed()) {
             wake(waitingReader);
         }
     }
 
     private void wake(Thread thread) {
         if (thread != null && thread != Thread.currentThread()) {
-            shard.poller().wake(thread);
+            shard.poller.wake(thread);
         }
     }
 
@@ -631,11 +631,6 @@ public final class CompletionInbox {
     /** Whether {@link #close} was not called. */
     boolean isOpen() {
         return open;
-    }
-
-    /** How many work requests its client may have outstanding. */
-    int maxOutstanding() {
-        return maxOutstanding;
     }
 
     /** What the state is, for a person who looks for a stall. */

@@ -48,10 +48,10 @@ public final class CompletionPoller implements AutoCloseable {
     private static final int MAX_PAUSE_SHIFT = 6;
 
     private final EventPoller events;
-    private final PollerSettings settings;
-    private final Faults faults;
-    private final SpinPolicy spinPolicy;
-    private final Watch watch;
+    final PollerSettings settings;
+    final Faults faults;
+    final SpinPolicy spinPolicy;
+    final Watch watch;
     private final Valve valve = new Valve(System.nanoTime());
     private final Thread thread;
     private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
@@ -130,26 +130,6 @@ public final class CompletionPoller implements AutoCloseable {
                 this::onEventBeside);
         this.thread = OwnThread.unstarted(settings.threadName(), this::run);
         this.thread.start();
-    }
-
-    /** How this poller behaves. */
-    PollerSettings settings() {
-        return settings;
-    }
-
-    /** Test hooks. */
-    Faults faults() {
-        return faults;
-    }
-
-    /** Who may spin. */
-    SpinPolicy spinPolicy() {
-        return spinPolicy;
-    }
-
-    /** Where a waiter may wait beside this poller's thread. */
-    Watch watch() {
-        return watch;
     }
 
     /** Why this poller does nothing any more, or null while it works. */

@@ -37,9 +37,9 @@ public final class CompletionShard extends Apart {
     }
 
     private final DeviceShards siblings;
-    private final Side side;
-    private final CompletionPoller poller;
-    private final Faults faults;
+    final Side side;
+    final CompletionPoller poller;
+    final Faults faults;
     private final CompletionQueue queue;
     private final InboxTable inboxes = new InboxTable();
     private final ApartLock cqLock = new ApartLock();
@@ -87,30 +87,15 @@ public final class CompletionShard extends Apart {
         this.siblings = siblings;
         this.side = side;
         this.poller = poller;
-        this.faults = poller.faults();
+        this.faults = poller.faults;
         this.queue = queue;
-        this.batch = queue.newBatch(poller.settings().batch());
+        this.batch = queue.newBatch(poller.settings.batch());
         this.spares = new Completion[batch.capacity()];
     }
 
     /** The completion queue, to make queue pairs with; only this shard polls and arms it. */
     public CompletionQueue queue() {
         return queue;
-    }
-
-    /** Whose inboxes these are. */
-    Side side() {
-        return side;
-    }
-
-    /** Who wakes and arms for this shard. */
-    CompletionPoller poller() {
-        return poller;
-    }
-
-    /** Test hooks. */
-    Faults faults() {
-        return faults;
     }
 
     /** Why nothing can be polled any more, or null. */
@@ -198,7 +183,7 @@ public final class CompletionShard extends Apart {
         drain();
         synchronized (inboxes) {
             inboxes.release(inbox.workRequestIdBase());
-            reserved -= inbox.maxOutstanding();
+            reserved -= inbox.maxOutstanding;
             residents--;
         }
         siblings.closeIfSuperfluous(this);
@@ -212,7 +197,7 @@ public final class CompletionShard extends Apart {
         if (slot != null) {
             recycle(slot);
         }
-        waiter.arrives(poller.watch().wakes());
+        waiter.arrives(poller.watch.wakes());
     }
 
     /** Counts a waiter out. */

@@ -34,7 +34,7 @@ final class DeviceShards {
     DeviceShards(CompletionPoller poller, Device device) throws VerbsException {
         this.poller = poller;
         this.device = device;
-        this.nextEntries = poller.settings().firstQueueEntries();
+        this.nextEntries = poller.settings.firstQueueEntries();
         this.channel = device.createCompletionChannel();
         channel.onPost(poller::onPost);
         Consumer<CompletionQueue> handler = poller::onEvent;
@@ -54,7 +54,7 @@ final class DeviceShards {
         CompletionShard others = null;
         for (CompletionShard shard : shards) {
             if (shard.room() >= entriesNeeded) {
-                if (shard.side() == side) {
+                if (shard.side == side) {
                     return shard;
                 }
                 others = shard;
@@ -97,11 +97,11 @@ final class DeviceShards {
                     + " has no room for more connections; close some, or choose smaller queues");
         }
         CompletionQueue queue = createQueue(Math.min(most, Math.max(nextEntries, entriesNeeded)), entriesNeeded);
-        nextEntries = Math.min(GROWTH * nextEntries, poller.settings().maxQueueEntries());
+        nextEntries = Math.min(GROWTH * nextEntries, poller.settings.maxQueueEntries());
         CompletionShard shard = new CompletionShard(this, poller, queue, side);
         poller.register(shard);
         shards.add(shard);
-        if (poller.faults().armsNewQueues()) {
+        if (poller.faults.armsNewQueues()) {
             poller.kick(shard); // arms it: a connection that only writes never has anybody wait
         }
         LOG.debug("{}: completion queue {} with {} entries", device.info().name(), shards.size(), queue.entries());
@@ -123,7 +123,7 @@ final class DeviceShards {
     /** Destroys the queue of a shard without inboxes, if another one of its side is empty as well. */
     void closeIfSuperfluous(CompletionShard shard) {
         synchronized (this) {
-            boolean another = shards.stream().anyMatch(s -> s != shard && s.side() == shard.side() && s.isVacant()
+            boolean another = shards.stream().anyMatch(s -> s != shard && s.side == shard.side && s.isVacant()
                     && s.failure() == null);
             if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {
                 return;

@@ -16,22 +16,22 @@ final class Leader {
      */
     static boolean lead(CompletionInbox inbox, Role role, Waiter waiter, long deadlineNanos) {
         CompletionShard shard = inbox.shard();
-        SpinPolicy policy = shard.poller().spinPolicy();
+        SpinPolicy policy = shard.poller.spinPolicy;
         int allowed = inbox.spinBudgetNanos();
         long budget = allowed > 0 && policy.allows() ? waiter.spinNanos(allowed) : 0;
-        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side(), waiter.isTrying())) {
+        if (budget == 0 || Wait.remaining(deadlineNanos) <= budget || !policy.begin(shard.side, waiter.isTrying())) {
             return false;
         }
         try {
             return spin(inbox, role, waiter, budget, allowed);
         } finally {
-            policy.end(shard.side());
+            policy.end(shard.side);
         }
     }
 
     private static boolean spin(CompletionInbox inbox, Role role, Waiter waiter, long budget, int allowed) {
         CompletionShard shard = inbox.shard();
-        SpinPolicy policy = shard.poller().spinPolicy();
+        SpinPolicy policy = shard.poller.spinPolicy;
         long start = System.nanoTime();
         long last = start;
         long checked = start;
@@ -50,7 +50,7 @@ final class Leader {
                 return false;
             }
             if (now - checked >= SpinPolicy.CHECK_NANOS) {
-                if (policy.isCrowded() || policy.areTooMany(shard.side())) {
+                if (policy.isCrowded() || policy.areTooMany(shard.side)) {
                     return false;
                 }
                 checked = now;

@@ -74,7 +74,7 @@ final class Assembly {
     /** The message, if the next piece makes it whole. */
     private Message addPiece(long deadlineNanos) throws IOException {
         if (piece == null) {
-            piece = link.take(link.traffic().messageSide().messages(), deadlineNanos, WHAT);
+            piece = link.take(link.traffic.messageSide().messages, deadlineNanos, WHAT);
         }
         Header header = piece.header();
         makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());
@@ -120,7 +120,7 @@ final class Assembly {
 
     private void free() {
         if (region != null) {
-            region.block().close();
+            region.block.close();
         }
         settle();
     }

@@ -11,12 +11,12 @@ import org.rdmasockets.verbs.MemoryRegion;
  * of the application throw, no operation begins, and when the last one in progress has completed, the memory goes back.
  */
 final class Block {
-    private final Domain domain;
-    private final MemoryRegion region;
-    private final long offset;
-    private final long length;
+    final Domain domain;
+    final MemoryRegion region;
+    final long offset;
+    final long length;
     private final Runnable giveBack;
-    private final RangeLocks locks = new RangeLocks();
+    final RangeLocks locks = new RangeLocks();
     /** Ends what the application sees; made when it looks first; guarded by this. */
     private Arena arena;
     /** The whole, as the application sees it; guarded by this. */
@@ -43,31 +43,6 @@ final class Block {
         this.offset = offset;
         this.length = length;
         this.giveBack = giveBack;
-    }
-
-    /** Whose it is. */
-    Domain domain() {
-        return domain;
-    }
-
-    /** Where it is registered. */
-    MemoryRegion region() {
-        return region;
-    }
-
-    /** Its first byte there. */
-    long offset() {
-        return offset;
-    }
-
-    /** How many bytes. */
-    long length() {
-        return length;
-    }
-
-    /** Who uses it. */
-    RangeLocks locks() {
-        return locks;
     }
 
     /** What the application sees until the end. */

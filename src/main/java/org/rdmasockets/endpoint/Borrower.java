@@ -31,12 +31,12 @@ final class Borrower {
     }
 
     private SendSide sends() {
-        return link.traffic().sends();
+        return link.traffic.sends();
     }
 
     /** Asks the peer for memory. */
     Pending<RemoteLease> ask(long lengthBytes, long nanos, Set<AccessFlag> rights) {
-        Pending<RemoteLease> pending = new Pending<>(link.traffic().writers(), "requestRemote");
+        Pending<RemoteLease> pending = new Pending<>(link.traffic.writers(), "requestRemote");
         long number = nextQuestion++;
         Notice notice = question(new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0, number, 0,
                 lengthBytes, nanos), pending);
@@ -58,7 +58,7 @@ final class Borrower {
     void withdraw(Pending<RemoteLease> pending) {
         RemoteLease late = pending.result();
         if (late != null) {
-            release(late.number());
+            release(late.number);
         }
         Iterator<Map.Entry<Long, Question>> all = questions.entrySet().iterator();
         while (all.hasNext()) {
@@ -118,12 +118,12 @@ final class Borrower {
     void onShare(Header header) throws Violation {
         checkLoan(header);
         long left = Math.min(header.nanos(), TimeUnit.DAYS.toNanos(365));
-        link.traffic().messageSide().shared().add(new RemoteLease(link, header, System.nanoTime() + left));
+        link.traffic.messageSide().shared.add(new RemoteLease(link, header, System.nanoTime() + left));
     }
 
     /** Any thread: a lease of the peer is not needed any more. */
     void release(RemoteLease lease) {
-        link.connection().locked(() -> release(lease.number()));
+        link.connection().locked(() -> release(lease.number));
     }
 
     private void release(long number) {
@@ -134,11 +134,11 @@ final class Borrower {
 
     /** Any thread: gives a lease back for the peer's application. */
     Pending<Void> handOver(RemoteLease lease) {
-        Pending<Void> pending = new Pending<>(link.traffic().writers(), "handOver");
+        Pending<Void> pending = new Pending<>(link.traffic.writers(), "handOver");
         link.connection().locked(() -> {
             long number = nextQuestion++;
             handing.put(number, pending);
-            Header header = new Header(Header.Kind.HAND_OVER, 0, 0, 0, 0, lease.number(), number, 0, 0, 0);
+            Header header = new Header(Header.Kind.HAND_OVER, 0, 0, 0, 0, lease.number, number, 0, 0, 0);
             sends().send(question(header, pending));
         });
         return pending;

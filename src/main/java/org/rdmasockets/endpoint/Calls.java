@@ -50,7 +50,7 @@ final class Calls {
         ensureRaw();
         owned(region);
         link.rawPieceBytes(region.length());
-        Pending<RawMessage> pending = new Pending<>(link.traffic().readers(), "receiveRaw");
+        Pending<RawMessage> pending = new Pending<>(link.traffic.readers(), "receiveRaw");
         return link.compute(traffic -> {
             traffic.rawReceives().post(region, pending);
             return pending;
@@ -73,7 +73,7 @@ final class Calls {
             return message;
         } catch (EndpointException e) {
             over = true;
-            own.region.block().close();
+            own.region.block.close();
             throw e;
         } finally {
             if (!over) {
@@ -93,7 +93,7 @@ final class Calls {
             return own;
         } finally {
             if (!posted) {
-                region.block().close();
+                region.block.close();
             }
         }
     }
@@ -122,9 +122,9 @@ final class Calls {
     }
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
-        Pending<Void> pending = new Pending<>(link.traffic().writers(), task.kind().text());
+        Pending<Void> pending = new Pending<>(link.traffic.writers(), task.kind().text());
         link.connection().locked(() -> {
-            Traffic traffic = link.traffic();
+            Traffic traffic = link.traffic;
             if (traffic.failure() != null) {
                 pending.fail(traffic.failure()); // the region may have ended with it, but this is why
             } else if (task.remote() == null) {
@@ -145,8 +145,8 @@ final class Calls {
         }
         ensureCan(Capability.ATOMICS, "an atomic operation");
         remote.ensureAllows(AccessFlag.REMOTE_ATOMIC, link);
-        Pending<Long> pending = new Pending<>(link.traffic().writers(), "atomic operation");
-        link.connection().locked(() -> link.traffic().sends().access(new Atomic(task, pending)));
+        Pending<Long> pending = new Pending<>(link.traffic.writers(), "atomic operation");
+        link.connection().locked(() -> link.traffic.sends().access(new Atomic(task, pending)));
         return pending;
     }
 
@@ -157,7 +157,7 @@ final class Calls {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
         }
         Pending<RemoteLease> answer = link.compute(
-                traffic -> traffic.leases().borrower().ask(size, Deadlines.nanos(time), rights));
+                traffic -> traffic.leases().borrower.ask(size, Deadlines.nanos(time), rights));
         boolean taken = false;
         try {
             RemoteLease lease = answer.await(answerDeadline());
@@ -165,13 +165,13 @@ final class Calls {
             return lease;
         } finally {
             if (!taken) {
-                link.connection().locked(() -> link.leases().borrower().withdraw(answer));
+                link.connection().locked(() -> link.leases().borrower.withdraw(answer));
             }
         }
     }
 
     private long answerDeadline() {
-        return Deadlines.after(link.settings().answerNanos);
+        return Deadlines.after(link.settings.answerNanos);
     }
 
     /** Begins to lend memory to the peer's application. */
@@ -181,12 +181,12 @@ final class Calls {
             throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
                     + (region.isWhole() ? "" : ", which is a part"));
         }
-        long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings().longestLeaseNanos);
-        Pending<Void> pending = new Pending<>(link.traffic().writers(), "share");
+        long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings.longestLeaseNanos);
+        Pending<Void> pending = new Pending<>(link.traffic.writers(), "share");
         return link.compute(traffic -> {
             traffic.ensureAlive();
-            region.block().lend();
-            traffic.sends().send(traffic.leases().lender().share(region, endNanos, pending));
+            region.block.lend();
+            traffic.sends().send(traffic.leases().lender.share(region, endNanos, pending));
             return pending;
         });
     }
@@ -200,52 +200,52 @@ final class Calls {
     /** Waits for immediate data of a write. */
     int takeImmediate(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic().messageSide().immediates(), deadlineNanos, "immediate data"));
+        return taken(link.take(link.traffic.messageSide().immediates, deadlineNanos, "immediate data"));
     }
 
     /** Waits for memory that the peer shares. */
     RemoteLease takeShared(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic().messageSide().shared(), deadlineNanos, "shared memory"));
+        return taken(link.take(link.traffic.messageSide().shared, deadlineNanos, "shared memory"));
     }
 
     /** Waits for memory that the peer hands over. */
     LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
         ensureMessages();
-        Lender.Lent back = link.take(link.traffic().messageSide().handedOver(), deadlineNanos, "memory");
-        link.connection().locked(() -> link.leases().lender().taken(back));
+        Lender.Lent back = link.take(link.traffic.messageSide().handedOver, deadlineNanos, "memory");
+        link.connection().locked(() -> link.leases().lender.taken(back));
         return back.region();
     }
 
     /** Begins to tell the peer, a node of the same group, something. */
     Pending<Void> signal(long number, int word) {
         ensureMessages();
-        Pending<Void> pending = new Pending<>(link.traffic().writers(), "signal");
+        Pending<Void> pending = new Pending<>(link.traffic.writers(), "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
-        link.connection().locked(() -> link.traffic().sends().tell(new Notice(header, 0, pending)));
+        link.connection().locked(() -> link.traffic.sends().tell(new Notice(header, 0, pending)));
         return pending;
     }
 
     /** Waits for what the peer tells as a node of the same group. */
     Header takeSignal(long deadlineNanos) throws IOException {
         ensureMessages();
-        return link.take(link.traffic().messageSide().signals(), deadlineNanos, "signal");
+        return link.take(link.traffic.messageSide().signals, deadlineNanos, "signal");
     }
 
     /** Lets the peer send as much again. */
     private <T> T taken(T one) {
-        link.connection().locked(() -> link.traffic().messageSide().taken());
+        link.connection().locked(() -> link.traffic.messageSide().taken());
         return one;
     }
 
     /** Waits for the end of an operation, as long as the settings allow. */
     <T> T finish(Pending<T> pending) throws IOException {
-        return pending.await(Deadlines.after(link.settings().operationNanos));
+        return pending.await(Deadlines.after(link.settings.operationNanos));
     }
 
     /** Refuses memory of another protection domain, which the device would refuse by breaking the connection. */
     private LocalRegion owned(LocalRegion region) {
-        if (region.block().domain() != link.domain()) {
+        if (region.block.domain != link.domain()) {
             throw new IllegalArgumentException("the region belongs to another endpoint: allocate it here, or connect "
                     + "by another() of that one");
         }
@@ -254,7 +254,7 @@ final class Calls {
 
     /** Refuses what a raw endpoint has not. */
     void ensureMessages() {
-        if (link.settings().raw) {
+        if (link.settings.raw) {
             throw new UnsupportedOperationException("a raw endpoint has neither messages nor leases: build it without "
                     + "raw(true)");
         }
@@ -262,7 +262,7 @@ final class Calls {
 
     /** Refuses what only a raw endpoint has. */
     void ensureRaw() {
-        if (!link.settings().raw) {
+        if (!link.settings.raw) {
             throw new UnsupportedOperationException("only a raw endpoint posts its own receives: build it with "
                     + "raw(true)");
         }

@@ -33,9 +33,9 @@ final class Domain {
     /** So many waits are a little more than a second together; all others are as long as the last of them. */
     private static final int MOST_STEPS = 15;
 
-    private final Engine engine;
-    private final Device device;
-    private final ProtectionDomain verbs;
+    final Engine engine;
+    final Device device;
+    final ProtectionDomain verbs;
     private final Slabs slabs = new Slabs();
     private final AtomicLong bytes = new AtomicLong();
     /** Blocks that have not ended; guarded by this. */
@@ -120,27 +120,12 @@ final class Domain {
         } catch (IllegalStateException e) {
             if (tries == MOST_STEPS) {
                 LOG.warn("a region of {} bytes stays registered after its end, until the I/O with its segment is over",
-                        block.length());
+                        block.length);
             }
             Executor later = CompletableFuture.delayedExecutor(Math.min(tries, MOST_STEPS) * STEP_MILLIS,
-                    TimeUnit.MILLISECONDS, block.domain().engine.setupPool()::execute);
+                    TimeUnit.MILLISECONDS, block.domain.engine.setupPool()::execute);
             later.execute(() -> end(block, tries + 1));
         }
-    }
-
-    /** Who does what may block. */
-    Engine engine() {
-        return engine;
-    }
-
-    /** What registers the memory. */
-    Device device() {
-        return device;
-    }
-
-    /** What queue pairs are made in. */
-    ProtectionDomain verbs() {
-        return verbs;
     }
 
     /** How much is registered here. */

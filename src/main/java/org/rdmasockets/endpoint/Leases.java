@@ -3,8 +3,8 @@ package org.rdmasockets.endpoint;
 /** What the two ends of a connection lend each other. Protected by the protocol lock. */
 final class Leases {
     private final Link link;
-    private final Lender lender;
-    private final Borrower borrower;
+    final Lender lender;
+    final Borrower borrower;
 
     /**
      * Nothing is lent.
@@ -19,16 +19,6 @@ final class Leases {
         borrower = new Borrower(link);
     }
 
-    /** What this end lends. */
-    Lender lender() {
-        return lender;
-    }
-
-    /** What the peer lends. */
-    Borrower borrower() {
-        return borrower;
-    }
-
     /** Something that concerns leases, or the end, has come. */
     void onNotice(Header header) throws Violation {
         switch (header.kind()) {
@@ -39,11 +29,11 @@ final class Leases {
             case SHARE -> borrower.onShare(header);
             case HAND_OVER -> lender.onHandOver(header);
             case HANDED_OVER -> borrower.onHandedOver(header);
-            case BYE -> link.traffic().onBye();
-            case SIGNAL -> link.traffic().messageSide().onSignal(header);
+            case BYE -> link.traffic.onBye();
+            case SIGNAL -> link.traffic.messageSide().onSignal(header);
             case CREDIT -> {
                 if ((header.flags() & Header.LEAVING) != 0) {
-                    link.traffic().onLeaving();
+                    link.traffic.onLeaving();
                 }
             }
             case MESSAGE -> {

@@ -78,7 +78,7 @@ final class Lender {
     }
 
     private Traffic traffic() {
-        return link.traffic();
+        return link.traffic;
     }
 
     /** An answer to a question of the peer, which may not ask for more than it takes in. */
@@ -173,7 +173,7 @@ final class Lender {
             });
         } finally {
             if (!granted) {
-                Domain.end(region.block());
+                Domain.end(region.block);
             }
         }
     }
@@ -215,7 +215,7 @@ final class Lender {
 
     /** Set-up pool: the memory goes and its key dies, or does so when this end has finished its own work on it. */
     private void end(LocalRegion region) {
-        Block block = region.block();
+        Block block = region.block;
         Domain.end(block);
         if (!block.hasEnded()) {
             link.connection().locked(() -> {
@@ -234,7 +234,7 @@ final class Lender {
         boolean alive = back != null && back.endNanos - System.nanoTime() > 0;
         if (alive && back.requested()) {
             link.connection().later(() -> moveOut(header, back));
-        } else if (alive && back.region.block().takeBack()) {
+        } else if (alive && back.region.block.takeBack()) {
             give(header, back);
         } else {
             takeBack(back);
@@ -277,7 +277,7 @@ final class Lender {
     }
 
     private void give(Header header, Lent back) {
-        traffic().messageSide().handedOver().add(back);
+        traffic().messageSide().handedOver.add(back);
         answerHandOver(header, 0);
     }
 
@@ -301,7 +301,7 @@ final class Lender {
 
     /** The application will not take what was handed over to it. */
     void discard(Lent back) {
-        link.connection().later(() -> Domain.end(back.region.block()));
+        link.connection().later(() -> Domain.end(back.region.block));
     }
 
     /** Any thread: whether there may be leases that end. */
@@ -338,6 +338,6 @@ final class Lender {
         lent.clear();
         stuck.clear();
         lending = false;
-        link.connection().later(() -> all.forEach(one -> Domain.end(one.region.block())));
+        link.connection().later(() -> all.forEach(one -> Domain.end(one.region.block)));
     }
 }

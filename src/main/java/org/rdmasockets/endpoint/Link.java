@@ -30,9 +30,9 @@ final class Link implements Protocol {
     private static final int SOFTWARE_PIECE_BYTES = 64 << 10;
     private static final int COPIED_PIECE_BYTES = 1 << 20;
 
-    private final Settings settings;
+    final Settings settings;
     private final VerbsConnection connection;
-    private final Traffic traffic;
+    final Traffic traffic;
     /** Set by allocate, as all that follows. */
     private Leases leases;
     private int maxMessageBytes;
@@ -74,13 +74,13 @@ final class Link implements Protocol {
         accessPieceBytes = Math.min(maxMessageBytes, pieceBytes(device));
         Greeting own = settings.greeting();
         domain = settings.domain(connection);
-        slots = domain.verbs().allocate((long) settings.sends * SendSlot.BYTES, LOCAL);
+        slots = domain.verbs.allocate((long) settings.sends * SendSlot.BYTES, LOCAL);
         if (!settings.raw) {
-            buffers = domain.verbs().allocate((long) ReceiveSide.count(own) * settings.bufferBytes, LOCAL);
+            buffers = domain.verbs.allocate((long) ReceiveSide.count(own) * settings.bufferBytes, LOCAL);
         }
         inbox = connection.openInbox(side, settings.maxCompletions());
         traffic.attach(inbox);
-        QueuePair queuePair = connection.createQueuePair(domain.verbs(), new QueuePairConfig(inbox.shard().queue(),
+        QueuePair queuePair = connection.createQueuePair(domain.verbs, new QueuePairConfig(inbox.shard().queue(),
                 inbox.shard().queue(), settings.sends, settings.maxReceives(), settings.elements, 1,
                 settings.inlineBytes, false));
         long base = inbox.workRequestIdBase();
@@ -195,11 +195,6 @@ final class Link implements Protocol {
         return next.outcome(how, () -> "no " + what + " has come in time");
     }
 
-    /** What goes on in it. */
-    Traffic traffic() {
-        return traffic;
-    }
-
     /** Whether it has ended, or failed. */
     boolean isOver() {
         return compute(all -> all.failure() != null);
@@ -207,7 +202,7 @@ final class Link implements Protocol {
 
     /** The application has this end: its peer may ask for memory. */
     void accepted() {
-        connection.locked(leases.lender()::open);
+        connection.locked(leases.lender::open);
     }
 
     /** What the ends lend each other. */
@@ -228,11 +223,6 @@ final class Link implements Protocol {
     /** What it goes over. */
     Device device() {
         return connection.device();
-    }
-
-    /** What the builder was told. */
-    Settings settings() {
-        return settings;
     }
 
     /** What the peer has said of itself. */
@@ -297,8 +287,8 @@ final class Link implements Protocol {
 
     @Override
     public boolean tick(long now) {
-        if (leases.lender().isLending()) {
-            connection.later(leases.lender()::expire);
+        if (leases.lender.isLending()) {
+            connection.later(leases.lender::expire);
         }
         if (traffic.isHalfFailed()) {
             connection.later(() -> connection.locked(() -> { }));

@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.AccessFlag;
  * <p>Any thread may call anything.
  */
 public final class LocalRegion implements AutoCloseable {
-    private final Block block;
+    final Block block;
     private final long offset;
     private final long length;
     /** Whether this is all of the block, which ends with it. */
@@ -30,7 +30,7 @@ public final class LocalRegion implements AutoCloseable {
 
     /** All of a block. */
     static LocalRegion of(Block block) {
-        return new LocalRegion(block, 0, block.length(), true);
+        return new LocalRegion(block, 0, block.length, true);
     }
 
     /** Refuses a part that is empty or not inside the whole. */
@@ -67,7 +67,7 @@ public final class LocalRegion implements AutoCloseable {
      * @return the flags of its registration
      */
     public Set<AccessFlag> access() {
-        return block.region().access();
+        return block.region.access();
     }
 
     /**
@@ -89,7 +89,7 @@ public final class LocalRegion implements AutoCloseable {
      * @return true if no operation in progress does
      */
     public boolean isReadable() {
-        return block.locks().isFree(offset, length, false);
+        return block.locks.isFree(offset, length, false);
     }
 
     /**
@@ -98,7 +98,7 @@ public final class LocalRegion implements AutoCloseable {
      * @return true if no operation in progress does
      */
     public boolean isWritable() {
-        return block.locks().isFree(offset, length, true);
+        return block.locks.isFree(offset, length, true);
     }
 
     /**
@@ -114,18 +114,13 @@ public final class LocalRegion implements AutoCloseable {
                     + "or REMOTE_ATOMIC");
         }
         block.ensureOpen();
-        return new RemoteRegion(block.region().address() + block.offset() + offset, length,
-                block.region().remoteKey(), access(), null);
-    }
-
-    /** Where it is and what is done with it. */
-    Block block() {
-        return block;
+        return new RemoteRegion(block.region.address() + block.offset + offset, length,
+                block.region.remoteKey(), access(), null);
     }
 
     /** Where it begins in its registration. */
     long offset() {
-        return block.offset() + offset;
+        return block.offset + offset;
     }
 
     /** The bytes, for who knows that the region is open. */
@@ -135,7 +130,7 @@ public final class LocalRegion implements AutoCloseable {
 
     /** Locks it for an operation. */
     RangeLocks.Hold hold(boolean exclusive, String user) {
-        return block.locks().acquire(offset, length, exclusive, user);
+        return block.locks.acquire(offset, length, exclusive, user);
     }
 
     /** Whether this ends the block. */

@@ -128,7 +128,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
         while (!hasArrived(other)) {
             RdmaEndpoint caller = new RdmaEndpoint(server.next(deadlineNanos));
-            take(caller, caller.link().peer().node());
+            take(caller, caller.link.peer().node());
         }
         synchronized (this) {
             RdmaEndpoint node = arrived[other];
@@ -147,16 +147,16 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         RdmaEndpoint unwanted = caller;
         synchronized (this) {
             RdmaEndpoint before = arrived[claimed];
-            if (hashes[claimed] != null && (before == null || before.link().isOver())) {
+            if (hashes[claimed] != null && (before == null || before.link.isOver())) {
                 arrived[claimed] = caller;
                 unwanted = before;
             }
         }
         if (unwanted != null) {
-            unwanted.link().connection().abort();
+            unwanted.link.connection().abort();
         }
         if (unwanted != caller) {
-            caller.link().accepted();
+            caller.link.accepted();
         }
     }
 

@@ -44,7 +44,7 @@ final class RawReceives implements Receives {
         int index = freeIndex();
         posted[index] = new Posted(region, region.hold(true, "raw receive"), pending); // the device's from here
         int result = queuePair.postReceive(request.receive(idBase | index)
-                .add(region.block().region(), region.offset(), (int) region.length()));
+                .add(region.block.region, region.offset(), (int) region.length()));
         if (result != QueuePair.POSTED) {
             take(index);
             throw new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_recv failed: " + Errno.of(result)

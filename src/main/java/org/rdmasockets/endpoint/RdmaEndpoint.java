@@ -37,8 +37,8 @@ import org.rdmasockets.verbs.DeviceInfo;
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
 
-    private final Link link;
-    private final Calls calls;
+    final Link link;
+    final Calls calls;
     private final Assembly assembly;
 
     /** An endpoint whose connection is up. */
@@ -65,7 +65,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return what it is to be
      */
     public RdmaEndpointBuilder another() {
-        Settings own = link.settings().clone();
+        Settings own = link.settings.clone();
         own.pass = null; // shown to one node only
         own.entrance = null;
         return new RdmaEndpointBuilder(own, new Sharing(link.domain()));
@@ -91,7 +91,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException if the device refuses, or this is closed
      */
     public LocalRegion allocate(long size, long alignment) throws IOException {
-        return allocate(size, alignment, link.settings().access);
+        return allocate(size, alignment, link.settings.access);
     }
 
     /**
@@ -105,7 +105,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion allocate(long size, long alignment, Set<AccessFlag> access) throws IOException {
         StackRoom.ensure();
-        return link.domain().allocate(size, alignment, Rights.complete(access), link.settings().strategy);
+        return link.domain().allocate(size, alignment, Rights.complete(access), link.settings.strategy);
     }
 
     /**
@@ -560,16 +560,6 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public InetSocketAddress remoteAddress() {
         return link.connection().remoteAddress();
-    }
-
-    /** The connection. */
-    Link link() {
-        return link;
-    }
-
-    /** What the methods do. */
-    Calls calls() {
-        return calls;
     }
 
     /**

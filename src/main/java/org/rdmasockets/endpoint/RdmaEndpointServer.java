@@ -59,7 +59,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
     private RdmaEndpoint accept(long deadlineNanos) throws IOException {
         StackRoom.ensure();
         RdmaEndpoint endpoint = new RdmaEndpoint(next(deadlineNanos));
-        endpoint.link().accepted();
+        endpoint.link.accepted();
         return endpoint;
     }
 

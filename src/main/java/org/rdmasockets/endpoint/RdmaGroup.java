@@ -68,7 +68,7 @@ public final class RdmaGroup {
         OperationScope scope = new OperationScope();
         try {
             for (int i = 0; i < members.size(); i++) {
-                scope.add(one.at(members.get(i).calls(), i));
+                scope.add(one.at(members.get(i).calls, i));
             }
         } catch (Throwable t) {
             try {

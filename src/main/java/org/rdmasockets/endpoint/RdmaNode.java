@@ -212,7 +212,7 @@ public final class RdmaNode implements AutoCloseable {
         long sign = 31L * ranks.hashCode() + kind.ordinal();
         List<Pending<Void>> told = new ArrayList<>();
         for (BarrierKind.Step step : kind.steps(ranks.indexOf(rank), ranks.size())) {
-            Calls peer = peers[ranks.get(step.place())].calls();
+            Calls peer = peers[ranks.get(step.place())].calls;
             if (step.tell()) {
                 told.add(peer.signal(sign, kind.ordinal()));
                 continue;

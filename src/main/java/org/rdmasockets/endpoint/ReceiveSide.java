@@ -27,11 +27,11 @@ final class ReceiveSide implements Receives {
     private final Greeting own;
     private final long idBase;
     private final ReceiveRequest request = new ReceiveRequest(1);
-    private final Mailbox<Fragment> messages;
-    private final Mailbox<Integer> immediates;
-    private final Mailbox<RemoteLease> shared;
-    private final Mailbox<Lender.Lent> handedOver;
-    private final Mailbox<Header> signals;
+    final Mailbox<Fragment> messages;
+    final Mailbox<Integer> immediates;
+    final Mailbox<RemoteLease> shared;
+    final Mailbox<Lender.Lent> handedOver;
+    final Mailbox<Header> signals;
     private int dataArrived;
     private int dataTaken;
     private int controlTaken;
@@ -107,37 +107,12 @@ final class ReceiveSide implements Receives {
         }
     }
 
-    /** Pieces of messages. */
-    Mailbox<Fragment> messages() {
-        return messages;
-    }
-
-    /** Immediate data of writes. */
-    Mailbox<Integer> immediates() {
-        return immediates;
-    }
-
-    /** What the peer lends. */
-    Mailbox<RemoteLease> shared() {
-        return shared;
-    }
-
-    /** What the peer gives back for the application. */
-    Mailbox<Lender.Lent> handedOver() {
-        return handedOver;
-    }
-
     /** Another node tells something. */
     void onSignal(Header header) throws Violation {
         signals.add(header);
         if (signals.size() > MOST_SIGNALS) {
             throw new Violation("more than " + MOST_SIGNALS + " signals at once");
         }
-    }
-
-    /** What nodes of a group tell each other. */
-    Mailbox<Header> signals() {
-        return signals;
     }
 
     @Override
@@ -239,7 +214,7 @@ final class ReceiveSide implements Receives {
         immediates.discard(number -> { });
         shared.discard(lease -> { });
         signals.discard(signal -> { });
-        handedOver.discard(traffic.leases().lender()::discard);
+        handedOver.discard(traffic.leases().lender::discard);
     }
 
     @Override

@@ -15,7 +15,7 @@ import org.rdmasockets.lock.StackRoom;
  */
 public final class RemoteLease implements AutoCloseable {
     private final Link link;
-    private final long number;
+    final long number;
     private final RemoteRegion region;
     private final long endNanos;
     /** Changed under this. */
@@ -34,11 +34,6 @@ public final class RemoteLease implements AutoCloseable {
         this.endNanos = endNanos;
         region = new RemoteRegion(grant.address(), grant.lengthBytes(), grant.word(), Rights.decode(grant.flags()),
                 this);
-    }
-
-    /** How the peer knows it. */
-    long number() {
-        return number;
     }
 
     /**
@@ -101,7 +96,7 @@ public final class RemoteLease implements AutoCloseable {
     public void close() {
         StackRoom.ensure();
         if (end("was closed")) {
-            link.leases().borrower().release(this);
+            link.leases().borrower.release(this);
         }
     }
 
@@ -115,7 +110,7 @@ public final class RemoteLease implements AutoCloseable {
         if (!end("was handed over")) {
             ensureAlive();
         }
-        link.leases().borrower().handOver(this).await(deadlineNanos);
+        link.leases().borrower.handOver(this).await(deadlineNanos);
     }
 
     @Override

@@ -25,14 +25,14 @@ final class Sharing {
 
     /** Where the domain is; null while it is not known. */
     synchronized DeviceInfo device() {
-        return domain == null ? null : domain.device().info();
+        return domain == null ? null : domain.device.info();
     }
 
     /** Set-up pool: the domain for one more connection, which releases it. */
     synchronized Domain retain(Engine engine, Device device) throws IOException {
-        if (domain != null && domain.device() != device) {
+        if (domain != null && domain.device != device) {
             throw new EndpointException(EndpointException.Reason.LIMIT, "the shared memory is of device "
-                    + domain.device().info().name() + ", but the connection goes over " + device.info().name()
+                    + domain.device.info().name() + ", but the connection goes over " + device.info().name()
                     + ": give it a protection domain of its own");
         }
         if (domain == null || !domain.retain()) {

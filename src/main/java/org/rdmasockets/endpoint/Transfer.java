@@ -103,7 +103,7 @@ final class Transfer extends Operation {
             request.immediate(immediate.getAsInt());
         }
         if (piece > 0) {
-            request.add(local.block().region(), local.offset() + done, piece);
+            request.add(local.block.region, local.offset() + done, piece);
         }
         done += piece;
     }

@@ -9,11 +9,11 @@ import org.rdmasockets.verbs.MemoryRegion;
  * again when both are done. So lent, arrived and read bytes are three positions in it.
  */
 final class Chunk {
-    private final MemoryRegion region;
+    final MemoryRegion region;
     /** The region's. A sender of this process changes the region object with each write; a reader need not see that. */
     private final MemorySegment memory;
     private final int offset;
-    private final int generation;
+    final int generation;
     /** End of what the peer may write. */
     private int lent;
     /** End of what has arrived. */
@@ -52,11 +52,6 @@ final class Chunk {
         next = newNext;
     }
 
-    /** Where it is. */
-    MemoryRegion region() {
-        return region;
-    }
-
     /** Where it begins, as the peer must name it. */
     long address() {
         return region.address() + offset;
@@ -65,11 +60,6 @@ final class Chunk {
     /** Tells whether its memory stays for the life of the connection: false if its region is to be closed one day. */
     boolean isPermanent() {
         return generation == 0;
-    }
-
-    /** Which change of sizes brought it: a number, 0 if it was there from the beginning. */
-    int generation() {
-        return generation;
     }
 
     /**
@@ -128,7 +118,7 @@ final class Chunk {
         return arrived - read;
     }
 
-    /** Where that begins in {@link #region()}: bytes from the beginning of the region. */
+    /** Where that begins in {@link #region}: bytes from the beginning of the region. */
     long unreadOffset() {
         return offset + (long) read;
     }

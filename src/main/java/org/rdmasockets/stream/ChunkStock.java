@@ -17,7 +17,7 @@ final class ChunkStock {
 
     /** How long a small chunk is. */
     private final int least;
-    private final int largeBytes;
+    final int largeBytes;
     /** See {@link StreamMemory#takeChange}. */
     boolean changed;
     /** What is not lent, each leads to the next; the first is taken first. */
@@ -47,11 +47,6 @@ final class ChunkStock {
         for (int i = PERMANENT - 1; i >= 0; i--) {
             put(new Chunk(region, Math.addExact(ring, i * least), 0));
         }
-    }
-
-    /** How long a large chunk is. */
-    int largeBytes() {
-        return largeBytes;
     }
 
     /**
@@ -102,10 +97,10 @@ final class ChunkStock {
      * @param chunk from {@link #take} or {@link #takePermanent}
      */
     void takeBack(Chunk chunk) {
-        if (chunk.isPermanent() || chunk.generation() == generation) {
+        if (chunk.isPermanent() || chunk.generation == generation) {
             put(chunk);
         } else {
-            retire(chunk.region());
+            retire(chunk.region);
         }
     }
 

@@ -22,7 +22,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      */
     Flow(Parts parts) {
         connection = parts.connection();
-        closing = connection.closing();
+        closing = connection.closing;
         sendQueue = parts.sendQueue();
     }
 

@@ -114,7 +114,7 @@ public final class Mapping {
     }
 
     private boolean canTell() {
-        SendBuffer ring = sendQueue.ring();
+        SendBuffer ring = sendQueue.ring;
         return connection.canSend() && ring.hasRoom() && ring.free() >= entry.length;
     }
 
@@ -122,9 +122,9 @@ public final class Mapping {
         boolean big = ConnectData.isNativeBigEndian() != lending.isSwapped();
         ByteBuffer.wrap(entry).order(big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN)
                 .putLong(offsets[index]).putLong(address).putInt(key).putInt(length);
-        sendQueue.ring().place(entry, 0, entry.length,
+        sendQueue.ring.place(entry, 0, entry.length,
                 sendQueue.begin(WorkRequestId.DATA, lending.mapAddress(index), lending.key()));
-        int kept = sendQueue.isInline(entry.length) ? 0 : sendQueue.ring().keep(entry.length);
+        int kept = sendQueue.isInline(entry.length) ? 0 : sendQueue.ring.keep(entry.length);
         if (lending.peerMovesOn() || !window.isRetried()) {
             window.dataSent();
         }

@@ -8,7 +8,7 @@ final class PeerRing {
     private static final int PARTS = 8;
 
     private final long address;
-    private final int key;
+    final int key;
     private final long capacity;
     private final int credits;
     private long sent;
@@ -46,11 +46,6 @@ final class PeerRing {
     /** Where the next bytes go. */
     long nextAddress() {
         return address + sent % capacity;
-    }
-
-    /** The key for that, and for the position. */
-    int key() {
-        return key;
     }
 
     /** Counts a message. */

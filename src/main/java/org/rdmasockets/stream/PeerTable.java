@@ -60,7 +60,7 @@ abstract class PeerTable {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];
         LONG.set(entry, 0, swap ? Long.reverseBytes(chunk.address()) : chunk.address());
-        INT.set(entry, KEY_OFFSET, inPeersOrder(chunk.region().remoteKey()));
+        INT.set(entry, KEY_OFFSET, inPeersOrder(chunk.region.remoteKey()));
         INT.set(entry, LENGTH_OFFSET, inPeersOrder(chunk.lent()));
         sendQueue.addEntry(begun, entry, staged);
         staged = (byte) ((staged + 1) % SendQueue.CONTROL_SLOTS);

@@ -84,7 +84,7 @@ final class ReadRing extends Flow {
 
     @Override
     SendRequest begin() {
-        return sendQueue.begin(WorkRequestId.DATA, peer.nextAddress(), peer.key());
+        return sendQueue.begin(WorkRequestId.DATA, peer.nextAddress(), peer.key);
     }
 
     @Override
@@ -172,7 +172,7 @@ final class ReadRing extends Flow {
     private boolean isWakeDue() {
         return blockedPeer != NOBODY && !closing.isFinished() && !closing.isInputEnded()
                 && (blockedPeer == ImmediateData.BLOCKED_BY_MESSAGES
-                        || received.free() >= Math.max(1, received.capacity() / PARTS));
+                        || received.free() >= Math.max(1, received.capacity / PARTS));
     }
 
     @Override
@@ -197,7 +197,7 @@ final class ReadRing extends Flow {
             again = false;
             peer.look();
             return sendQueue.postRead(region, sinkOffset, ReceiveRing.POSITION_BYTES, peer.positionAddress(),
-                    peer.key());
+                    peer.key);
         }
         blocked = true;
         return tell(peer.hasCredit() ? ImmediateData.BLOCKED_BY_BYTES : ImmediateData.BLOCKED_BY_MESSAGES);

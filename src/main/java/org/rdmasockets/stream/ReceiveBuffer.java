@@ -149,7 +149,7 @@ final class ReceiveBuffer implements Received {
 
     @Override
     public MemoryRegion viewedRegion() {
-        return head.region();
+        return head.region;
     }
 
     @Override
@@ -235,7 +235,7 @@ final class ReceiveBuffer implements Received {
     }
 
     private void lendUntil(long change) {
-        lentUntil = Math.floorMod(lentUntil + change, stock.largeBytes());
+        lentUntil = Math.floorMod(lentUntil + change, stock.largeBytes);
     }
 
     private Chunk last() {

@@ -81,7 +81,7 @@ final class ReceiveQueue {
      */
     int repost(int slot) {
         if (slots != null) {
-            return sends.queuePair().postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
+            return sends.queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
                     slots.bytes));
         }
         // Receives complete in their order, so only at the end of a turn does the next one not follow.
@@ -99,7 +99,7 @@ final class ReceiveQueue {
     int postFree() {
         int count = freeCount;
         freeCount = 0;
-        return count == 0 ? QueuePair.POSTED : sends.queuePair().postReceives(EMPTY, id(firstFree), count);
+        return count == 0 ? QueuePair.POSTED : sends.queuePair.postReceives(EMPTY, id(firstFree), count);
     }
 
     /**
@@ -134,6 +134,6 @@ final class ReceiveQueue {
     }
 
     private long id(int slot) {
-        return WorkRequestId.of(sends.idBase(), WorkRequestId.RECEIVE, slot);
+        return WorkRequestId.of(sends.idBase, WorkRequestId.RECEIVE, slot);
     }
 }

@@ -29,7 +29,7 @@ final class ReceiveRing implements Received {
     private final MemoryRegion region;
     private final long offset;
     private final long positionOffset;
-    private final long capacity;
+    final long capacity;
     private final int credits;
     private final ReceiveQueue receives;
     private long arrived;
@@ -107,11 +107,6 @@ final class ReceiveRing implements Received {
     /** How much is free. */
     long free() {
         return capacity - (arrived - read);
-    }
-
-    /** How large it is. */
-    long capacity() {
-        return capacity;
     }
 
     @Override

@@ -36,18 +36,18 @@ final class SendQueue {
     /** Data is signalled once in this part of the slots and of the send ring. */
     private static final int SIGNAL_PART = 4;
 
-    private final QueuePair queuePair;
+    final QueuePair queuePair;
     /** Where messages lie that are sent; null if there is no send region. */
     private final Stage stage;
     private final StreamSettings settings;
-    private final long idBase;
+    final long idBase;
     private final int mostInline;
     private final boolean immediateData;
     /** Slots of all requests but a read. */
     private final int maxSends;
     private final int mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
-    private final SendBuffer ring;
+    final SendBuffer ring;
     /** What is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
     private int[] requests = new int[FIRST_ROOM];
     /** The slot of the next request. */
@@ -115,21 +115,6 @@ final class SendQueue {
         long offset = stage.layout.stagedOffset() + (long) slot * entry.length;
         MemorySegment.copy(entry, 0, stage.region.segment(), ValueLayout.JAVA_BYTE, offset, entry.length);
         announcing.add(stage.region, offset, entry.length);
-    }
-
-    /** Where to post. */
-    QueuePair queuePair() {
-        return queuePair;
-    }
-
-    /** The connection's part of work request identifiers. */
-    long idBase() {
-        return idBase;
-    }
-
-    /** The send ring. */
-    SendBuffer ring() {
-        return ring;
     }
 
     /**

@@ -32,7 +32,7 @@ public final class StreamConnection {
     private final SendQueue sendQueue;
     private final ReceiveQueue receiveQueue;
     private final StreamMemory memory;
-    private final Closing closing;
+    final Closing closing;
     /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
     private Flow flow;
     private Received received;
@@ -82,7 +82,7 @@ public final class StreamConnection {
 
     private Flow.Parts parts() {
         Regions regions = new Regions(sendQueue.region(), remoteRegion, RegionLayout.of(settings));
-        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks(), regions, settings);
+        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, regions, settings);
     }
 
     private void use(Flow newFlow) {
@@ -145,7 +145,7 @@ public final class StreamConnection {
     private void decide(Undecided undecided, ConnectData peer) {
         use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
-            memory.chunks().refuse(); // for good: none is lent
+            memory.chunks.refuse(); // for good: none is lent
         }
         if (closing.isInputShut()) {
             received.discard();
@@ -199,7 +199,7 @@ public final class StreamConnection {
         boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
         boolean over = isOver();
         if (!receive) {
-            sendQueue.ring().release(sendQueue.complete(workRequestId));
+            sendQueue.ring.release(sendQueue.complete(workRequestId));
         }
         if (status != 0) {
             if (!over && !closing.isPeerLeaving()) { // else the connection manager tells of its end
@@ -347,7 +347,7 @@ public final class StreamConnection {
                 && losesWrite(unfinished && length > settings.sendBufferBytes())) {
             return length;
         }
-        SendBuffer ring = sendQueue.ring();
+        SendBuffer ring = sendQueue.ring;
         int taken = 0;
         while (taken < length && canPlace() && ring.hasRoom()) {
             int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
@@ -398,7 +398,7 @@ public final class StreamConnection {
     /** What sends from memory of the application. */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendQueue.ring(), settings);
+            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings);
         }
         return directSender;
     }
@@ -406,11 +406,6 @@ public final class StreamConnection {
     /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
     void finish(int count, int kept) {
         failUnlessPosted("ibv_post_send", flow.finish(count, kept));
-    }
-
-    /** Has SHUTDOWN and DISCONNECT. */
-    Closing closing() {
-        return closing;
     }
 
     /** What the ends have agreed on. */
@@ -455,7 +450,7 @@ public final class StreamConnection {
             return directSender.isRead() || failure != null || aborted;
         }
         boolean able = directSender != null && directSender.isUnfinished() ? directSender.canGoOn()
-                : canSend() && sendQueue.ring().hasRoom();
+                : canSend() && sendQueue.ring.hasRoom();
         return able || failure != null || isOutputOver();
     }
 
@@ -519,7 +514,7 @@ public final class StreamConnection {
 
     /** Goes back to little memory, as far as the peer allows; after a pause. */
     public void shrink() {
-        sendQueue.ring().shrink();
+        sendQueue.ring.shrink();
         flow.shrink();
         sendControls();
     }

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * <p>Threads: as the connection's.
  */
 public final class StreamMemory {
-    private final ChunkStock chunks;
+    final ChunkStock chunks;
     private final SendBuffer sendBuffer;
     /** Every region that the owner has supplied and not taken back; null once this is closed. */
     private List<MemoryRegion> supplied = List.of();
@@ -34,11 +34,6 @@ public final class StreamMemory {
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
         this.chunks = chunks;
         this.sendBuffer = sendBuffer;
-    }
-
-    /** The memory to lend. */
-    ChunkStock chunks() {
-        return chunks;
     }
 
     /**

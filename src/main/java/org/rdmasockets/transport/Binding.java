@@ -98,7 +98,7 @@ public final class Binding implements AutoCloseable {
         ConnectionIdentifier identifier = null;
         boolean bound = false;
         try {
-            identifier = engine.connectionManager().createIdentifier(events);
+            identifier = engine.connectionManager.createIdentifier(events);
             identifier.bind(bothFamilies(local));
             bound = true;
             return identifier;

@@ -229,7 +229,7 @@ final class Dialer<P extends Protocol> {
 
     /** Takes a step, and where it may block, waits for its outcome. */
     private void perform(Step step) throws IOException {
-        if (engine.mayBlock()) {
+        if (engine.mayBlock) {
             Callable<Void> task = () -> {
                 take(step);
                 return null;
@@ -331,7 +331,7 @@ final class Dialer<P extends Protocol> {
     }
 
     private void destroySoon() {
-        if (engine.mayBlock()) {
+        if (engine.mayBlock) {
             engine.perform(this::destroy);
         } else {
             destroy();

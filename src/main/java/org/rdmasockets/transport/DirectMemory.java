@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 public final class DirectMemory implements AutoCloseable {
     private final Direct owner;
-    private final MemoryRegion region;
+    final MemoryRegion region;
     private final MemorySegment segment;
     private final Consumer<MemoryRegion> giveBack;
     /** Writes in progress, and those whose memory the device still reads; guarded by this. */
@@ -85,11 +85,6 @@ public final class DirectMemory implements AutoCloseable {
     /** The bytes, for who has entered. */
     MemorySegment memory() {
         return segment;
-    }
-
-    /** Where it is registered, for who has entered. */
-    MemoryRegion region() {
-        return region;
     }
 
     /**

@@ -57,8 +57,8 @@ public final class Engine implements AutoCloseable {
 
     private final VerbsProvider provider;
     /** Whether what is set up and torn down may wait for the kernel. */
-    private final boolean mayBlock;
-    private final ConnectionManager connectionManager;
+    final boolean mayBlock;
+    final ConnectionManager connectionManager;
     private final CompletionPoller poller;
     private final Roster connections = new Roster();
     private final Set<VerbsListener<?>> listeners = ConcurrentHashMap.newKeySet();
@@ -170,11 +170,6 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Makes identifiers. */
-    ConnectionManager connectionManager() {
-        return connectionManager;
-    }
-
     /** Waits for everything; gives the poller of this provider's devices. */
     public CompletionPoller poller() {
         return poller;
@@ -183,11 +178,6 @@ public final class Engine implements AutoCloseable {
     /** Runs what may block. */
     public SetupPool setupPool() {
         return SETUP_POOL;
-    }
-
-    /** Whether setting up and tearing down may wait for the kernel; else any thread may do it. */
-    boolean mayBlock() {
-        return mayBlock;
     }
 
     /** Sets something up, or tears it down: on the set-up pool if that may block, else now. The caller has no lock. */

@@ -71,7 +71,7 @@ final class StreamDirect implements Direct {
             int done = 0;
             while (done < length) {
                 long next = at == IN_STREAM ? IN_STREAM : at + done;
-                int count = trySend(next, from.region(), offset + done, length - done);
+                int count = trySend(next, from.region, offset + done, length - done);
                 done += count;
                 if (count == 0) {
                     awaitRoom(done);

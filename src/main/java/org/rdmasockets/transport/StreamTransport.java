@@ -94,7 +94,7 @@ public final class StreamTransport implements Connection, Protocol {
         stream = made;
         rings = new Rings(this);
         spin(options.spinMicros());
-        connection.liveness().keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(),
+        connection.liveness.keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(),
                 options.keepAliveProbeSeconds());
     }
 
@@ -170,7 +170,7 @@ public final class StreamTransport implements Connection, Protocol {
             stream.start(peer);
         }
         if (stream.isListening()) {
-            connection.liveness().listen(System.nanoTime());
+            connection.liveness.listen(System.nanoTime());
             connection.attend();
         }
     }
@@ -244,7 +244,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public boolean tick(long now) {
-        Liveness liveness = connection.liveness();
+        Liveness liveness = connection.liveness;
         if (liveness.hasListened(now)) {
             connection.later(() -> connection.locked(stream::speak));
         }
@@ -545,7 +545,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
-        connection.liveness().keepAlive(on, idleSeconds, probeSeconds);
+        connection.liveness.keepAlive(on, idleSeconds, probeSeconds);
         connection.attend();
     }
 

@@ -56,7 +56,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     private final InetSocketAddress local;
     private final InetSocketAddress remote;
     private final Device device;
-    private final Liveness liveness = new Liveness(System.nanoTime());
+    final Liveness liveness = new Liveness(System.nanoTime());
     /** Set, as the next two, before anything arrives. */
     private Protocol protocol;
     private CompletionInbox inbox;
@@ -189,11 +189,6 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         return remote;
     }
 
-    /** When this has last given a sign of life. */
-    Liveness liveness() {
-        return liveness;
-    }
-
     /**
      * How long the peer's device may be silent.
      *
@@ -221,7 +216,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Whether this begins and ends with calls that may wait for the kernel, or for who uses its memory. */
     boolean mayBlock() {
-        return engine.mayBlock() || protocol.disconnectsAtOnce();
+        return engine.mayBlock || protocol.disconnectsAtOnce();
     }
 
     /** Goes on to the end: on the set-up pool if that may block, else now. */

@@ -95,7 +95,7 @@ abstract class EndTrials extends EndpointTrial {
     void aPeerThatLeavesWithoutAWordFailsEverybody() throws Exception {
         Pair pair = connect();
         List<Call<Object>> calls = allWaiting(pair.server());
-        pair.client().link().connection().abort();
+        pair.client().link.connection().abort();
         allFail(calls, EndpointException.Reason.PEER_GONE, EndpointException.Reason.DEVICE);
     }
 
@@ -183,13 +183,13 @@ abstract class EndTrials extends EndpointTrial {
     void whatHasArrivedIsGoneAfterTheOwnClose() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link().domain();
+        Domain domain = pair.client().link.domain();
         RemoteLease lease = pair.server().requestRemote(700);
         long before = domain.bytes();
         pair.server().handOver(lease);
         pair.server().send(filled(pair.server(), 100, 1));
         Await.until("the message is there",
-                () -> pair.client().link().compute(all -> all.messageSide().messages().size()) == 1);
+                () -> pair.client().link.compute(all -> all.messageSide().messages.size()) == 1);
         pair.client().close();
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receive(PATIENCE));
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().receiveHandedOver(PATIENCE));
@@ -213,11 +213,11 @@ abstract class EndTrials extends EndpointTrial {
     void whatAPeerAnnouncesTakesNoMemory() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link().domain();
+        Domain domain = pair.client().link.domain();
         long before = domain.bytes();
         Forged.sendPieces(pair.server(), 64 << 20, 1, 1);
         assertThrows(SocketTimeoutException.class, () -> pair.client().receive(Duration.ofMillis(200)));
-        int left = pair.client().link().compute(all -> all.messageSide().messages().size());
+        int left = pair.client().link.compute(all -> all.messageSide().messages.size());
         assertEquals(0, left, "it was taken");
         assertTrue(domain.bytes() <= before + (1 << 20), () -> domain.bytes() - before + " bytes");
     }
@@ -226,7 +226,7 @@ abstract class EndTrials extends EndpointTrial {
     void whatHasComeOfAMessageGoesWithTheConnection() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link().domain();
+        Domain domain = pair.client().link.domain();
         int large = Slabs.MOST_BYTES + 1; // smaller pieces of memory stay with the domain
         Forged.sendPieces(pair.server(), 64 << 20, large / 8000, 8000);
         Await.until("much of a message has come", () -> {
@@ -242,9 +242,9 @@ abstract class EndTrials extends EndpointTrial {
     @Test
     void aPeerThatLeavesSaysSoAlsoWithoutCredits() throws Exception {
         Pair pair = connect();
-        pair.server().link().connection().locked(() -> { // which takes nothing in meanwhile
+        pair.server().link.connection().locked(() -> { // which takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
-                pair.client().link().connection().locked(() -> pair.client().link().traffic().sends()
+                pair.client().link.connection().locked(() -> pair.client().link.traffic.sends()
                         .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
             }
             pair.client().close();
@@ -264,7 +264,7 @@ abstract class EndTrials extends EndpointTrial {
         pair.client().write(here, there, 1);
         pair.client().write(here, there, 2);
         Pending<Void> waiting = pair.client().startWrite(here, there, 3);
-        boolean asked = pair.client().link().compute(all -> {
+        boolean asked = pair.client().link.compute(all -> {
             all.sends().probe();
             return all.sends().isBusy();
         });

@@ -31,12 +31,12 @@ final class Forged extends Operation {
     }
 
     private static void send(RdmaEndpoint from, Forged one) {
-        from.link().connection().locked(() -> from.link().traffic().sends().send(one));
+        from.link.connection().locked(() -> from.link.traffic.sends().send(one));
     }
 
     /** Sends something with a header, and with honest counts of what has been taken in. */
     static void send(RdmaEndpoint from, Header header, int payloadBytes) throws IOException {
-        send(from, new Forged(from.allocate(Header.BYTES + payloadBytes), header, from.link()));
+        send(from, new Forged(from.allocate(Header.BYTES + payloadBytes), header, from.link));
     }
 
     /** Sends pieces of a message that is to be longer than them; gives the last one. */
@@ -44,7 +44,7 @@ final class Forged extends Operation {
         List<Forged> pieces = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             pieces.add(new Forged(from.allocate(Header.BYTES + pieceBytes), new Header(Header.Kind.MESSAGE,
-                    i == 0 ? Header.FIRST : 0, 0, 0, 0, 0, 0, 0, whole, 0), from.link()));
+                    i == 0 ? Header.FIRST : 0, 0, 0, 0, 0, 0, 0, whole, 0), from.link));
         }
         pieces.forEach(one -> send(from, one));
         return pieces.getLast();
@@ -64,9 +64,9 @@ final class Forged extends Operation {
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
         if (header != null) {
-            link.traffic().stamp(header).write(bytes.segment());
+            link.traffic.stamp(header).write(bytes.segment());
         }
-        request.send(workRequestId).add(bytes.block().region(), bytes.offset(), (int) bytes.length());
+        request.send(workRequestId).add(bytes.block.region, bytes.offset(), (int) bytes.length());
     }
 
     @Override

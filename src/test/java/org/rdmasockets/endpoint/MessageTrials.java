@@ -269,7 +269,7 @@ abstract class MessageTrials extends EndpointTrial {
             pair.client().send(filled(pair.client(), 3000, i));
         }
         pair.client().requestRemote(8); // the answer comes after all of them have
-        pair.client().link().connection().abort();
+        pair.client().link.connection().abort();
         LocalRegion region = pair.server().allocate(8);
         awaitBroken("the end of the peer", () -> pair.server().send(region));
         for (int i = 0; i < 5; i++) {

@@ -49,7 +49,7 @@ final class ConnectionParameterCodec {
      */
     static MemorySegment privateData(ControlCall call, byte[] data, Arena arena) throws VerbsException {
         if (data.length > MAX_PRIVATE_DATA_BYTES) {
-            throw new VerbsException(call.name(), Errno.EINVAL.number(), "privateDataBytes=" + data.length,
+            throw new VerbsException(call.name, Errno.EINVAL.number(), "privateDataBytes=" + data.length,
                     "private data has at most " + MAX_PRIVATE_DATA_BYTES + " bytes");
         }
         return data.length == 0 ? MemorySegment.NULL : arena.allocateFrom(ValueLayout.JAVA_BYTE, data);

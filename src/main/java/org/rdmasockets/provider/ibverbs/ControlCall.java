@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class ControlCall {
     private static final int MOST_ARGUMENTS = 6;
 
-    private final String name;
+    final String name;
     private final String symbol;
     /** Where the function is, looked up at the first call; whoever comes together finds the same. */
     private MemorySegment function;
@@ -50,11 +50,6 @@ final class ControlCall {
     ControlCall(String name, MemorySegment function) {
         this(name, name);
         this.function = function;
-    }
-
-    /** The C name. */
-    String name() {
-        return name;
     }
 
     private long invoke(MemorySegment captured, Object[] arguments) {

@@ -25,10 +25,10 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         this.domain = domain;
         IbverbsDevice device = (IbverbsDevice) domain.device();
         if (!device.supports(Capability.DATAGRAMS)) {
-            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device,
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
                     "this device has no datagrams (Capability.DATAGRAMS)");
         }
-        device.checkPort(call.name(), port);
+        device.checkPort(call.name, port);
         domain.retain(call);
         boolean made = false;
         try {

@@ -40,7 +40,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
      */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        channel = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context());
+        channel = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
         descriptor = ibv_comp_channel.fd(channel);
         Descriptors.makeNonBlocking(descriptor);
         scratch = IbverbsCalls.allocate(CAPTURED_OFFSET + IbverbsCalls.CAPTURED_BYTES);

@@ -37,7 +37,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     private IbverbsCompletionQueue(IbverbsDevice device, IbverbsCompletionChannel channel) {
         this.device = device;
         this.channel = channel;
-        pollFunction = device.pollCq();
+        pollFunction = device.pollCq;
     }
 
     /**
@@ -53,7 +53,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
             throws VerbsException {
         String text = "device=" + device + ", entries=" + entries;
         if (entries < 1 || entries > device.attributes().maxCompletionQueueEntries()) {
-            throw new VerbsException(ControlCalls.IBV_CREATE_CQ.name(), Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCalls.IBV_CREATE_CQ.name, Errno.EINVAL.number(), text,
                     "this device's completion queues have 1 to " + device.attributes().maxCompletionQueueEntries()
                             + " entries");
         }
@@ -81,7 +81,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     }
 
     private void create(String text, int wanted, MemorySegment channelPointer) throws VerbsException {
-        queue = ControlCalls.IBV_CREATE_CQ.pointer(text, device.context(), wanted, MemorySegment.ofAddress(index),
+        queue = ControlCalls.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
                 channelPointer, 0);
         address = queue.address();
         entries = ibv_cq.cqe(queue);
@@ -198,7 +198,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     public void resize(int newEntries) throws VerbsException {
         String text = "device=" + device + ", entries=" + newEntries;
         if (!device.supports(Capability.RESIZE_COMPLETION_QUEUE)) {
-            throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name(), Errno.EOPNOTSUPP.number(), text,
+            throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name, Errno.EOPNOTSUPP.number(), text,
                     "this device cannot resize completion queues (Capability.RESIZE_COMPLETION_QUEUE)");
         }
         synchronized (this) {
@@ -206,7 +206,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
                 throw closedFailure(ControlCalls.IBV_RESIZE_CQ);
             }
             if (newEntries < Math.max(1, reserved)) {
-                throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name(), Errno.EINVAL.number(), text,
+                throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name, Errno.EINVAL.number(), text,
                         reserved + " entries are reserved by queue pairs");
             }
             // Under the monitor, unlike other control calls: drivers swap the buffer that a poll reads.

@@ -32,17 +32,17 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A device over a context of librdmacm, which lives as long as the process. */
 final class IbverbsDevice implements Device, Pollable {
-    private final MemorySegment context;
+    final MemorySegment context;
     private final DeviceInfo info;
     private final DeviceAttributes attributes;
     private final Set<Capability> capabilities;
-    private final MemorySegment pollCq;
+    final MemorySegment pollCq;
     private final MemorySegment requestNotification;
-    private final MemorySegment postSend;
-    private final MemorySegment postReceive;
-    private final MemorySegment postSharedReceive;
-    private final ControlCall allocateWindow;
-    private final ControlCall deallocateWindow;
+    final MemorySegment postSend;
+    final MemorySegment postReceive;
+    final MemorySegment postSharedReceive;
+    final ControlCall allocateWindow;
+    final ControlCall deallocateWindow;
     /** Address of each completion queue that exists, to name it in events. */
     private final Map<Long, IbverbsCompletionQueue> queues = new ConcurrentHashMap<>();
     /** Address of each shared receive queue that exists, to name it in events. */
@@ -83,44 +83,9 @@ final class IbverbsDevice implements Device, Pollable {
         Descriptors.makeNonBlocking(descriptor());
     }
 
-    /** The context. */
-    MemorySegment context() {
-        return context;
-    }
-
-    /** {@code context->ops.poll_cq}. */
-    MemorySegment pollCq() {
-        return pollCq;
-    }
-
     /** {@code context->ops.req_notify_cq}. */
     MemorySegment requestNotificationFunction() {
         return requestNotification;
-    }
-
-    /** {@code context->ops.post_send}. */
-    MemorySegment postSend() {
-        return postSend;
-    }
-
-    /** {@code context->ops.post_recv}. */
-    MemorySegment postReceive() {
-        return postReceive;
-    }
-
-    /** {@code context->ops.post_srq_recv}. */
-    MemorySegment postSharedReceive() {
-        return postSharedReceive;
-    }
-
-    /** {@code ibv_alloc_mw}, which is inline C over {@code context->ops.alloc_mw}. */
-    ControlCall allocateWindow() {
-        return allocateWindow;
-    }
-
-    /** {@code ibv_dealloc_mw}. */
-    ControlCall deallocateWindow() {
-        return deallocateWindow;
     }
 
     /** Most inline bytes worth asking for. */

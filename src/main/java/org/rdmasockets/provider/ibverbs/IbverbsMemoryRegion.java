@@ -17,7 +17,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     /** Memory that could not be deregistered: the device may still write to it, so it has to stay for ever. */
     private static final Queue<MemorySegment> LOST = new ConcurrentLinkedQueue<>();
 
-    private final IbverbsProtectionDomain domain;
+    final IbverbsProtectionDomain domain;
     private final Consumer<MemorySegment> afterwards;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
@@ -90,11 +90,6 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     /** The {@code ibv_mr}, for callers that have entered this. */
     MemorySegment pointer() {
         return region;
-    }
-
-    /** The parent. */
-    IbverbsProtectionDomain domain() {
-        return domain;
     }
 
     @Override

@@ -28,9 +28,9 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
     IbverbsMemoryWindow(IbverbsProtectionDomain domain) throws VerbsException {
         this.domain = domain;
         IbverbsDevice device = (IbverbsDevice) domain.device();
-        ControlCall call = device.allocateWindow();
+        ControlCall call = device.allocateWindow;
         if (!device.supports(Capability.MEMORY_WINDOWS)) {
-            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device,
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
                     "this device has no memory windows of type 2 (Capability.MEMORY_WINDOWS)");
         }
         domain.retain(call);
@@ -80,7 +80,7 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
 
     @Override
     void destroy() {
-        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow(), window);
+        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow, window);
         domain.release();
     }
 }

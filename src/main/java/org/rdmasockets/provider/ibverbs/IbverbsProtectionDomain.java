@@ -36,7 +36,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
      */
     IbverbsProtectionDomain(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        domain = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context());
+        domain = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context);
     }
 
     /** The {@code ibv_pd}, for callers that retain this. */
@@ -103,7 +103,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     public MemoryRegion registerDmaBuffer(DmaBuffer buffer, Set<AccessFlag> access) throws VerbsException {
         String text = "device=" + device + ", " + buffer + ", access=" + access;
         if (access.stream().anyMatch(flag -> flag.capability().isPresent())) {
-            throw new VerbsException(ControlCalls.IBV_REG_DMABUF_MR.name(), Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCalls.IBV_REG_DMABUF_MR.name, Errno.EINVAL.number(), text,
                     "memory of a DMA-BUF takes the access flags for the local device and peers, and RELAXED_ORDERING");
         }
         retain(ControlCalls.IBV_REG_DMABUF_MR);
@@ -123,12 +123,12 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
         String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
-                throw new VerbsException(ControlCalls.IBV_REG_MR.name(), Errno.EOPNOTSUPP.number(), text,
+                throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(), text,
                         device + " does not know " + flag + " (Capability." + flag.capability().get() + ")");
             }
         }
         if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
-            throw new VerbsException(ControlCalls.IBV_REG_MR.name(), Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EINVAL.number(), text,
                     "memory whose addresses are offsets has to begin at a page of " + PAGE_BYTES + " bytes");
         }
     }

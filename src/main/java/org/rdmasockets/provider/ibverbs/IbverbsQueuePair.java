@@ -52,7 +52,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
      */
     IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment queuePair, int maxInlineBytes) {
-        this.device = (IbverbsDevice) parents.domain().device();
+        this.device = (IbverbsDevice) parents.domain.device();
         this.parents = parents;
         this.identifier = identifier;
         this.demand = demand;
@@ -108,7 +108,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private int postSendLocked(SendRequest request) {
         requests.fill(request);
         if (!request.isInline()) {
-            return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+            return IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
                     requests.badAddress());
         }
         return postInline(request.elements());
@@ -116,9 +116,9 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     /** The library reads window and region during the post: they are held meanwhile. */
     private int postBind(SendRequest request) {
-        if (!(request.binding().window() instanceof IbverbsMemoryWindow window) || window.domain() != parents.domain()
+        if (!(request.binding().window() instanceof IbverbsMemoryWindow window) || window.domain() != parents.domain
                 || !(request.binding().region() instanceof IbverbsMemoryRegion region)
-                || region.domain() != parents.domain() || !region.tryEnter()) {
+                || region.domain != parents.domain || !region.tryEnter()) {
             return EINVAL;
         }
         try {
@@ -132,7 +132,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     private int postBind(SendRequest request, IbverbsMemoryWindow window, IbverbsMemoryRegion region) {
         requests.fill(request, window, region);
-        int result = IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+        int result = IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
                 requests.badAddress());
         if (result == POSTED) {
             window.bound();
@@ -179,7 +179,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private int datagramRefusal(SendRequest request) {
         boolean send = request.opcode() == SendRequest.Opcode.SEND
                 || request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
-        boolean leads = request.destination() instanceof IbverbsAddressHandle own && own.domain() == parents.domain();
+        boolean leads = request.destination() instanceof IbverbsAddressHandle own && own.domain() == parents.domain;
         long bytes = request.elements().totalBytes();
         boolean tooLong = bytes > maxDatagramBytes || request.isInline() && bytes > maxInlineBytes;
         return isDatagram() && send && leads && !tooLong && requests.fits(request) ? POSTED : EINVAL;
@@ -196,7 +196,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
                 }
                 held++;
             }
-            return IbverbsCalls.post(device.postSend(), queuePair.address(), requests.sendAddress(),
+            return IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
                     requests.badAddress());
         } finally {
             while (held > 0) {
@@ -207,7 +207,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     private boolean hasOwnReceives() {
-        return parents.sharedReceives() == null;
+        return parents.sharedReceives == null;
     }
 
     @Override
@@ -243,7 +243,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     private int postReceivesLocked() {
-        return IbverbsCalls.post(device.postReceive(), queuePair.address(), requests.receiveAddress(),
+        return IbverbsCalls.post(device.postReceive, queuePair.address(), requests.receiveAddress(),
                 requests.badAddress());
     }
 
@@ -270,7 +270,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     @Override
     public QueuePairAttributes query() throws VerbsException {
         if (!device.supports(Capability.QUERY_STATE)) {
-            throw new VerbsException(ControlCalls.IBV_QUERY_QP.name(), Errno.EOPNOTSUPP.number(), "qp=" + number,
+            throw new VerbsException(ControlCalls.IBV_QUERY_QP.name, Errno.EOPNOTSUPP.number(), "qp=" + number,
                     "this device does not tell the attributes of a queue pair (Capability.QUERY_STATE)");
         }
         return query(QueryAttributes.MASK);

@@ -42,7 +42,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
         this.maxElements = maxElements;
         String text = "device=" + device + ", maxReceives=" + maxReceives + ", maxElements=" + maxElements;
         if (!device.supports(Capability.SHARED_RECEIVE_QUEUES)) {
-            throw new VerbsException(ControlCalls.IBV_CREATE_SRQ.name(), Errno.EOPNOTSUPP.number(), text,
+            throw new VerbsException(ControlCalls.IBV_CREATE_SRQ.name, Errno.EOPNOTSUPP.number(), text,
                     "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
         }
         domain.retain(ControlCalls.IBV_CREATE_SRQ);
@@ -130,7 +130,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
                 return Errno.EINVAL.number();
             }
             requests.fill(request);
-            return IbverbsCalls.post(device.postSharedReceive(), queue.address(), requests.receiveAddress(),
+            return IbverbsCalls.post(device.postSharedReceive, queue.address(), requests.receiveAddress(),
                     requests.badAddress());
         }
     }
@@ -139,7 +139,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     public void limit(int receives) throws VerbsException {
         String text = "device=" + device + ", limit=" + receives;
         if (receives < 0 || receives > maxReceives) {
-            throw new VerbsException(ControlCalls.IBV_MODIFY_SRQ.name(), Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCalls.IBV_MODIFY_SRQ.name, Errno.EINVAL.number(), text,
                     "the limit is 0 to " + maxReceives + ", the number of receives");
         }
         enter(ControlCalls.IBV_MODIFY_SRQ);
@@ -158,7 +158,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
         enter(ControlCalls.IBV_QUERY_SRQ);
         if (!device.supports(Capability.QUERY_STATE)) {
             leave();
-            throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name(), Errno.EOPNOTSUPP.number(), "device=" + device,
+            throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name, Errno.EOPNOTSUPP.number(), "device=" + device,
                     "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
         }
         try (Arena arena = Arena.ofConfined()) {

@@ -72,7 +72,7 @@ abstract class NativeHandle implements AutoCloseable {
 
     /** The exception for a call on a closed object. */
     final VerbsException closedFailure(ControlCall call) {
-        return new VerbsException(call.name(), Errno.ESHUTDOWN, "the " + what() + " is closed");
+        return new VerbsException(call.name, Errno.ESHUTDOWN, "the " + what() + " is closed");
     }
 
     /**

@@ -55,7 +55,7 @@ final class QueuePairFactory {
             throws VerbsException {
         boolean datagrams = demand.type() == QueuePairType.UNRELIABLE_DATAGRAM;
         if (!device.supports(datagrams ? Capability.DATAGRAMS : Capability.MANUAL_CONNECT)) {
-            throw new VerbsException(call.name(), Errno.EOPNOTSUPP.number(), "device=" + device, datagrams
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device, datagrams
                     ? "this device has no datagrams (Capability.DATAGRAMS)" : "this device's queue pairs are connected "
                     + "by the connection manager alone (Capability.MANUAL_CONNECT)");
         }
@@ -67,7 +67,7 @@ final class QueuePairFactory {
         QueuePairConfig config = demand.config();
         if (Math.max(config.maxSends(), demand.ownReceives()) > limits.maxWorkRequests()
                 || Math.max(config.maxSendElements(), demand.ownReceiveElements()) > limits.maxScatterGather()) {
-            throw new VerbsException(call.name(), Errno.EINVAL.number(), demand.toString(),
+            throw new VerbsException(call.name, Errno.EINVAL.number(), demand.toString(),
                     "this device's queues have at most " + limits.maxWorkRequests() + " requests of "
                             + limits.maxScatterGather() + " elements");
         }
@@ -76,7 +76,7 @@ final class QueuePairFactory {
     /** No attribute tells how much can be sent inline: asks for half as long as the device finds it too much. */
     private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment attr) throws VerbsException {
-        IbverbsDevice device = (IbverbsDevice) parents.domain().device();
+        IbverbsDevice device = (IbverbsDevice) parents.domain.device();
         int wanted = demand.config().maxInlineBytes();
         int inlineBytes = Math.min(wanted, device.inlineLimit());
         while (true) {
@@ -98,7 +98,7 @@ final class QueuePairFactory {
 
     private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, String text,
             MemorySegment attr) throws VerbsException {
-        MemorySegment domain = parents.domain().pointer();
+        MemorySegment domain = parents.domain.pointer();
         if (identifier == null) {
             return ControlCalls.IBV_CREATE_QP.pointer(text, domain, attr);
         }
@@ -109,13 +109,13 @@ final class QueuePairFactory {
     private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairDemand demand, int inlineBytes) {
         QueuePairConfig config = demand.config();
         attr.fill((byte) 0);
-        ibv_qp_init_attr.send_cq(attr, parents.sendQueue().pointer());
-        ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue().pointer());
+        ibv_qp_init_attr.send_cq(attr, parents.sendQueue.pointer());
+        ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue.pointer());
         ibv_qp_init_attr.qp_type(attr, demand.type() == QueuePairType.UNRELIABLE_DATAGRAM ? rdma_h.IBV_QPT_UD()
                 : rdma_h.IBV_QPT_RC());
         ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
-        if (parents.sharedReceives() != null) {
-            ibv_qp_init_attr.srq(attr, parents.sharedReceives().pointer());
+        if (parents.sharedReceives != null) {
+            ibv_qp_init_attr.srq(attr, parents.sharedReceives.pointer());
         }
         MemorySegment cap = ibv_qp_init_attr.cap(attr);
         ibv_qp_cap.max_send_wr(cap, config.maxSends());

@@ -8,11 +8,11 @@ import org.rdmasockets.verbs.VerbsException;
  * thread at a time.
  */
 final class QueuePairParents {
-    private final IbverbsProtectionDomain domain;
-    private final IbverbsCompletionQueue sendQueue;
-    private final IbverbsCompletionQueue receiveQueue;
+    final IbverbsProtectionDomain domain;
+    final IbverbsCompletionQueue sendQueue;
+    final IbverbsCompletionQueue receiveQueue;
     /** Where its receives come from, or null if they are its own. */
-    private final IbverbsSharedReceiveQueue sharedReceives;
+    final IbverbsSharedReceiveQueue sharedReceives;
     private final int sends;
     private final int receives;
     /** How many of the steps of {@link #acquire} were taken. */
@@ -38,26 +38,6 @@ final class QueuePairParents {
             throw new IllegalArgumentException("the completion queue belongs to another device");
         }
         return own;
-    }
-
-    /** The queue for completions of sends. */
-    IbverbsCompletionQueue sendQueue() {
-        return sendQueue;
-    }
-
-    /** The queue for completions of receives. */
-    IbverbsCompletionQueue receiveQueue() {
-        return receiveQueue;
-    }
-
-    /** Where its receives come from, or null if they are its own. */
-    IbverbsSharedReceiveQueue sharedReceives() {
-        return sharedReceives;
-    }
-
-    /** The protection domain. */
-    IbverbsProtectionDomain domain() {
-        return domain;
     }
 
     /**
@@ -90,7 +70,7 @@ final class QueuePairParents {
     private static void check(ControlCall call, boolean fits, IbverbsCompletionQueue queue, String what)
             throws VerbsException {
         if (!fits) {
-            throw new VerbsException(call.name(), Errno.ENOSPC.number(), what + ", unreserved="
+            throw new VerbsException(call.name, Errno.ENOSPC.number(), what + ", unreserved="
                     + queue.unreservedEntries() + ", entries=" + queue.entries(),
                     "the completion queue has no room for this queue pair's completions: use another one");
         }

@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.VerbsException;
  * event never finds another identifier than its own.
  */
 final class RdmacmConnectionManager extends NativeHandle implements ConnectionManager, Pollable {
-    private final DeviceTable devices;
+    final DeviceTable devices;
     private final MemorySegment channel;
     private final int descriptor;
     /** Number to identifier, from before its first event until after its last. */
@@ -37,7 +37,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      * Held during {@code rdma_get_cm_event}, which moves the queue pair of an identifier when its peer answers, and
      * while a queue pair is taken off its identifier: so it never moves one that is being destroyed.
      */
-    private final ReentrantLock channelLock = new ReentrantLock();
+    final ReentrantLock channelLock = new ReentrantLock();
 
     /**
      * Makes a channel.
@@ -50,16 +50,6 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         channel = ControlCalls.RDMA_CREATE_EVENT_CHANNEL.pointer("");
         descriptor = rdma_event_channel.fd(channel);
         Descriptors.makeNonBlocking(descriptor);
-    }
-
-    /** Finds the device of an identifier. */
-    DeviceTable devices() {
-        return devices;
-    }
-
-    /** See {@link #channelLock}. */
-    ReentrantLock channelLock() {
-        return channelLock;
     }
 
     @Override
@@ -85,7 +75,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     /** Forgets an identifier that was destroyed. */
     void forget(RdmacmIdentifier identifier) {
-        identifiers.remove(identifier.number());
+        identifiers.remove(identifier.number);
     }
 
     @Override

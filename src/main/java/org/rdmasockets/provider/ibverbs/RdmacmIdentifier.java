@@ -35,7 +35,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
 
     private final RdmacmConnectionManager manager;
-    private final long number;
+    final long number;
     private final MemorySegment identifier;
     /** Gets the events, null until one is set; guarded by this. */
     private ConnectionHandler handler;
@@ -64,11 +64,6 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         this.manager = manager;
         this.number = number;
         this.identifier = identifier;
-    }
-
-    /** What its {@code context} field holds. */
-    long number() {
-        return number;
     }
 
     /** The {@code rdma_cm_id}, for callers that have entered this. */
@@ -177,7 +172,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
             try {
                 MemorySegment context = rdma_cm_id.verbs(identifier);
                 if (context.address() != 0) {
-                    device = manager.devices().of(context);
+                    device = manager.devices.of(context);
                 }
             } catch (VerbsException e) {
                 LOG.debug("no device of an identifier", e);
@@ -214,7 +209,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     private QueuePair createQueuePair(ProtectionDomain domain, QueuePairDemand demand) throws VerbsException {
         ControlCall call = ControlCalls.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
-            throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(), device() == null
+            throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
@@ -237,7 +232,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     private synchronized void beginQueuePair(ControlCall call) throws VerbsException {
         if (queuePair != null || creatingQueuePair) {
-            throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(),
+            throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(),
                     "this identifier has a queue pair already");
         }
         creatingQueuePair = true;
@@ -266,11 +261,11 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
      */
     synchronized void detachQueuePair() {
         awaitCalls();
-        manager.channelLock().lock();
+        manager.channelLock.lock();
         try {
             rdma_cm_id.qp(identifier, MemorySegment.NULL);
         } finally {
-            manager.channelLock().unlock();
+            manager.channelLock.unlock();
         }
         queuePair = null;
     }
@@ -289,7 +284,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         enter(call);
         try (Arena arena = Arena.ofConfined()) {
             if (rdma_cm_id.qp(identifier).address() == 0) {
-                throw new VerbsException(call.name(), Errno.EINVAL.number(), peerText(),
+                throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(),
                         "make a queue pair for this identifier first");
             }
             call.check(peerText() + ", " + parameters, identifier,

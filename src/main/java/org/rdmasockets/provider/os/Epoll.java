@@ -35,12 +35,12 @@ public final class Epoll extends Guard {
     static final int DATA_OFFSET = System.getProperty("os.arch").equals("aarch64") ? 8 : 4;
     static final int EVENT_BYTES = DATA_OFFSET + Long.BYTES;
 
-    private final int descriptor;
+    final int descriptor;
     /** The argument of a change, and its errno; guarded by this. */
     private final MemorySegment event = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
     private final MemorySegment captured = Arena.ofAuto().allocate(Posix.CAPTURED_BYTES, Integer.BYTES);
     /** The set for those beside; null for that one. */
-    private final Epoll beside;
+    final Epoll beside;
     /** Who may wait; guarded by itself. */
     private final List<EpollWait> waits = new ArrayList<>();
     /** The next number of one that waits; guarded by waits. */
@@ -70,11 +70,6 @@ public final class Epoll extends Guard {
         }
     }
 
-    /** The set for those who wait beside others. */
-    Epoll beside() {
-        return beside;
-    }
-
     /**
      * Adds a socket, or changes what it is watched for. If there is something to do already, somebody is told.
      *
@@ -89,7 +84,7 @@ public final class Epoll extends Guard {
         }
         try {
             socket.watchedBy(this);
-            watch(socket.descriptor(), interest, data);
+            watch(socket.descriptor, interest, data);
         } finally {
             socket.leave();
         }
@@ -200,15 +195,10 @@ public final class Epoll extends Guard {
         EpollWait found = null;
         synchronized (waits) {
             for (EpollWait wait : waits) {
-                found = wait.id() == id ? wait : found;
+                found = wait.id == id ? wait : found;
             }
         }
         return found != null && found.hasCountFor(heardBy);
-    }
-
-    /** The number of the descriptor. */
-    int descriptor() {
-        return descriptor;
     }
 
     @Override

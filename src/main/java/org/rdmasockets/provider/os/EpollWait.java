@@ -22,7 +22,7 @@ public final class EpollWait extends Guard {
     private final Epoll set;
     private final int eventDescriptor;
     /** What the set knows the eventfd by. */
-    private final long id;
+    final long id;
     /** What the last wait found, sockets only; the waiting thread only. */
     private final MemorySegment events = Arena.ofAuto().allocate((long) BATCH * Epoll.EVENT_BYTES, Long.BYTES);
     /** Where errno and the eventfd's counter go; the waiting thread only. */
@@ -46,7 +46,7 @@ public final class EpollWait extends Guard {
      * @throws VerbsException if there are too many descriptors, or the set is closed
      */
     public static EpollWait beside(Epoll set) throws VerbsException {
-        return on(set.beside());
+        return on(set.beside);
     }
 
     /**
@@ -74,11 +74,6 @@ public final class EpollWait extends Guard {
                 set.leave();
             }
         }
-    }
-
-    /** What the set knows this by. */
-    long id() {
-        return id;
     }
 
     /**
@@ -113,7 +108,7 @@ public final class EpollWait extends Guard {
         int remaining = timeoutMillis;
         boolean looked = timeoutMillis == 0;
         while (true) {
-            int found = Posix.epollWait(scratch, set.descriptor(), events.address(), BATCH,
+            int found = Posix.epollWait(scratch, set.descriptor, events.address(), BATCH,
                     woken.get() || isClosed() ? 0 : remaining);
             if (found < 0 && found != -Errno.EINTR.number()) { // a signal does not end the wait
                 throw Posix.EPOLL_WAIT.failure(-found, "");

@@ -34,7 +34,7 @@ public final class PacketSocket extends Guard {
     public record Peer(int process, int user) {
     }
 
-    private final int descriptor;
+    final int descriptor;
     /**
      * Whether others may have put packets into it: descriptors in these are closed with it, and that can last as long
      * as a peer likes.
@@ -264,11 +264,6 @@ public final class PacketSocket extends Guard {
     /** Remembers the set that watches this: the socket leaves it when it is closed, not when that has been done. */
     void watchedBy(Epoll set) {
         watchedBy = set;
-    }
-
-    /** The number of the descriptor, while this is open. */
-    int descriptor() {
-        return descriptor;
     }
 
     @Override

@@ -23,8 +23,8 @@ final class Datagram {
     private static final byte NEXT_IS_TRANSPORT = 0x1B;
     private static final int HEADER_BYTES = AddressHandle.ROUTING_HEADER_BYTES;
 
-    private final int source;
-    private final MemorySegment memory = MemorySegment.ofArray(new byte[HEADER_BYTES + SharedMemoryDevice.MTU_BYTES]);
+    final int source;
+    final MemorySegment memory = MemorySegment.ofArray(new byte[HEADER_BYTES + SharedMemoryDevice.MTU_BYTES]);
     private int lengthBytes;
     private boolean hasImmediate;
     private int immediate;
@@ -58,11 +58,6 @@ final class Datagram {
         immediate = request.immediate();
     }
 
-    /** Header and data. */
-    MemorySegment memory() {
-        return memory;
-    }
-
     /** Length of header and data. */
     int lengthBytes() {
         return lengthBytes;
@@ -76,10 +71,5 @@ final class Datagram {
     /** The immediate data. */
     int immediate() {
         return immediate;
-    }
-
-    /** The number of the sender. */
-    int source() {
-        return source;
     }
 }

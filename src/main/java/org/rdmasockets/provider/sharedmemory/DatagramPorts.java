@@ -104,7 +104,7 @@ public final class DatagramPorts {
         private void search() {
             boolean begun = false;
             try {
-                dial = fabric.links().hub().dialForDatagrams(destination, this);
+                dial = fabric.links.hub().dialForDatagrams(destination, this);
                 begun = true;
             } catch (VerbsException e) {
                 begun = true;
@@ -140,7 +140,7 @@ public final class DatagramPorts {
             if (known.getCount() > 0) {
                 return false;
             }
-            return end != null ? !end.isOpen() || end.link().peerNamesGivenUp() != namesGivenUp
+            return end != null ? !end.isOpen() || end.link.peerNamesGivenUp() != namesGivenUp
                     : System.nanoTime() - sinceNanos > REFUSED_NANOS;
         }
 
@@ -215,7 +215,7 @@ public final class DatagramPorts {
      */
     public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
         InetSocketAddress key = key(address);
-        LinkListener name = fabric.links().hub().listenForDatagrams(key);
+        LinkListener name = fabric.links.hub().listenForDatagrams(key);
         Port port = new Port(key, receiver, name);
         ports.put(key, port);
         return port;
@@ -246,7 +246,7 @@ public final class DatagramPorts {
      * @return false if no port of this process is there
      */
     public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data) {
-        Port port = fabric.linksOnly() ? null : find(destination);
+        Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
             return false;
         }

@@ -191,7 +191,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
             closed = true;
             state = QueuePairState.ERROR;
         }
-        device.fabric().datagrams().remove(number);
+        device.fabric.datagrams.remove(number);
         sends.close();
         receives.close();
         ((SharedMemoryCompletionQueue) config.sendQueue()).retire(config.maxSends());

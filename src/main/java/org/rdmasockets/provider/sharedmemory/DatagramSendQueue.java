@@ -83,7 +83,7 @@ final class DatagramSendQueue {
         } finally {
             Gather.leave(request);
         }
-        DatagramQueuePair target = owner.device().fabric().datagrams().find(request.destinationNumber());
+        DatagramQueuePair target = owner.device().fabric.datagrams.find(request.destinationNumber());
         if (target != null) {
             target.take(datagram, request.destinationKey());
         }

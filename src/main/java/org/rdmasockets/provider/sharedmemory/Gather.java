@@ -27,7 +27,7 @@ final class Gather {
     static boolean enter(SendRequest request, SharedMemoryProtectionDomain domain, boolean changed) {
         int count = pieces(request);
         for (int i = 0; i < count; i++) {
-            if (!(request.elements().region(i) instanceof SharedMemoryRegion region) || region.domain() != domain
+            if (!(request.elements().region(i) instanceof SharedMemoryRegion region) || region.domain != domain
                     || changed && !region.access().contains(AccessFlag.LOCAL_WRITE) || !region.tryEnter()) {
                 leave(request, i);
                 return false;

@@ -85,7 +85,7 @@ final class LinkEnd implements LinkHandler {
     }
 
     private final SharedMemoryFabric fabric;
-    private final Link link;
+    final Link link;
     private final RingWriter writer;
     /** Slot to connection; elements are written under this monitor. */
     private volatile LinkPeer[] peers = new LinkPeer[16];
@@ -114,7 +114,7 @@ final class LinkEnd implements LinkHandler {
     private LinkEnd nextBusy;
     private volatile boolean closed;
     /** For all who know no other; never changed. */
-    private final LinkEnd[] alone = {this};
+    final LinkEnd[] alone = {this};
 
     /**
      * The end of a new link.
@@ -126,16 +126,6 @@ final class LinkEnd implements LinkHandler {
         this.fabric = fabric;
         this.link = link;
         this.writer = link.writer();
-    }
-
-    /** The link. */
-    Link link() {
-        return link;
-    }
-
-    /** An array of this one, not to be changed. */
-    LinkEnd[] alone() {
-        return alone;
     }
 
     /** Whether entries come and go. */
@@ -163,7 +153,7 @@ final class LinkEnd implements LinkHandler {
         if (!attach(peer, own)) {
             return;
         }
-        Greeting greeting = new Greeting(own.domain().number(), parameters, identifier.remoteAddress(),
+        Greeting greeting = new Greeting(own.domain().number, parameters, identifier.remoteAddress(),
                 identifier.localAddress());
         peer.tellSlot();
         if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
@@ -551,7 +541,7 @@ final class LinkEnd implements LinkHandler {
     /** Lets whoever waits go on with the entries that are left. */
     private void postpone() {
         if (!postponed.getAndSet(true)) {
-            fabric.links().drainLater(this);
+            fabric.links.drainLater(this);
         }
     }
 
@@ -601,7 +591,7 @@ final class LinkEnd implements LinkHandler {
 
     /** Whether a completion queue or a port for datagrams waits for what comes. */
     private boolean isWanted() {
-        if (fabric.datagramPorts().isOpen()) {
+        if (fabric.datagramPorts.isOpen()) {
             return true;
         }
         for (SharedMemoryCompletionQueue queue : served) {
@@ -658,7 +648,7 @@ final class LinkEnd implements LinkHandler {
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
-                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
+                case DATAGRAM -> fabric.datagramPorts.onDatagram(entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }
@@ -768,7 +758,7 @@ final class LinkEnd implements LinkHandler {
     /** 0, or why the request is refused. */
     private int offer(LinkPeer peer, Greeting greeting) {
         InetSocketAddress destination = greeting.destination();
-        SharedMemoryIdentifier listener = fabric.ports().listener(destination);
+        SharedMemoryIdentifier listener = fabric.ports.listener(destination);
         if (listener == null) {
             return SharedMemoryIdentifier.NOBODY_LISTENS;
         }

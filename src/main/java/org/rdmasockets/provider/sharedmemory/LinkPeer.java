@@ -21,7 +21,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
 
-    private final LinkEnd end;
+    final LinkEnd end;
     private final RingWriter writer;
     private final LinkSlot slot;
     /** The other side's slot, -1 until it is known. */
@@ -72,14 +72,9 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
      */
     LinkPeer(LinkEnd end, LinkSlot slot, int peerSlot) {
         this.end = end;
-        writer = end.link().writer();
+        writer = end.link.writer();
         this.slot = slot;
         this.peerSlot = peerSlot;
-    }
-
-    /** The link's end. */
-    LinkEnd end() {
-        return end;
     }
 
     /** Our slot. */
@@ -126,7 +121,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         }
         own.domain().share(end);
         queuePair = own;
-        own.receiveQueue().attach(slot);
+        own.receiveQueue.attach(slot);
         end.attach(own.sendCompletions());
         attachedQueues++;
         end.attach(own.receiveCompletions());
@@ -139,7 +134,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     @Override
     public boolean isAlive() {
         // A link that fails takes its memory first, and tells this a moment later.
-        return alive && end.link().isOpen();
+        return alive && end.link.isOpen();
     }
 
     /** Whether the last entry for the other side was sent; under the writer's lock. */
@@ -160,7 +155,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        return enter(end.link(), peerDomain, key, address, bytes, needed);
+        return enter(end.link, peerDomain, key, address, bytes, needed);
     }
 
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
@@ -200,7 +195,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             return Status.SUCCESS;
         }
         if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
-            end.resumeLater(queuePair.sendQueue());
+            end.resumeLater(queuePair.sendQueue);
             slot.starve();
             if (!findsReceive()) {
                 askForReceives(messages);
@@ -209,7 +204,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         }
         int status = publish(notice);
         if (status == Status.NO_ROOM) {
-            end.resumeLater(queuePair.sendQueue());
+            end.resumeLater(queuePair.sendQueue);
             status = publish(notice);
         }
         if (status == Status.SUCCESS) {
@@ -375,7 +370,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     @Override
     public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
-        Greeting greeting = new Greeting(own.domain().number(), answer, identifier.localAddress(),
+        Greeting greeting = new Greeting(own.domain().number, answer, identifier.localAddress(),
                 identifier.remoteAddress());
         tellSlot();
         return end.send(this, LinkEnd.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();
@@ -388,7 +383,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     @Override
     public boolean isStopped() {
-        return end.link().isPeerStopped();
+        return end.link.isPeerStopped();
     }
 
     @Override
@@ -510,7 +505,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private void resume() {
         SharedMemoryQueuePair own = queuePair;
         if (own != null) {
-            own.sendQueue().resume();
+            own.sendQueue.resume();
         }
     }
 
@@ -584,7 +579,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** Our receives, null if there is no queue pair yet. */
     ReceiveQueue receives() {
         SharedMemoryQueuePair own = queuePair;
-        return own == null ? null : own.receiveQueue();
+        return own == null ? null : own.receiveQueue;
     }
 
     /** A receive could not take the message: both queue pairs break, as on a network. */

@@ -25,7 +25,7 @@ final class Links implements LinkOwner {
     /** A process that listens on an address, as long as it has given up no more names. */
     private record Route(LinkEnd end, int namesGivenUp) {
         boolean isCurrent() {
-            return end.isOpen() && end.link().peerNamesGivenUp() == namesGivenUp;
+            return end.isOpen() && end.link.peerNamesGivenUp() == namesGivenUp;
         }
     }
 
@@ -47,7 +47,7 @@ final class Links implements LinkOwner {
 
     private synchronized LinkHub openHub() throws VerbsException {
         if (hub == null) {
-            hub = fabric.linksOnly() ? LinkHub.openToItself(this) : LinkHub.open(this);
+            hub = fabric.linksOnly ? LinkHub.openToItself(this) : LinkHub.open(this);
         }
         return hub;
     }
@@ -80,7 +80,7 @@ final class Links implements LinkOwner {
             routes.values().removeIf(route -> !route.isCurrent());
         }
         if (routes.size() < MOST_ROUTES) {
-            routes.put(destination, new Route(end, end.link().peerNamesGivenUp()));
+            routes.put(destination, new Route(end, end.link.peerNamesGivenUp()));
         }
     }
 

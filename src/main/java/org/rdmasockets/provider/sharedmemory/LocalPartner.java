@@ -31,7 +31,7 @@ final class LocalPartner implements Partner {
     }
 
     private static Peer peer(SharedMemoryQueuePair target) {
-        return new LocalPeer(target.device().fabric().regions(), target);
+        return new LocalPeer(target.device().fabric.regions, target);
     }
 
     @Override

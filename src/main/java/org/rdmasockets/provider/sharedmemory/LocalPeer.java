@@ -37,10 +37,10 @@ final class LocalPeer implements Peer {
     LocalPeer(RegionTable regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;
-        receives = target.receiveQueue();
+        receives = target.receiveQueue;
         completions = target.receiveCompletions();
-        arrivals = completions.arrivals();
-        ownReceives = receives.shared() == null;
+        arrivals = completions.arrivals;
+        ownReceives = receives.shared == null;
     }
 
     @Override
@@ -51,7 +51,7 @@ final class LocalPeer implements Peer {
     @Override
     public ReachableMemory memory(int key, long address, long length, AccessFlag needed) {
         SharedMemoryRegion region = regions.find(key);
-        boolean allowed = region != null && region.domain() == target.domain() && region.access().contains(needed)
+        boolean allowed = region != null && region.domain == target.domain() && region.access().contains(needed)
                 && region.contains(address, length) && region.tryEnter();
         return allowed ? region : null;
     }
@@ -102,7 +102,7 @@ final class LocalPeer implements Peer {
 
     /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
     private boolean mayLeave() {
-        return ownReceives && target.device().fabric().faults() == null && !arrivals.isArmed() && hasReceive();
+        return ownReceives && target.device().fabric.faults() == null && !arrivals.isArmed() && hasReceive();
     }
 
     private boolean hasReceive() {
@@ -162,7 +162,7 @@ final class LocalPeer implements Peer {
 
     @Override
     public void receivesPosted() {
-        target.sendQueue().resume();
+        target.sendQueue.resume();
     }
 
     @Override

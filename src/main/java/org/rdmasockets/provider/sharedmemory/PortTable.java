@@ -32,7 +32,7 @@ final class PortTable {
 
     /** An address and port that somebody holds. */
     static final class Claim {
-        private final InetSocketAddress address;
+        final InetSocketAddress address;
         /** Whether only one may hold it; guarded by the table. */
         private boolean exclusive = true;
         /** Whether it is a connection's; guarded by the table. */
@@ -50,11 +50,6 @@ final class PortTable {
 
         private Claim(InetSocketAddress address) {
             this.address = address;
-        }
-
-        /** What is held. */
-        InetSocketAddress address() {
-            return address;
         }
 
         private boolean conflicts(InetAddress other) {
@@ -99,7 +94,7 @@ final class PortTable {
      * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken, or no port is free
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
-        fabric.links().hub(); // or says why there is no shared memory here
+        fabric.links.hub(); // or says why there is no shared memory here
         Claim claim = claimHere(wanted);
         if (claim == null) {
             throw taken("rdma_bind_addr", wanted);
@@ -138,7 +133,7 @@ final class PortTable {
                 return;
             }
         }
-        LinkListener name = fabric.links().hub().listen(claim.address);
+        LinkListener name = fabric.links.hub().listen(claim.address);
         synchronized (this) {
             if (!claim.released) {
                 claim.name = name;

@@ -10,8 +10,8 @@ import org.rdmasockets.verbs.ScatterGatherList;
  * receives with memory, their data comes with immediate data, elsewhere.
  */
 final class PostedReceives extends IdQueue {
-    private final int most;
-    private final int maxElements;
+    final int most;
+    final int maxElements;
     /** Null until a receive has one. */
     private Elements elements;
     private int size;
@@ -50,16 +50,6 @@ final class PostedReceives extends IdQueue {
     /** How many there are. */
     int size() {
         return size;
-    }
-
-    /** How many there can be. */
-    int most() {
-        return most;
-    }
-
-    /** How many elements one can have. */
-    int maxElements() {
-        return maxElements;
     }
 
     /** Appends one, which fits. */

@@ -10,7 +10,7 @@ import java.lang.invoke.VarHandle;
 class QueueRoom {
     private static final VarHandle GIVEN = given();
 
-    private final int queuePairNumber;
+    final int queuePairNumber;
     /** How often room was taken, wrapping around; guarded by the queue's lock. */
     private int taken;
     /** How often it was given back; by GIVEN. */
@@ -32,11 +32,6 @@ class QueueRoom {
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
-    }
-
-    /** The number of the queue pair. */
-    final int queuePairNumber() {
-        return queuePairNumber;
     }
 
     /** Takes room for one request, of the room for so many; false if there is none. Under the queue's lock. */

@@ -29,7 +29,7 @@ final class ReceiveQueue {
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
     /** Where receives come from if they are not posted here, or null. */
-    private final SharedMemorySharedReceiveQueue shared;
+    final SharedMemorySharedReceiveQueue shared;
     /** Guarded by this. */
     private final PostedReceives receives;
     /** How many receives of the shared queue the peer waits for; guarded by this. */
@@ -67,7 +67,7 @@ final class ReceiveQueue {
             room = new QueueRoom(owner.number());
             receives = new PostedReceives(owner.config().maxReceives(), owner.config().maxReceiveElements());
         } else {
-            room = new SharedRoom(owner.number(), shared.room());
+            room = new SharedRoom(owner.number(), shared.room);
             receives = new PostedReceives(MOST_WANTED, shared.maxElements());
         }
     }
@@ -78,11 +78,6 @@ final class ReceiveQueue {
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
-    }
-
-    /** Where receives come from if they are not posted here, or null. */
-    SharedMemorySharedReceiveQueue shared() {
-        return shared;
     }
 
     /** How long a peer shall wait per retry when there is no receive, in nanoseconds. */
@@ -121,10 +116,10 @@ final class ReceiveQueue {
         if (closed) {
             return Errno.ESHUTDOWN.number();
         }
-        if (shared != null || request.elements().count() > receives.maxElements()) {
+        if (shared != null || request.elements().count() > receives.maxElements) {
             return Errno.EINVAL.number();
         }
-        Faults faults = owner.device().fabric().faults();
+        Faults faults = owner.device().fabric.faults();
         if (faults != null && faults.isFull(owner.number(), true)
                 || !room.take(owner.config().maxReceives())) {
             return Errno.ENOMEM.number();
@@ -226,7 +221,7 @@ final class ReceiveQueue {
 
     /** Takes a datagram with its routing header; one for which there is no receive is lost. */
     synchronized void take(Datagram datagram) {
-        if (begin(datagram.lengthBytes()) != Status.SUCCESS || !fill(null, datagram.memory(), 0,
+        if (begin(datagram.lengthBytes()) != Status.SUCCESS || !fill(null, datagram.memory, 0,
                 datagram.lengthBytes())) {
             return;
         }
@@ -292,7 +287,7 @@ final class ReceiveQueue {
     }
 
     private boolean hidesReceives() {
-        Faults faults = owner.device().fabric().faults();
+        Faults faults = owner.device().fabric.faults();
         return faults != null && faults.hidesReceives(owner.number());
     }
 
@@ -337,7 +332,7 @@ final class ReceiveQueue {
         SharedMemoryRegion region = receives.region(element);
         // The domain whose regions the receives name.
         ProtectionDomain domain = shared == null ? owner.domain() : shared.domain();
-        if (region == null || region.domain() != domain || !region.access().contains(AccessFlag.LOCAL_WRITE)
+        if (region == null || region.domain != domain || !region.access().contains(AccessFlag.LOCAL_WRITE)
                 || !region.tryEnter()) {
             return false;
         }
@@ -390,7 +385,7 @@ final class ReceiveQueue {
 
     /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
     void flush() {
-        completions.arrivals().awaitSender(); // the queue pair is not ready any more: nothing is left from now on
+        completions.arrivals.awaitSender(); // the queue pair is not ready any more: nothing is left from now on
         completions.takeInArrivals();
         flushPosted();
     }
@@ -417,7 +412,7 @@ final class ReceiveQueue {
     /** Forgets all receives without completing them; shared ones go back. */
     void close() {
         forgetPosted();
-        completions.arrivals().forget(this);
+        completions.arrivals.forget(this);
     }
 
     private synchronized void forgetPosted() {

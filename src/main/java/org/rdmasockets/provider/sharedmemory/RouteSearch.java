@@ -35,7 +35,7 @@ final class RouteSearch implements DialHandler, Expiring {
 
     /** Whether there is a link to a process that was found to listen on the destination, and that still does. */
     synchronized boolean isKnown(InetSocketAddress destination) {
-        route = fabric.links().route(destination);
+        route = fabric.links.route(destination);
         return route != null;
     }
 
@@ -50,7 +50,7 @@ final class RouteSearch implements DialHandler, Expiring {
             searching = true;
             deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         }
-        fabric.deadlines().add(this);
+        fabric.deadlines.add(this);
         attempt(destination);
     }
 
@@ -58,7 +58,7 @@ final class RouteSearch implements DialHandler, Expiring {
     private void attempt(InetSocketAddress destination) {
         Dial attempt;
         try {
-            attempt = fabric.links().hub().dial(destination, this);
+            attempt = fabric.links.hub().dial(destination, this);
         } catch (VerbsException e) {
             if (e.errno() == Errno.EAGAIN) {
                 tryAgain(destination);
@@ -114,7 +114,7 @@ final class RouteSearch implements DialHandler, Expiring {
     }
 
     private void tellRoute() {
-        fabric.links().rememberRoute(identifier.remoteAddress(), route());
+        fabric.links.rememberRoute(identifier.remoteAddress(), route());
         identifier.routed();
         synchronized (this) {
             searching = false;

@@ -153,7 +153,7 @@ final class SendQueue implements Expiring {
             return Errno.EINVAL.number();
         }
         try {
-            Faults faults = owner.device().fabric().faults();
+            Faults faults = owner.device().fabric.faults();
             if (faults != null && faults.isFull(owner.number(), false)
                     || !room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
@@ -314,7 +314,7 @@ final class SendQueue implements Expiring {
     private boolean isTooLate() {
         if (deadline == NO_DEADLINE) {
             deadline = System.nanoTime() + notReadyRetries * peer.receiverNotReadyNanos();
-            owner.device().fabric().deadlines().add(this);
+            owner.device().fabric.deadlines.add(this);
         }
         return System.nanoTime() - deadline >= 0;
     }

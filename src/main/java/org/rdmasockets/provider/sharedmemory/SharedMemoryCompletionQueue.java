@@ -31,7 +31,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     private QueueRoom[] rooms;
     private int head;
     /** What senders of this process left to who polls; also whether this is armed, which is set under the monitor. */
-    private final Arrivals arrivals = new Arrivals();
+    final Arrivals arrivals = new Arrivals();
     /**
      * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
      * one of theirs or null. Any thread reads it: these go past the ring if the batch is that thread's own.
@@ -99,7 +99,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
      * @return true if the queue was armed: then {@link #report} or {@link #handOver} has to be called
      */
     boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
-        Faults faults = device.fabric().faults();
+        Faults faults = device.fabric.faults();
         boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode, null, status));
         return !taken && add(room, id, status, opcode);
     }
@@ -107,7 +107,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     /** Adds the completion of a receive that was filled, under its queue's lock; what {@link #complete} returns. */
     boolean received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
-        Faults faults = device.fabric().faults();
+        Faults faults = device.fabric.faults();
         boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode,
                 new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS));
         return !taken && !putIntoBatch(room, id, opcode, length, hasImmediate, immediate)
@@ -125,7 +125,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         if (index < 0) {
             return false;
         }
-        batch.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
+        batch.set(index, room.queuePairNumber, id, Status.SUCCESS, opcode);
         batch.setReceived(index, length, hasImmediate, immediate);
         room.untake();
         return true;
@@ -145,14 +145,14 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     private synchronized boolean add(QueueRoom room, long id, int status, CompletionOpcode opcode) {
         int index = append(room);
-        completions.set(index, room.queuePairNumber(), id, status, opcode);
+        completions.set(index, room.queuePairNumber, id, status, opcode);
         return added();
     }
 
     private synchronized boolean add(QueueRoom room, long id, CompletionOpcode opcode, int length,
             boolean hasImmediate, int immediate) {
         int index = append(room);
-        completions.set(index, room.queuePairNumber(), id, Status.SUCCESS, opcode);
+        completions.set(index, room.queuePairNumber, id, Status.SUCCESS, opcode);
         completions.setReceived(index, length, hasImmediate, immediate);
         return added();
     }
@@ -161,7 +161,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     synchronized boolean receivedDatagram(QueueRoom room, long id, Datagram datagram) {
         boolean report = add(room, id, CompletionOpcode.RECEIVE, datagram.lengthBytes(), datagram.hasImmediate(),
                 datagram.immediate());
-        completions.setSource((head + count - 1) % rooms.length, datagram.source());
+        completions.setSource((head + count - 1) % rooms.length, datagram.source);
         return report;
     }
 
@@ -257,8 +257,8 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         if (closed) {
             return 0;
         }
-        if (device.fabric().deadlines().any()) {
-            device.fabric().deadlines().expire();
+        if (device.fabric.deadlines.any()) {
+            device.fabric.deadlines.expire();
         }
         int brought = glance() < target.capacity() ? takeIn(target) : 0;
         return glance() == 0 && retired == 0 ? brought : take(target, brought);
@@ -308,7 +308,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     @Override
     public boolean spin(int looks) {
         LinkEnd[] all = links;
-        if (device.fabric().deadlines().any() || spinHere(all.length == 0 ? looks : 1)) {
+        if (device.fabric.deadlines.any() || spinHere(all.length == 0 ? looks : 1)) {
             return true;
         }
         for (LinkEnd link : all) {
@@ -368,11 +368,6 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     /** Whether the next completion will be reported. */
     boolean isArmed() {
         return arrivals.isArmed();
-    }
-
-    /** What senders of this process left to who polls. */
-    Arrivals arrivals() {
-        return arrivals;
     }
 
     /** Polls and arms a link with this queue. */

@@ -12,7 +12,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     /** An event that fails so often is given up: it is not memory that is missing. */
     private static final int MOST_FAILURES = 100;
 
-    private final SharedMemoryFabric fabric;
+    final SharedMemoryFabric fabric;
     private final boolean last;
     /** Guarded by itself. */
     private final ArrayDeque<Delivery> events = new ArrayDeque<>();
@@ -35,11 +35,6 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     SharedMemoryConnectionManager(SharedMemoryFabric fabric, boolean last) {
         this.fabric = fabric;
         this.last = last;
-    }
-
-    /** What all objects of the provider share. */
-    SharedMemoryFabric fabric() {
-        return fabric;
     }
 
     @Override
@@ -111,7 +106,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     public void close() {
         closed = true;
         if (last) {
-            fabric.links().close();
+            fabric.links.close();
         }
     }
 }

@@ -51,18 +51,13 @@ final class SharedMemoryDevice extends ReadySource implements Device {
             Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST,
             Capability.SHARED_RECEIVE_QUEUES, Capability.DATAGRAMS);
 
-    private final SharedMemoryFabric fabric;
+    final SharedMemoryFabric fabric;
     /** Guarded by itself. */
     private final ArrayDeque<DeviceEvent> events = new ArrayDeque<>();
 
     /** The device of a fabric. */
     SharedMemoryDevice(SharedMemoryFabric fabric) {
         this.fabric = fabric;
-    }
-
-    /** What all objects of the provider share. */
-    SharedMemoryFabric fabric() {
-        return fabric;
     }
 
     /** Refuses sizes that this device does not have; those of receives only if the queue pair has any itself. */

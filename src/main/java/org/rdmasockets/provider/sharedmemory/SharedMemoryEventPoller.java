@@ -41,10 +41,10 @@ final class SharedMemoryEventPoller implements EventPoller {
      */
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
-        waiter = fabric.links().hub().newWaiter();
+        waiter = fabric.links.hub().newWaiter();
         HubWaiter second = null;
         try {
-            second = fabric.links().hub().newWaiterBeside();
+            second = fabric.links.hub().newWaiterBeside();
         } finally {
             if (second == null) {
                 waiter.close();
@@ -101,7 +101,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     /** Waits for other processes unless there is something to do here, and does what they ask for. */
     private void serveLinks(long remaining) throws VerbsException {
         waiting.set(true);
-        boolean idle = !anyReady() && !woken.get() && !closed && !fabric.links().isBusy();
+        boolean idle = !anyReady() && !woken.get() && !closed && !fabric.links.isBusy();
         boolean rung;
         try {
             rung = waiter.await(idle ? millis(step(remaining)) : 0);
@@ -116,9 +116,9 @@ final class SharedMemoryEventPoller implements EventPoller {
         if (rung) {
             waiter.drain();
         }
-        fabric.links().drainBusy();
-        if (fabric.deadlines().any()) {
-            fabric.deadlines().expire();
+        fabric.links.drainBusy();
+        if (fabric.deadlines.any()) {
+            fabric.deadlines.expire();
         }
     }
 
@@ -136,7 +136,7 @@ final class SharedMemoryEventPoller implements EventPoller {
             try {
                 all = takeReady(ready);
             } finally {
-                if (!all || fabric.links().isBusy() || fabric.deadlines().any()) {
+                if (!all || fabric.links.isBusy() || fabric.deadlines.any()) {
                     signal();
                 }
             }
@@ -163,7 +163,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** How long to wait at most: while a request has a deadline, somebody must look at it. */
     private long step(long remaining) {
-        return fabric.deadlines().any()
+        return fabric.deadlines.any()
                 ? Math.min(remaining, TimeUnit.MILLISECONDS.toNanos(Deadlines.STEP_MILLIS)) : remaining;
     }
 

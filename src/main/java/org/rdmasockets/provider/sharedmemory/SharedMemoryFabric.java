@@ -14,19 +14,19 @@ final class SharedMemoryFabric {
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = Faults.class;
 
-    private final DatagramTable datagrams = new DatagramTable();
-    private final DatagramPorts datagramPorts = new DatagramPorts(this);
-    private final RegionTable regions = new RegionTable();
-    private final PortTable ports = new PortTable(this);
-    private final Deadlines deadlines = new Deadlines();
-    private final Links links = new Links(this);
+    final DatagramTable datagrams = new DatagramTable();
+    final DatagramPorts datagramPorts = new DatagramPorts(this);
+    final RegionTable regions = new RegionTable();
+    final PortTable ports = new PortTable(this);
+    final Deadlines deadlines = new Deadlines();
+    final Links links = new Links(this);
     /** Memory for connections within this process. */
-    private final Slabs slabs = new Slabs(null);
+    final Slabs slabs = new Slabs(null);
     private final AtomicLong lastDomain = new AtomicLong();
     private final AtomicInteger lastNumber = new AtomicInteger();
-    private final SharedMemoryDevice device = new SharedMemoryDevice(this);
+    final SharedMemoryDevice device = new SharedMemoryDevice(this);
 
-    private final boolean linksOnly;
+    final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
     private final Set<SharedMemoryIdentifier> identifiers = Collections.synchronizedSet(
             Collections.newSetFromMap(new IdentityHashMap<>())); // half as large as a concurrent one
@@ -82,54 +82,9 @@ final class SharedMemoryFabric {
         return removed;
     }
 
-    /** Whether even this process is reached by a link. */
-    boolean linksOnly() {
-        return linksOnly;
-    }
-
-    /** The device. */
-    SharedMemoryDevice device() {
-        return device;
-    }
-
-    /** Keys to regions. */
-    RegionTable regions() {
-        return regions;
-    }
-
-    /** Numbers to queue pairs for datagrams. */
-    DatagramTable datagrams() {
-        return datagrams;
-    }
-
-    /** Addresses to who takes datagrams there. */
-    DatagramPorts datagramPorts() {
-        return datagramPorts;
-    }
-
-    /** Addresses to listeners. */
-    PortTable ports() {
-        return ports;
-    }
-
-    /** Memory that no other process sees. */
-    Slabs slabs() {
-        return slabs;
-    }
-
-    /** Other processes. */
-    Links links() {
-        return links;
-    }
-
     /** A number for a protection domain, never used again. */
     long nextDomainNumber() {
         return lastDomain.incrementAndGet();
-    }
-
-    /** Requests that do not wait for ever. */
-    Deadlines deadlines() {
-        return deadlines;
     }
 
     /** A number for a connected queue pair, of 24 bits, the highest of which is 0; not used again soon. */

@@ -69,7 +69,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private SharedMemoryFabric fabric() {
-        return manager.fabric();
+        return manager.fabric;
     }
 
     /** Gives an event to the handler; drops it if this is closed. */
@@ -136,7 +136,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         PortTable.Claim taken = null;
         try {
-            taken = fabric().ports().claim(LocalAddresses.recent(wanted));
+            taken = fabric().ports.claim(LocalAddresses.recent(wanted));
         } finally {
             bound(taken, wanted.getPort() == 0);
         }
@@ -152,12 +152,12 @@ final class SharedMemoryIdentifier extends EventDelivery {
             if (!closed) {
                 claim = taken;
                 chosenPort = chosen;
-                local = taken.address();
+                local = taken.address;
                 state = State.BOUND;
                 return;
             }
         }
-        fabric().ports().release(taken);
+        fabric().ports.release(taken);
         throw Refusals.closed("rdma_bind_addr", "connection identifier");
     }
 
@@ -168,7 +168,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         PortTable.Claim bound = bound();
         if (bound != null) {
-            fabric().ports().name(bound);
+            fabric().ports.name(bound);
         }
         startListening(mostWaiting);
     }
@@ -186,7 +186,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         require("rdma_listen", State.BOUND);
         requests = new WaitingRequests(mostWaiting);
         state = State.LISTENING;
-        fabric().ports().listen(claim, this);
+        fabric().ports.listen(claim, this);
     }
 
     @Override
@@ -228,13 +228,13 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private boolean isElsewhere(InetSocketAddress destination) {
-        return fabric().linksOnly() || fabric().ports().listener(destination) == null;
+        return fabric().linksOnly || fabric().ports.listener(destination) == null;
     }
 
     /** Takes a destination up; the monitor is held. */
     private void resolved(InetSocketAddress destination) throws VerbsException {
         require("rdma_resolve_addr", State.BOUND);
-        fabric().ports().connect(claim, chosenPort);
+        fabric().ports.connect(claim, chosenPort);
         if (local.getAddress().isAnyLocalAddress()) {
             local = new InetSocketAddress(destination.getAddress(), local.getPort());
         }
@@ -283,7 +283,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     @Override
     public synchronized Device device() {
-        return local.getAddress().isAnyLocalAddress() ? null : fabric().device();
+        return local.getAddress().isAnyLocalAddress() ? null : fabric().device;
     }
 
     @Override
@@ -297,7 +297,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         synchronized (this) {
             if (!closed && isBetweenTwo()) {
                 LinkEnd end = link();
-                return new SharedMemoryProtectionDomain(fabric().device(), end, end == null);
+                return new SharedMemoryProtectionDomain(fabric().device, end, end == null);
             }
         }
         return super.allocateProtectionDomain();
@@ -313,7 +313,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         if (state == State.ROUTE_RESOLVED) {
             return search == null ? null : search.route();
         }
-        return partner instanceof LinkPeer peer ? peer.end() : null;
+        return partner instanceof LinkPeer peer ? peer.end : null;
     }
 
     @Override
@@ -386,7 +386,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             connectByLink(found.route(), parameters);
             return;
         }
-        SharedMemoryIdentifier listener = fabric().ports().listener(remoteAddress());
+        SharedMemoryIdentifier listener = fabric().ports.listener(remoteAddress());
         int refusal = listener == null ? NOBODY_LISTENS : connectInProcess(listener, parameters);
         if (refusal != 0) {
             rejected(refusal, NO_DATA);
@@ -576,7 +576,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     /** The other end, or nobody, refused the request of this one. */
     synchronized void rejected(int status, byte[] privateData) {
         if (status == NOBODY_LISTENS) {
-            fabric().links().forgetRoute(remote);
+            fabric().links.forgetRoute(remote);
         }
         if (state == State.CONNECTING) {
             add(new ConnectionEvent.Rejected(status, privateData));
@@ -735,7 +735,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             claim = null;
         }
         if (held != null) {
-            fabric().ports().release(held);
+            fabric().ports.release(held);
         }
         WaitingRequests unserved = waiting();
         if (unserved != null) {

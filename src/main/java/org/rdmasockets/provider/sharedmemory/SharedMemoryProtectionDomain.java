@@ -35,7 +35,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private static final LinkEnd[] NO_ENDS = {};
 
     private final SharedMemoryDevice device;
-    private final long number;
+    final long number;
     /** The one link that this domain is for, or null. */
     private final LinkEnd home;
     /** Whether this domain is for connections within this process only. */
@@ -64,7 +64,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         this.device = device;
         this.home = home;
         this.local = local;
-        number = device.fabric().nextDomainNumber();
+        number = device.fabric.nextDomainNumber();
     }
 
     /** Whether connections over a link, or with null within this process, may have this domain. */
@@ -75,11 +75,6 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     /** Whether connections to any process may have this domain. */
     boolean servesAll() {
         return home == null && !local;
-    }
-
-    /** The number by which other processes know it. */
-    long number() {
-        return number;
     }
 
     /** Whether close was called: no more children. */
@@ -120,7 +115,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** A part of memory that is mapped already, of the link's if the other process is to see it. */
     private SharedMemoryRegion allocateSlice(long bytes, Set<AccessFlag> access, boolean seen) throws VerbsException {
-        Slice slice = (seen ? home.link().slabs() : device.fabric().slabs()).allocate(bytes);
+        Slice slice = (seen ? home.link.slabs() : device.fabric.slabs).allocate(bytes);
         SharedMemoryRegion region = null;
         boolean done = false;
         try {
@@ -149,7 +144,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     private SharedMemoryRegion allocateShared(long bytes, Set<AccessFlag> access) throws VerbsException {
-        SharedRegion shared = device.fabric().links().hub().allocate(bytes);
+        SharedRegion shared = device.fabric.links.hub().allocate(bytes);
         SharedMemoryRegion region = null;
         boolean announced = false;
         try {
@@ -183,7 +178,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw Refusals.invalid("ibv_reg_mr", text, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
         SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), source);
-        if (!device.fabric().regions().add(region)) {
+        if (!device.fabric.regions.add(region)) {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text, "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");
         }
@@ -203,7 +198,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private void announce(SharedMemoryRegion region, LinkEnd end) throws VerbsException {
         try {
-            end.link().announce(region.shared(), region.remoteKey(), region.access(), number);
+            end.link.announce(region.shared(), region.remoteKey(), region.access(), number);
         } catch (VerbsException e) {
             if (end.isOpen()) {
                 throw e;
@@ -221,7 +216,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     synchronized void share(LinkEnd end) throws VerbsException {
         if (!isClosed() && !Arrays.asList(ends).contains(end)) {
             if (ends.length == 0) {
-                ends = end.alone();
+                ends = end.alone;
             } else {
                 ends = Arrays.copyOf(ends, ends.length + 1);
                 ends[ends.length - 1] = end;
@@ -234,7 +229,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Forgets a region that closes. */
     void forget(SharedMemoryRegion region) {
-        device.fabric().regions().remove(region);
+        device.fabric.regions.remove(region);
         if (region.shared() != null) {
             takeOut(region);
         }
@@ -288,7 +283,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     @Override
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
         Reservation.make("ibv_create_qp", this, config, null);
-        DatagramTable table = device.fabric().datagrams();
+        DatagramTable table = device.fabric.datagrams;
         int queuePairNumber = table.reserve();
         if (queuePairNumber == 0) {
             ((SharedMemoryCompletionQueue) config.sendQueue()).unreserve(config.maxSends());

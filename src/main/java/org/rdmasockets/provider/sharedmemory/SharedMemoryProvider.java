@@ -16,7 +16,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
     /** The name as settings spell it. */
     public static final String NAME = "sharedmemory";
 
-    private final SharedMemoryFabric fabric;
+    final SharedMemoryFabric fabric;
     /** Whether the end of a connection manager is the end of this. */
     private final boolean once;
 
@@ -39,18 +39,13 @@ public final class SharedMemoryProvider implements VerbsProvider {
         this.once = once;
     }
 
-    /** What all objects of this provider share. */
-    SharedMemoryFabric fabric() {
-        return fabric;
-    }
-
     /**
      * Datagrams between the processes of this host, by address and port.
      *
      * @return the ports of this process, and the ways to those of others
      */
     public DatagramPorts datagramPorts() {
-        return fabric.datagramPorts();
+        return fabric.datagramPorts;
     }
 
     @Override
@@ -65,7 +60,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
 
     @Override
     public List<DeviceInfo> devices() {
-        return List.of(fabric.device().info());
+        return List.of(fabric.device.info());
     }
 
     @Override
@@ -74,7 +69,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
             throw new VerbsException("ibv_open_device", Errno.ENODEV.number(), "name=" + name,
                     "the only device is " + SharedMemoryDevice.NAME);
         }
-        return fabric.device();
+        return fabric.device;
     }
 
     @Override
@@ -89,7 +84,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
 
     @Override
     public ConnectionManager createConnectionManager() throws VerbsException {
-        fabric.links().hub();
+        fabric.links.hub();
         return new SharedMemoryConnectionManager(fabric, once);
     }
 

@@ -20,8 +20,8 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     private final SharedMemoryProtectionDomain domain;
     private final QueuePairConfig config;
     private final int number;
-    private final SendQueue sendQueue;
-    private final ReceiveQueue receiveQueue;
+    final SendQueue sendQueue;
+    final ReceiveQueue receiveQueue;
     /** Written under this monitor. */
     private volatile QueuePairState state = QueuePairState.INIT;
     private volatile boolean closed;
@@ -30,7 +30,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
             SharedMemorySharedReceiveQueue shared) {
         this.domain = domain;
         this.config = config;
-        number = device().fabric().nextQueuePairNumber();
+        number = device().fabric.nextQueuePairNumber();
         sendQueue = new SendQueue(this, sendCompletions());
         receiveQueue = new ReceiveQueue(this, receiveCompletions(), shared);
     }
@@ -58,16 +58,6 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     @Override
     public SharedMemoryProtectionDomain domain() {
         return domain;
-    }
-
-    /** The send queue. */
-    SendQueue sendQueue() {
-        return sendQueue;
-    }
-
-    /** The receive queue. */
-    ReceiveQueue receiveQueue() {
-        return receiveQueue;
     }
 
     /** Whether close was called. */
@@ -157,7 +147,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     /** Gives the receives that the peer wanted to others: it sends nothing more. Without any lock. */
     void peerLeft() {
-        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared;
         if (shared != null) {
             receiveQueue.forgetWanted();
             shared.feed();
@@ -237,7 +227,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     /** Lets the peer see that nothing is taken any more, without any lock. */
     private void leavePeer() {
         feedPeer();
-        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared;
         if (shared != null) {
             shared.feed();
         }
@@ -268,7 +258,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     /** Gives the room in the completion queues back. */
     private void retire() {
         sendCompletions().retire(config.maxSends());
-        SharedMemorySharedReceiveQueue shared = receiveQueue.shared();
+        SharedMemorySharedReceiveQueue shared = receiveQueue.shared;
         if (shared == null) {
             receiveCompletions().retire(config.maxReceives());
         } else {

@@ -19,7 +19,7 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private static final int CLOSED = Integer.MIN_VALUE;
     private static final VarHandle USERS = users();
 
-    private final SharedMemoryProtectionDomain domain;
+    final SharedMemoryProtectionDomain domain;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
     /** Where the memory is from, or null. */
@@ -68,11 +68,6 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Sets the next one in the domain's list; for the domain. */
     void next(SharedMemoryRegion newNext) {
         next = newNext;
-    }
-
-    /** The parent. */
-    SharedMemoryProtectionDomain domain() {
-        return domain;
     }
 
     /** The memory that any process can be given access to; null if it cannot. */

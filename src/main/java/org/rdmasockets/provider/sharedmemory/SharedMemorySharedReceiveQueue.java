@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     private final SharedMemoryProtectionDomain domain;
     private final SharedMemoryDevice device;
-    private final QueueRoom room;
+    final QueueRoom room;
     /** Guarded by this. */
     private final PostedReceives receives;
     /** Queue pairs that found no receive, each once; guarded by this. */
@@ -51,11 +51,6 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     /** Whether close was called. */
     boolean isClosed() {
         return closed;
-    }
-
-    /** The room of all receives, which a completion gives back. */
-    QueueRoom room() {
-        return room;
     }
 
     /**
@@ -139,12 +134,12 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public int maxReceives() {
-        return receives.most();
+        return receives.most;
     }
 
     @Override
     public int maxElements() {
-        return receives.maxElements();
+        return receives.maxElements;
     }
 
     @Override
@@ -153,10 +148,10 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
             if (closed) {
                 return Errno.ESHUTDOWN.number();
             }
-            if (request.elements().count() > receives.maxElements()) {
+            if (request.elements().count() > receives.maxElements) {
                 return Errno.EINVAL.number();
             }
-            if (!room.take(receives.most())) {
+            if (!room.take(receives.most)) {
                 return Errno.ENOMEM.number();
             }
             receives.add(request, request.workRequestId());

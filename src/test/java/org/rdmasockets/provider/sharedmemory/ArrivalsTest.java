@@ -30,7 +30,7 @@ class ArrivalsTest {
     /** More than are left at once. */
     private static final int MANY = 1000;
 
-    private final SharedMemoryDevice device = new SharedMemoryProvider(false).fabric().device();
+    private final SharedMemoryDevice device = new SharedMemoryProvider(false).fabric.device;
     private SharedMemoryProtectionDomain domain;
     private SharedMemoryCompletionChannel channel;
     private SharedMemoryCompletionQueue sends;
@@ -59,8 +59,8 @@ class ArrivalsTest {
     }
 
     private void connect(SharedMemoryQueuePair one, SharedMemoryQueuePair other) {
-        one.connect(new LocalPeer(device.fabric().regions(), other), 7);
-        other.connect(new LocalPeer(device.fabric().regions(), one), 7);
+        one.connect(new LocalPeer(device.fabric.regions, other), 7);
+        other.connect(new LocalPeer(device.fabric.regions, one), 7);
     }
 
     private void post(SharedMemoryQueuePair queuePair, int count) {
@@ -175,7 +175,7 @@ class ArrivalsTest {
             post(receiver, 600);
             for (int i = 0; i < 600; i++) {
                 arrivals.lock();
-                long entry = arrivals.leave(receiver.receiveQueue(), 8, i);
+                long entry = arrivals.leave(receiver.receiveQueue, 8, i);
                 arrivals.unlock();
                 assertEquals(first + i, entry);
                 assertFalse(arrivals.isEmpty());
@@ -195,15 +195,15 @@ class ArrivalsTest {
     void whatIsBroughtForNothingIsReported() throws Exception {
         write(sender, 0);
         write(sender, 1);
-        assertEquals(QueuePair.POSTED, receiver.receiveQueue().post(new ReceiveRequest(1).receive(0)));
-        Thread resuming = Thread.ofPlatform().unstarted(sender.sendQueue()::resume);
-        synchronized (receiver.receiveQueue()) {
+        assertEquals(QueuePair.POSTED, receiver.receiveQueue.post(new ReceiveRequest(1).receive(0)));
+        Thread resuming = Thread.ofPlatform().unstarted(sender.sendQueue::resume);
+        synchronized (receiver.receiveQueue) {
             resuming.start();
             while (resuming.getState() != Thread.State.BLOCKED) {
                 assertTrue(resuming.isAlive());
                 Thread.onSpinWait();
             }
-            receives.arrivals().armed(true); // by who is about to take in what was left before
+            receives.arrivals.armed(true); // by who is about to take in what was left before
         }
         resuming.join();
         assertEquals(1, channel.drainEvents(q -> { }));
@@ -221,7 +221,7 @@ class ArrivalsTest {
             status.set(sends.poll(done) == 1 ? done.status(0) : 0);
         });
         Thread failing = Thread.ofPlatform().unstarted(receiver::fail);
-        receives.arrivals().lock();
+        receives.arrivals.lock();
         try {
             writing.start();
             while (writing.getState() != Thread.State.WAITING) {
@@ -232,7 +232,7 @@ class ArrivalsTest {
                 Thread.onSpinWait();
             }
         } finally {
-            receives.arrivals().unlock();
+            receives.arrivals.unlock();
         }
         writing.join();
         failing.join();
@@ -254,7 +254,7 @@ class ArrivalsTest {
     void whoLeavesAnEntryLooksOnceMoreWhetherTheQueueIsArmed() throws Exception {
         post(receiver, 1);
         Thread writing;
-        receives.arrivals().lock();
+        receives.arrivals.lock();
         try {
             writing = Thread.ofPlatform().start(() -> assertEquals(QueuePair.POSTED,
                     sender.postSend(new SendRequest(1).write(0, 0, 0).immediate(5))));
@@ -265,7 +265,7 @@ class ArrivalsTest {
             receives.requestNotification();
             assertEquals(List.of(), taken());
         } finally {
-            receives.arrivals().unlock();
+            receives.arrivals.unlock();
         }
         writing.join();
         assertEquals(1, channel.drainEvents(q -> { }), "nobody polls any more");

@@ -25,7 +25,7 @@ public final class FaultDoor implements Faults {
      */
     public FaultDoor(boolean linksOnly) {
         provider = new SharedMemoryProvider(linksOnly);
-        provider.fabric().faults(this);
+        provider.fabric.faults(this);
     }
 
     /** The provider. */
@@ -93,13 +93,13 @@ public final class FaultDoor implements Faults {
 
     /** Unplugs the device. */
     public void removeDevice() {
-        provider.fabric().removeDevice();
+        provider.fabric.removeDevice();
     }
 
     @Override
     public boolean take(FaultyCompletion completion) {
         synchronized (this) {
-            return keeping.contains(completion.room().queuePairNumber()) && kept.add(completion);
+            return keeping.contains(completion.room().queuePairNumber) && kept.add(completion);
         }
     }
 

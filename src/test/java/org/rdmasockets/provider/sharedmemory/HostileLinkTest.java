@@ -48,7 +48,7 @@ class HostileLinkTest {
     @BeforeEach
     void connect() throws Exception {
         poller = victim.createEventPoller();
-        manager = new SharedMemoryConnectionManager(victim.fabric(), false);
+        manager = new SharedMemoryConnectionManager(victim.fabric, false);
         listener = manager.createIdentifier((identifier, event) -> { });
         listener.bind(ANY_PORT);
         listener.listen(1);
@@ -191,7 +191,7 @@ class HostileLinkTest {
     @Test
     void datagramsThatNobodyHasRoomForAreDroppedAndCounted() throws Exception {
         byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
-        DatagramPorts ports = victim.fabric().datagramPorts();
+        DatagramPorts ports = victim.fabric.datagramPorts;
         List<byte[]> taken = new ArrayList<>();
         DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
             @Override
@@ -228,8 +228,8 @@ class HostileLinkTest {
 
     @Test
     void aFaultInTheCodeOfALinkEndsThatLinkOnly() throws Exception {
-        try (SharedMemoryEventPoller other = new SharedMemoryEventPoller(victim.fabric())) {
-            LinkEnd end = new LinkEnd(victim.fabric(), link);
+        try (SharedMemoryEventPoller other = new SharedMemoryEventPoller(victim.fabric)) {
+            LinkEnd end = new LinkEnd(victim.fabric, link);
             end.onEntry(link, null);
             assertFalse(link.isOpen());
             assertEquals(0, other.await(0, source -> { }));
@@ -238,10 +238,10 @@ class HostileLinkTest {
 
     @Test
     void requestsThatAListenerDoesNotTakeAreForgotten() throws Exception {
-        int before = victim.fabric().identifiers();
+        int before = victim.fabric.identifiers();
         int many = 500;
         List<ConnectionIdentifier> clients = new ArrayList<>();
-        SharedMemoryDevice device = victim.fabric().device();
+        SharedMemoryDevice device = victim.fabric.device;
         try (var domain = device.allocateProtectionDomain();
                 var queue = device.createCompletionQueue(2 * many, null)) {
             for (int i = 0; i < many; i++) {
@@ -252,10 +252,10 @@ class HostileLinkTest {
                 client.createQueuePair(domain, QueuePairConfig.signalled(queue, 1, 1, 0));
                 client.connect(PARAMETERS);
             }
-            assertTrue(victim.fabric().identifiers() < before + 2 * many, "the listener took all");
+            assertTrue(victim.fabric.identifiers() < before + 2 * many, "the listener took all");
             clients.forEach(ConnectionIdentifier::close);
         }
         listener.close();
-        assertEquals(before - 1, victim.fabric().identifiers());
+        assertEquals(before - 1, victim.fabric.identifiers());
     }
 }

@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 class SharedMemoryCompletionQueueTest {
     private static final int ENTRIES = 1000;
 
-    private final SharedMemoryDevice device = new SharedMemoryFabric(false).device();
+    private final SharedMemoryDevice device = new SharedMemoryFabric(false).device;
     private final SharedMemoryCompletionQueue queue = new SharedMemoryCompletionQueue(device, ENTRIES, null);
 
     @Test

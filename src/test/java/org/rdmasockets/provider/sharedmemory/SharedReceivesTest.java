@@ -13,7 +13,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** What a peer in another process may ask of receives that are shared. */
 class SharedReceivesTest {
-    private final SharedMemoryDevice device = new SharedMemoryProvider(false).fabric().device();
+    private final SharedMemoryDevice device = new SharedMemoryProvider(false).fabric.device;
     private SharedMemoryProtectionDomain domain;
     private SharedMemoryCompletionQueue queue;
     private SharedMemorySharedReceiveQueue shared;
@@ -37,7 +37,7 @@ class SharedReceivesTest {
 
     @Test
     void noMoreCanBeWantedThanMayWait() throws VerbsException {
-        ReceiveQueue receives = queuePair(shared).receiveQueue();
+        ReceiveQueue receives = queuePair(shared).receiveQueue;
         assertFalse(receives.want(0));
         assertFalse(receives.want(-1));
         assertFalse(receives.want(ReceiveQueue.MOST_WANTED + 1));
@@ -49,7 +49,7 @@ class SharedReceivesTest {
 
     @Test
     void nothingCanBeWantedOfReceivesThatAreNotShared() throws VerbsException {
-        assertFalse(queuePair(null).receiveQueue().want(1));
+        assertFalse(queuePair(null).receiveQueue.want(1));
     }
 
     @Test
@@ -57,26 +57,26 @@ class SharedReceivesTest {
         SharedMemoryQueuePair dead = queuePair(shared);
         SharedMemoryQueuePair other = queuePair(shared);
         post(1);
-        assertTrue(dead.receiveQueue().want(10));
-        assertTrue(other.receiveQueue().want(3));
-        assertEquals(Status.NOT_READY, queuePair(shared).receiveQueue().begin(0), "all are promised");
+        assertTrue(dead.receiveQueue.want(10));
+        assertTrue(other.receiveQueue.want(3));
+        assertEquals(Status.NOT_READY, queuePair(shared).receiveQueue.begin(0), "all are promised");
         dead.fail();
-        assertEquals(Status.SUCCESS, other.receiveQueue().begin(0), "it came back");
+        assertEquals(Status.SUCCESS, other.receiveQueue.begin(0), "it came back");
     }
 
     @Test
     void whoWantsMuchLeavesAsMuchToOthers() throws VerbsException {
-        ReceiveQueue hoarding = queuePair(shared).receiveQueue();
+        ReceiveQueue hoarding = queuePair(shared).receiveQueue;
         post(16);
         assertTrue(hoarding.want(16));
         for (int i = 0; i < 8; i++) {
-            assertEquals(Status.SUCCESS, queuePair(shared).receiveQueue().begin(0), "not even half is left");
+            assertEquals(Status.SUCCESS, queuePair(shared).receiveQueue.begin(0), "not even half is left");
         }
     }
 
     @Test
     void whoUsesWhatItWantsGetsAll() throws VerbsException {
-        ReceiveQueue one = queuePair(shared).receiveQueue();
+        ReceiveQueue one = queuePair(shared).receiveQueue;
         post(16);
         assertTrue(one.want(16));
         for (int i = 0; i < 16; i++) {
@@ -89,9 +89,9 @@ class SharedReceivesTest {
     @Test
     void aQueuePairThatClosesWhileItWaitsIsForgotten() throws VerbsException {
         SharedMemoryQueuePair closed = queuePair(shared);
-        assertTrue(closed.receiveQueue().want(5));
+        assertTrue(closed.receiveQueue.want(5));
         closed.close();
         post(1);
-        assertEquals(Status.SUCCESS, queuePair(shared).receiveQueue().begin(0));
+        assertEquals(Status.SUCCESS, queuePair(shared).receiveQueue.begin(0));
     }
 }

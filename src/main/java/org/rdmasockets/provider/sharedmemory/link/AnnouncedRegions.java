@@ -165,7 +165,7 @@ final class AnnouncedRegions {
         }
         Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address());
         Frame.writeRegion(buffer, packet.region().segment().byteSize(), packet.accessBits(), packet.tag());
-        return socket.send(buffer, Frame.BYTES, packet.region().descriptor());
+        return socket.send(buffer, Frame.BYTES, packet.region().descriptor);
     }
 
     /** Lets go of what a packet that was sent, or never will be, held. */

@@ -18,7 +18,7 @@ final class Arrival implements Source {
 
     private final LinkHub hub;
     private final PacketSocket socket;
-    private final int process;
+    final int process;
     private final long start = System.nanoTime();
     /** Set before the first call. */
     private long sourceId;
@@ -40,11 +40,6 @@ final class Arrival implements Source {
     /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
     boolean isSilent() {
         return System.nanoTime() - start > PATIENCE_NANOS;
-    }
-
-    /** The process that connected. */
-    int process() {
-        return process;
     }
 
     @Override
@@ -72,7 +67,7 @@ final class Arrival implements Source {
     private void greet(PacketBuffer buffer) {
         int version = Frame.number(buffer);
         peer = new PeerId(process, Frame.first(buffer));
-        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.number());
+        Frame.write(buffer, Frame.WELCOME, Frame.VERSION, hub.number);
         int error = socket.send(buffer, Frame.BYTES, -1);
         if (error != 0 || version != Frame.VERSION) {
             drop("it speaks version " + version + ", and the answer ended with error " + error);

@@ -36,7 +36,7 @@ public final class Dial implements AutoCloseable {
         try {
             dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
-            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.number());
+            Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.number);
             if (dial.socket.send(hello, Frame.BYTES, -1) != 0) {
                 throw dial.refusal("the listener hung up");
             }
@@ -96,7 +96,7 @@ public final class Dial implements AutoCloseable {
         } else if (version != Frame.VERSION) {
             fail(refusal("the listener speaks version " + version + " of shared memory, this process version "
                     + Frame.VERSION + "; use one version of this library in both"));
-        } else if (peer.hub() == hub.number() && !hub.linksToItself()) {
+        } else if (peer.hub() == hub.number && !hub.linksToItself) {
             fail(refusal("the listener was this process's own"));
         } else {
             link(peer, buffer);

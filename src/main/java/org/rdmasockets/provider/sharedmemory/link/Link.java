@@ -30,8 +30,8 @@ public final class Link implements AutoCloseable {
     private final LinkHub hub;
     private final PacketSocket socket;
     private final LinkMemory mapping;
-    private final int side;
-    private final PeerId peer;
+    final int side;
+    final PeerId peer;
     private final PlainLock consumerLock = new PlainLock();
     /** Guarded by consumerLock. */
     private final RingReader reader;
@@ -58,7 +58,7 @@ public final class Link implements AutoCloseable {
     /** Whether the hub was asked to come when the socket has room. */
     private final AtomicBoolean watchedForRoom = new AtomicBoolean();
     /** For all who know no other; never changed. */
-    private final Link[] alone = {this};
+    final Link[] alone = {this};
 
     /**
      * Takes over a socket and memory.
@@ -102,11 +102,6 @@ public final class Link implements AutoCloseable {
         return handler;
     }
 
-    /** Who the other end is. */
-    PeerId peer() {
-        return peer;
-    }
-
     /**
      * The number of the peer's process, for messages.
      *
@@ -123,16 +118,6 @@ public final class Link implements AutoCloseable {
      */
     public boolean isPeerStopped() {
         return peer.isStopped();
-    }
-
-    /** 0 if this process dialled, else 1. */
-    int side() {
-        return side;
-    }
-
-    /** An array of this one, not to be changed. */
-    Link[] alone() {
-        return alone;
     }
 
     /**

@@ -51,8 +51,8 @@ public final class LinkHub implements AutoCloseable {
     private static final int FEWEST_LINKS = 16;
 
     private final LinkOwner owner;
-    private final boolean linksToItself;
-    private final long number = PacketSocket.randomNumber();
+    final boolean linksToItself;
+    final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
     private final SourceTable sources = new SourceTable();
     /** Links by their peer; of two to the same one by a race, the later. */
@@ -114,16 +114,6 @@ public final class LinkHub implements AutoCloseable {
      */
     public static LinkHub openToItself(LinkOwner owner) throws VerbsException {
         return new LinkHub(owner, true);
-    }
-
-    /** Whether this may dial its own listeners. */
-    boolean linksToItself() {
-        return linksToItself;
-    }
-
-    /** The random number of this hub. */
-    long number() {
-        return number;
     }
 
     /**
@@ -353,7 +343,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Forgets a link. */
     void forget(Link link, long sourceId) {
-        links.remove(link.peer(), link);
+        links.remove(link.peer, link);
         all.remove(link);
         sources.remove(sourceId);
     }
@@ -433,7 +423,7 @@ public final class LinkHub implements AutoCloseable {
         Arrival oldest = null;
         int count = 0;
         for (Arrival arrival : arrivals) {
-            if (arrival.process() == process) {
+            if (arrival.process == process) {
                 oldest = oldest == null ? arrival : oldest;
                 count++;
             }
@@ -485,7 +475,7 @@ public final class LinkHub implements AutoCloseable {
         link.watchedAs(sourceId);
         boolean begun = false;
         try {
-            links.put(link.peer(), link);
+            links.put(link.peer, link);
             all.add(link);
             sources.replace(sourceId, link.source());
             link.begin(owner);

@@ -38,7 +38,7 @@ public final class LinkSlot implements AutoCloseable {
 
     /** Where this side's slot is in the memory. */
     private long own() {
-        return SegmentLayout.slot(link.side(), index);
+        return SegmentLayout.slot(link.side, index);
     }
 
     /**
@@ -60,7 +60,7 @@ public final class LinkSlot implements AutoCloseable {
         if (peerIndex < 0 || peerIndex >= MOST) {
             return false;
         }
-        peers = Math.toIntExact(SegmentLayout.slot(1 - link.side(), peerIndex));
+        peers = Math.toIntExact(SegmentLayout.slot(1 - link.side, peerIndex));
         return true;
     }
 

@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.VerbsException;
 public final class SharedRegion extends RegionMemory implements OwnMemory {
     private static final Link[] NO_LINKS = {};
 
-    private final int descriptor;
+    final int descriptor;
     /** Links that know this region, mostly one; replaced, never changed; null once this is closed; guarded by this. */
     private Link[] links = NO_LINKS;
     /** By which they know it; guarded by this. */
@@ -70,11 +70,6 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         return enter();
     }
 
-    /** The number of the descriptor, for a link that announces the region and has entered it. */
-    int descriptor() {
-        return descriptor;
-    }
-
     /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
     synchronized boolean attach(Link link, int key) {
         remoteKey = key;
@@ -82,7 +77,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             return false;
         }
         if (links.length == 0) {
-            links = link.alone();
+            links = link.alone;
         } else {
             links = Arrays.copyOf(links, links.length + 1);
             links[links.length - 1] = link;

@@ -62,7 +62,7 @@ public final class Slabs {
 
     /** One region, and what is taken of it; guarded by the slabs. */
     static final class Slab {
-        private final Slabs owner;
+        final Slabs owner;
         private final SharedRegion region;
         private final int pages;
         private final BitSet used;
@@ -79,11 +79,6 @@ public final class Slabs {
             used = new BitSet(pages);
             dirty = new BitSet(pages);
             free = pages;
-        }
-
-        /** Whose it is. */
-        Slabs owner() {
-            return owner;
         }
 
         /** The memory, of the slab as a whole. */
@@ -180,7 +175,7 @@ public final class Slabs {
     private void clean(Slice slice) {
         boolean zeroed;
         synchronized (this) {
-            BitSet dirty = slice.slab().dirty;
+            BitSet dirty = slice.slab.dirty;
             int before = dirty.cardinality();
             dirty.clear(slice.page(), slice.page() + slice.pages());
             int cleaned = before - dirty.cardinality();
@@ -243,7 +238,7 @@ public final class Slabs {
 
     /** Lets the peer into a slice: from now on it is found by its key. */
     void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
-        Slab slab = slice.slab();
+        Slab slab = slice.slab;
         MemorySegment memory = slab.memory();
         long line = line(slab.pages, slice.page());
         INT.set(memory, line + KEY, key);
@@ -252,7 +247,7 @@ public final class Slabs {
         LONG.set(memory, line + TAG_OFFSET, tag);
         begin(memory, slice.page(), true);
         // Pairs with the acquire in PeerSlab.find.
-        LONG.setRelease(memory, line, slice.serial());
+        LONG.setRelease(memory, line, slice.serial);
     }
 
     private static void begin(MemorySegment memory, int page, boolean begins) {
@@ -270,7 +265,7 @@ public final class Slabs {
         if (!slice.shut()) {
             return;
         }
-        Slab slab = slice.slab();
+        Slab slab = slice.slab;
         try {
             begin(slab.memory(), slice.page(), false);
             LONG.setVolatile(slab.memory(), line(slab.pages, slice.page()), 0L);

@@ -6,10 +6,10 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of this process, cut from {@link Slabs}. */
 public final class Slice implements OwnMemory {
-    private final Slabs.Slab slab;
+    final Slabs.Slab slab;
     /** The first page, its complement once this is closed; changed by the slabs only, guarded by them. */
     private int page;
-    private final long serial;
+    final long serial;
     private final MemorySegment segment;
 
     /** Pages that are taken: as many as the segment touches. Each connection has one of these, so it is small. */
@@ -20,11 +20,6 @@ public final class Slice implements OwnMemory {
         this.segment = segment;
     }
 
-    /** Where it is from. */
-    Slabs.Slab slab() {
-        return slab;
-    }
-
     /** Its first page. */
     int page() {
         return page < 0 ? ~page : page;
@@ -33,11 +28,6 @@ public final class Slice implements OwnMemory {
     /** How many pages it has. */
     int pages() {
         return Slabs.pagesOf(segment.byteSize());
-    }
-
-    /** The number that tells it from all others of the link. */
-    long serial() {
-        return serial;
     }
 
     @Override
@@ -53,7 +43,7 @@ public final class Slice implements OwnMemory {
      * @param tag 64 bits that the peer gets with it, see {@link PeerMemory#tag}
      */
     public void publish(int key, Set<AccessFlag> access, long tag) {
-        slab.owner().publish(this, key, access, tag);
+        slab.owner.publish(this, key, access, tag);
     }
 
     /** Closes this; false if it was closed before. The slabs are locked. */
@@ -65,6 +55,6 @@ public final class Slice implements OwnMemory {
 
     @Override
     public void close() {
-        slab.owner().free(this);
+        slab.owner.free(this);
     }
 }

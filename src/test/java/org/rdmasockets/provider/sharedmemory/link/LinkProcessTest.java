@@ -207,9 +207,9 @@ class LinkProcessTest {
         Process process = null;
         try (Node friend = new Node(); LinkListener friends = friend.listen()) {
             process = ChildJvm.start(List.of(), GRANTED, PeerMain.class, "impersonate",
-                    Integer.toString(listener.address().getPort()), Long.toString(friend.hub.number()));
+                    Integer.toString(listener.address().getPort()), Long.toString(friend.hub.number));
             Recorder impostor = node.nextLink();
-            assertEquals(friend.hub.number(), impostor.link.peer().hub());
+            assertEquals(friend.hub.number, impostor.link.peer.hub());
             Recorder end = node.dial(friends.address());
             assertTrue(end.send(1, 1, 1, new byte[1]));
             Recorder atFriend = friend.nextLink();
