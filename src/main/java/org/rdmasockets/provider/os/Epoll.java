@@ -167,11 +167,22 @@ public final class Epoll extends Guard {
         control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
     }
 
-    /** Takes no memory of the heap: between a removal and an addition, want of it would leave a socket unwatched. */
+    /**
+     * Takes no memory of the heap, and tries again after an {@code Error}: between a removal and an addition, it would
+     * leave a socket unwatched, and with it the connections to a whole process.
+     */
     private synchronized long control(int operation, int watched, int interest, long data) {
-        event.set(JAVA_INT, 0, interest);
-        event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
-        return Posix.EPOLL_CTL.call(captured, descriptor, operation, watched, event.address());
+        for (int left = Posix.SURE_TRIES;; left--) {
+            try {
+                event.set(JAVA_INT, 0, interest);
+                event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
+                return Posix.EPOLL_CTL.call(captured, descriptor, operation, watched, event.address());
+            } catch (Error e) {
+                if (left == 0) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Adds somebody who waits, with his eventfd: what it is known by. The caller is inside. */

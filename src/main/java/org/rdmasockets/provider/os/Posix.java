@@ -95,8 +95,8 @@ final class Posix {
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
-    /** So often is tried again what wakes another thread or process. */
-    private static final int WAKE_TRIES = 20;
+    /** So often is tried again what others wait for, such as being woken. */
+    static final int SURE_TRIES = 20;
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
     private static final MemorySegment ONE = allocateForEver(Long.BYTES);
 
@@ -175,7 +175,7 @@ final class Posix {
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        for (int left = WAKE_TRIES;; left--) {
+        for (int left = SURE_TRIES;; left--) {
             try {
                 SEND.call(IGNORED, descriptor, ONE.address(), 1, MSG_DONTWAIT | MSG_NOSIGNAL);
                 return;
@@ -194,7 +194,7 @@ final class Posix {
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        for (int left = WAKE_TRIES;; left--) {
+        for (int left = SURE_TRIES;; left--) {
             try {
                 WRITE.call(IGNORED, descriptor, ONE.address(), Long.BYTES, 0);
                 return;
