@@ -4,14 +4,18 @@
  * <p>The native libraries libibverbs and librdmacm are called directly, so the application grants
  * {@code --enable-native-access=org.rdmasockets} ({@code ALL-UNNAMED} on the class path).
  */
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.endpoint;
+    exports org.rdmasockets.grpc;
     exports org.rdmasockets.rpc;
     exports org.rdmasockets.verbs;
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;
+    // gRPC's API, for org.rdmasockets.grpc alone.
+    requires static transitive io.grpc;
     // For the agent, which is a jar of its own.
     requires static java.instrument;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.

@@ -31,8 +31,8 @@ class ModuleTest {
     @Test
     void exportsSocketsEndpointsCallsAndVerbsOnly() throws IOException {
         Module module = layer().findModule(MODULE).orElseThrow();
-        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.rpc",
-                "org.rdmasockets.verbs"),
+        assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.grpc",
+                "org.rdmasockets.rpc", "org.rdmasockets.verbs"),
                 Set.copyOf(module.getPackages().stream().filter(module::isExported).toList()));
     }
 

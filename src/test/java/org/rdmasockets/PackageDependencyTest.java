@@ -43,6 +43,8 @@ class PackageDependencyTest {
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
                     ROOT + ".verbs", ROOT + ".provider", LOCK, LOG, SLF4J)),
             entry(ROOT + ".rpc", Set.of(ROOT, ROOT + ".rpc.call", ROOT + ".rpc.session")),
+            entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", ROOT + ".rpc.call", ROOT + ".rpc.session", LOG, SLF4J,
+                    "io.grpc")),
             entry(ROOT + ".rpc.session", Set.of(ROOT, ROOT + ".rpc.call")),
             entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", ROOT + ".verbs", LOG, SLF4J)),
             entry(ROOT + ".datagram", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",

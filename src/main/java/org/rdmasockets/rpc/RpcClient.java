@@ -3,6 +3,7 @@ package org.rdmasockets.rpc;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -130,8 +131,23 @@ public final class RpcClient implements AutoCloseable {
      * @throws RpcException if it cannot begin
      */
     public RpcPending begin(String method, byte[] request, RpcOptions options) throws RpcException {
+        return begin(method, request, options, null);
+    }
+
+    /**
+     * Begins to call a method, and tells when the call has ended. A call that was lost is made again meanwhile.
+     *
+     * @param method its name
+     * @param request not kept after the call has ended, nor to be changed before
+     * @param options deadline, idempotence, metadata
+     * @param told run once, when {@link RpcPending#await()}, which is called then, does not wait; perhaps before this
+     *        returns. On a thread that others need: it neither blocks nor throws
+     * @return to be awaited
+     * @throws RpcException if it cannot begin
+     */
+    public RpcPending begin(String method, byte[] request, RpcOptions options, Runnable told) throws RpcException {
         checkName(method);
-        RpcPending pending = new RpcPending(this, method, request, options);
+        RpcPending pending = new RpcPending(this, method, request, options, told);
         pending.start();
         return pending;
     }
@@ -145,13 +161,27 @@ public final class RpcClient implements AutoCloseable {
      * @throws RpcException if it cannot begin
      */
     public RpcClientCall open(String method, RpcOptions options) throws RpcException {
+        return open(method, options, null);
+    }
+
+    /**
+     * Begins a call with any number of requests and answers, and tells of its news, for who does not wait.
+     *
+     * @param method its name
+     * @param options deadline, metadata; idempotence makes no difference
+     * @param news run whenever something has come, perhaps before this returns. On a thread that others need: it
+     *        neither blocks nor throws
+     * @return the call, to be closed
+     * @throws RpcException if it cannot begin
+     */
+    public RpcClientCall open(String method, RpcOptions options, Runnable news) throws RpcException {
         checkName(method);
         long deadlineNanos = options.deadlineNanos();
         ClientConnection.Start start = new ClientConnection.Start(method, options.metadata().encode(), null, false,
                 deadlineNanos, 0, 0, false);
         Backoff backoff = new Backoff(deadlineNanos);
         while (true) {
-            CallStream stream = begin(connection(backoff), start);
+            CallStream stream = begin(connection(backoff), start, news);
             if (!stream.isNotBegun() || stream.code() < 0) {
                 return new RpcClientCall(stream);
             }
@@ -168,9 +198,10 @@ public final class RpcClient implements AutoCloseable {
     }
 
     /** Begins a call on a connection. */
-    static CallStream begin(ClientConnection connection, ClientConnection.Start start) throws RpcException {
+    static CallStream begin(ClientConnection connection, ClientConnection.Start start, Runnable news)
+            throws RpcException {
         try {
-            return connection.begin(start, null);
+            return connection.begin(start, news);
         } catch (InterruptedIOException e) {
             throw interrupted();
         } catch (IOException e) {
@@ -296,6 +327,29 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
+    /**
+     * Connects, once, unless there is a connection.
+     *
+     * @param limit longest wait
+     * @throws IOException as {@code RdmaEndpointBuilder.connect}, or if no server of calls answers
+     */
+    public void connect(Duration limit) throws IOException {
+        ClientConnection connection = current;
+        if (connection == null || !connection.isOpen()) {
+            connect(new Backoff(System.nanoTime() + limit.toNanos()));
+        }
+    }
+
+    /**
+     * Tells whether a call would begin without waiting for a connection.
+     *
+     * @return false before the first, and when the server leaves or is gone
+     */
+    public boolean isConnected() {
+        ClientConnection connection = current;
+        return connection != null && connection.isOpen();
+    }
+
     private ClientConnection connect(Backoff backoff) throws IOException {
         long left = backoff.left();
         try {
@@ -370,10 +424,11 @@ public final class RpcClient implements AutoCloseable {
     /**
      * What the calls go over now.
      *
-     * @return the name of the device or protocol
+     * @return the name of the device or protocol; "none" before the first connection
      */
     public String transport() {
-        return current.carrier().transport();
+        ClientConnection connection = current;
+        return connection == null ? "none" : connection.carrier().transport();
     }
 
     /** Ends the connection and all calls. Idempotent. */
@@ -388,7 +443,9 @@ public final class RpcClient implements AutoCloseable {
 
     @Override
     public String toString() {
-        return "RpcClient[" + current.carrier().remoteAddress() + " over " + transport() + "]";
+        ClientConnection connection = current;
+        return "RpcClient[" + (connection == null ? "" : connection.carrier().remoteAddress() + " over ") + transport()
+                + "]";
     }
 
     /** What a client is to be. Not for use by two threads at a time. */
@@ -471,11 +528,7 @@ public final class RpcClient implements AutoCloseable {
          * @throws IOException as {@code RdmaEndpointBuilder.connect}, or if no server of calls answers
          */
         public RpcClient connect(InetSocketAddress server) throws IOException {
-            int most = maxMessage;
-            RpcDatagrams sockets = datagrams;
-            return connect(sockets == null ? limitNanos -> EndpointCarrier.connect(server, most, limitNanos)
-                    : limitNanos -> SessionHub.connect(sockets.bind(new InetSocketAddress(0)), server, most,
-                            limitNanos));
+            return connect(connector(server));
         }
 
         /** Connects by other means. */
@@ -483,6 +536,33 @@ public final class RpcClient implements AutoCloseable {
             RpcClient client = new RpcClient(connector, maxMessage, retryTime.toNanos());
             client.connect(client.new Backoff(Long.MAX_VALUE));
             return client;
+        }
+
+        /**
+         * Makes a client that connects when it is first needed.
+         *
+         * @param server where it will listen; a name that is not resolved yet is resolved whenever it connects
+         * @return the client
+         */
+        public RpcClient unconnected(InetSocketAddress server) {
+            return new RpcClient(connector(server), maxMessage, retryTime.toNanos());
+        }
+
+        private Connector connector(InetSocketAddress server) {
+            int most = maxMessage;
+            RpcDatagrams sockets = datagrams;
+            return sockets == null ? limitNanos -> EndpointCarrier.connect(resolved(server), most, limitNanos)
+                    : limitNanos -> SessionHub.connect(sockets.bind(new InetSocketAddress(0)), resolved(server), most,
+                            limitNanos);
+        }
+
+        private static InetSocketAddress resolved(InetSocketAddress server) throws UnknownHostException {
+            InetSocketAddress now = server.isUnresolved()
+                    ? new InetSocketAddress(server.getHostString(), server.getPort()) : server;
+            if (now.isUnresolved()) {
+                throw new UnknownHostException(server.getHostString());
+            }
+            return now;
         }
     }
 }

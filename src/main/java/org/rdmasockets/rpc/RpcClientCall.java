@@ -86,6 +86,51 @@ public final class RpcClientCall implements AutoCloseable {
         return RpcServerCall.decode(stream.trailers());
     }
 
+    /**
+     * Takes the next answer if it is here.
+     *
+     * @return the answer; null if none is here yet, or none will come: see {@link #isEnded}
+     */
+    public byte[] poll() {
+        return stream.poll();
+    }
+
+    /**
+     * Tells whether all answers were taken and none will come.
+     *
+     * @return true when {@link #failure} is final
+     */
+    public boolean isEnded() {
+        return stream.isInputEnded();
+    }
+
+    /**
+     * Tells how the call failed.
+     *
+     * @return null while it goes on, and when it has ended well
+     */
+    public RpcException failure() {
+        return stream.code() > 0 ? RpcClient.failure(stream) : null;
+    }
+
+    /**
+     * Tells whether the server takes a request now, so that {@link #send} does not wait.
+     *
+     * @return false if it has not taken what was sent before, and when nothing can be sent any more
+     */
+    public boolean hasRoom() {
+        return stream.hasRoom();
+    }
+
+    /**
+     * Tells whether headers are here, so that {@link #headers} does not wait.
+     *
+     * @return false before they have come, and for ever if the server has sent none
+     */
+    public boolean hasHeaders() {
+        return stream.headers() != null;
+    }
+
     private void await(int what) throws RpcException {
         try {
             if (!stream.await(what, stream.deadlineNanos())) {

@@ -73,10 +73,26 @@ public final class RpcMetadata {
     public RpcMetadata with(String key, byte[] value) {
         List<Entry> more = new ArrayList<>(entries);
         more.add(new Entry(key, value));
-        RpcMetadata all = new RpcMetadata(List.copyOf(more));
-        if (key.getBytes(StandardCharsets.UTF_8).length > MOST_KEY_BYTES || all.encode().length > Frame.MAX_METADATA) {
+        return of(more);
+    }
+
+    /**
+     * Metadata of entries.
+     *
+     * @param entries in their order
+     * @return the metadata
+     * @throws IllegalArgumentException if all would be more than 16 KiB
+     */
+    public static RpcMetadata of(List<Entry> entries) {
+        RpcMetadata all = entries.isEmpty() ? EMPTY : new RpcMetadata(List.copyOf(entries));
+        long bytes = 0;
+        for (Entry entry : entries) {
+            int key = entry.key.getBytes(StandardCharsets.UTF_8).length;
+            bytes += key > MOST_KEY_BYTES ? Integer.MAX_VALUE : 3L + key + entry.value.length;
+        }
+        if (bytes > Frame.MAX_METADATA) {
             throw new IllegalArgumentException("metadata have at most " + Frame.MAX_METADATA + " bytes, a key at most "
-                    + MOST_KEY_BYTES + ": " + key);
+                    + MOST_KEY_BYTES + ": " + all);
         }
         return all;
     }
@@ -122,8 +138,12 @@ public final class RpcMetadata {
         return entries;
     }
 
-    /** The bytes that travel; null for nothing. Each: key length (1), key, value length (2), value. */
-    byte[] encode() {
+    /**
+     * The bytes that travel. Each entry: length of the key (1), key, length of the value (2), value.
+     *
+     * @return null for nothing
+     */
+    public byte[] encode() {
         if (entries.isEmpty()) {
             return null;
         }
@@ -140,8 +160,14 @@ public final class RpcMetadata {
         return bytes.toByteArray();
     }
 
-    /** Reads what a peer has sent; what is damaged is an IllegalArgumentException. */
-    static RpcMetadata decode(byte[] bytes) {
+    /**
+     * Reads what a peer has sent.
+     *
+     * @param bytes null for nothing
+     * @return the metadata
+     * @throws IllegalArgumentException if they are damaged
+     */
+    public static RpcMetadata decode(byte[] bytes) {
         if (bytes == null) {
             return EMPTY;
         }

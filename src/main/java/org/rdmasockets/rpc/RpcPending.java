@@ -7,8 +7,8 @@ import org.rdmasockets.rpc.call.ClientConnection;
 import org.rdmasockets.rpc.call.Code;
 
 /**
- * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, it is not made
- * again if it is lost.
+ * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, and nobody is told
+ * of its end, it is not made again if it is lost.
  */
 public final class RpcPending {
     private final RpcClient client;
@@ -23,9 +23,16 @@ public final class RpcPending {
     private volatile CallStream stream;
     private volatile boolean cancelled;
     private RpcClient.Backoff backoff;
+    /** Runs when the call has ended for good; null if somebody awaits it. */
+    private final Runnable told;
+    /** The stream whose end was seen; guarded by this. */
+    private CallStream seen;
+    /** Why it was not made again; null if it was not tried, and while it goes on. */
+    private volatile RpcException failure;
 
     /** A call to make. */
-    RpcPending(RpcClient client, String method, byte[] request, RpcOptions options) {
+    RpcPending(RpcClient client, String method, byte[] request, RpcOptions options, Runnable told) {
+        this.told = told;
         this.client = client;
         this.method = method;
         this.request = request;
@@ -67,14 +74,46 @@ public final class RpcPending {
         }
         boolean numbered = number != null;
         stream = RpcClient.begin(to, new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
-                numbered ? number.value() : 0, numbered ? client.answered() : 0, repeat));
+                numbered ? number.value() : 0, numbered ? client.answered() : 0, repeat),
+                told == null ? null : this::onNews);
         if (numbered) {
             stream.onEnd(number);
         }
         if (cancelled) {
             cancel();
         }
+        if (told != null) {
+            onNews(); // it may have ended before this knew it
+        }
         return true;
+    }
+
+    /** Tells of the end, or makes the call again on a thread that may wait. */
+    private void onNews() {
+        CallStream now = stream;
+        synchronized (this) {
+            if (now == null || now.code() < 0 || seen == now) {
+                return;
+            }
+            seen = now;
+        }
+        if (now.code() == Code.OK || cancelled || !mayRepeat(now)) {
+            told.run();
+        } else {
+            Thread.ofVirtual().name("rdma-rpc-repeat").start(() -> repeat(now));
+        }
+    }
+
+    private void repeat(CallStream failed) {
+        try {
+            again(failed);
+        } catch (RpcException e) {
+            failure = e;
+            told.run();
+        } catch (RuntimeException e) {
+            failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
+            told.run();
+        }
     }
 
     private void over() {
@@ -96,6 +135,9 @@ public final class RpcPending {
             while (true) {
                 CallStream now = stream;
                 waitFor(now);
+                if (failure != null) {
+                    throw failure;
+                }
                 if (now.code() == Code.OK) {
                     byte[] answer = now.poll();
                     if (answer == null) {
@@ -124,15 +166,37 @@ public final class RpcPending {
     /** Makes a call that has failed again, if that may be; throws otherwise. */
     private void again(CallStream failed) throws RpcException {
         boolean unknown = failed.isLost();
-        boolean may = failed.isNotBegun() || unknown
-                || options.idempotent() && failed.code() == Code.UNAVAILABLE;
-        if (cancelled || !may || !backoff().pause()) {
+        if (cancelled || !mayRepeat(failed) || !backoff().pause()) {
             throw RpcClient.failure(failed);
         }
         if (!begin(unknown)) {
             throw new RpcException(RpcStatus.UNAVAILABLE, "the server was started anew while it had the call: " + method
                     + " may have run. Declare it idempotent if it may run again");
         }
+    }
+
+    private boolean mayRepeat(CallStream failed) {
+        return failed.isNotBegun() || failed.isLost() || options.idempotent() && failed.code() == Code.UNAVAILABLE;
+    }
+
+    /**
+     * What the server has sent before the answer. After the end.
+     *
+     * @return empty for nothing
+     * @throws RpcException if it is damaged
+     */
+    public RpcMetadata headers() throws RpcException {
+        return RpcServerCall.decode(stream.headers());
+    }
+
+    /**
+     * What the server has sent with the answer. After the end.
+     *
+     * @return empty for nothing
+     * @throws RpcException if it is damaged
+     */
+    public RpcMetadata trailers() throws RpcException {
+        return RpcServerCall.decode(stream.trailers());
     }
 
     /**

@@ -136,7 +136,7 @@ public final class RpcServer implements AutoCloseable {
                     fail(stream, call, e);
                 }
                 return null;
-            }));
+            }, true));
         }
 
         /**

@@ -10,6 +10,7 @@ public sealed interface CallMethod {
         private static final int DOUBT = 64;
 
         private final Answering body;
+        private final boolean interrupted;
         /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
         private int unproved = PROOF;
 
@@ -17,9 +18,16 @@ public sealed interface CallMethod {
          * A method.
          *
          * @param body what it does
+         * @param interrupted whether its thread is interrupted when the call ends before it returns
          */
-        public Unary(Answering body) {
+        public Unary(Answering body, boolean interrupted) {
             this.body = body;
+            this.interrupted = interrupted;
+        }
+
+        /** Whether its thread is interrupted when the call ends before. */
+        boolean isInterrupted() {
+            return interrupted;
         }
 
         /** What it does. */

@@ -258,7 +258,9 @@ final class ServerConnection extends Connection {
     }
 
     private void answer(CallMethod.Unary unary, CallStream call) {
-        call.runBegins();
+        if (unary.isInterrupted()) {
+            call.runBegins();
+        }
         try {
             guarded(call, one -> {
                 one.await(CallStream.INPUT, one.deadlineNanos());

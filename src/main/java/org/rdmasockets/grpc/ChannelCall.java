@@ -1,0 +1,596 @@
+package org.rdmasockets.grpc;
+
+import io.grpc.CallCredentials;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Deadline;
+import io.grpc.Attributes;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.MethodType;
+import io.grpc.SecurityLevel;
+import io.grpc.Status;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.rpc.RpcClientCall;
+import org.rdmasockets.rpc.RpcException;
+import org.rdmasockets.rpc.RpcMetadata;
+import org.rdmasockets.rpc.RpcOptions;
+import org.rdmasockets.rpc.RpcPending;
+import org.rdmasockets.rpc.RpcStatus;
+
+/**
+ * A call at its client. One with one request and one answer is made when the request is whole, and again if it may be;
+ * all others are streams. The body of the serial task alone calls the listener.
+ */
+final class ChannelCall<Q, A> extends ClientCall<Q, A> {
+    /** The executor of a blocking stub, which waits for nothing but the answer. */
+    private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
+    /** How often a platform thread that waits looks whether it was interrupted. */
+    private static final Duration LOOK = Duration.ofMillis(50);
+
+    private final RdmaChannel channel;
+    private final MethodDescriptor<Q, A> method;
+    private final CallOptions options;
+    private final boolean unary;
+    private final Context context;
+    private final Thread maker;
+    private final SerialTask task;
+    private final AtomicLong requested = new AtomicLong();
+    private final Context.CancellationListener cancellation = this::contextCancelled;
+    /** Set by start. */
+    private volatile Listener<A> listener;
+    private volatile Deadline deadline;
+    private volatile RpcMetadata headers;
+
+    // Serial.
+    private boolean headersTold;
+    private volatile boolean toldReady;
+    private boolean answered;
+    private volatile boolean over;
+
+    /** How the call ends whatever comes; null while nobody has said. */
+    private volatile Status cut;
+    private volatile RpcClientCall stream;
+    private volatile RpcPending pending;
+    /** Whether the pending call is over: the next two say how. */
+    private volatile boolean collected;
+    private volatile boolean pendingEnded;
+    private byte[] answer;
+    private RpcException failure;
+
+    /** Held while something is taken from the outbox and sent; guards what follows. */
+    private final ReentrantLock sending = new ReentrantLock();
+    private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
+    private boolean halfClosed;
+    /** Whether headers are complete, so that the call may begin. */
+    private boolean mayBegin;
+
+    /** A call that has not started. */
+    ChannelCall(RdmaChannel channel, MethodDescriptor<Q, A> method, CallOptions options) {
+        this.channel = channel;
+        this.method = method;
+        this.options = options;
+        unary = method.getType() == MethodType.UNARY;
+        context = Context.current();
+        maker = Thread.currentThread();
+        task = new SerialTask(executor(), this::look);
+    }
+
+    private Executor executor() {
+        Executor own = options.getExecutor();
+        return own == null ? channel.settings().executor() : own;
+    }
+
+    @Override
+    public void start(Listener<A> told, Metadata more) {
+        if (listener != null || cut != null) {
+            throw new IllegalStateException(listener == null ? "call was cancelled" : "Already started");
+        }
+        listener = told;
+        Status refused = refusal();
+        if (refused != null || !channel.begins(this)) {
+            end(refused == null ? Status.UNAVAILABLE.withDescription("Channel shutdown invoked") : refused);
+            return;
+        }
+        context.addListener(cancellation, Runnable::run);
+        CallCredentials credentials = options.getCredentials();
+        if (credentials == null) {
+            mayBegin(more);
+        } else {
+            if (deadline != null) {
+                deadline.runOnExpiration(() -> end(tooLate()), RdmaServer.Deadlines.SCHEDULER);
+            }
+            ask(credentials, more);
+        }
+    }
+
+    /** Why the call cannot begin; null if it can. */
+    private Status refusal() {
+        if (context.isCancelled()) {
+            return Contexts.statusFromCancelled(context);
+        }
+        String compressor = options.getCompressor();
+        if (compressor != null && !compressor.equals("identity")) {
+            return Status.UNIMPLEMENTED.withDescription("messages are not compressed over RDMA: leave out"
+                    + " withCompression(\"" + compressor + "\")");
+        }
+        Deadline own = options.getDeadline();
+        Deadline around = context.getDeadline();
+        deadline = own == null || around != null && around.isBefore(own) ? around : own;
+        return deadline != null && deadline.isExpired() ? tooLate() : null;
+    }
+
+    private static Status tooLate() {
+        return Status.DEADLINE_EXCEEDED.withDescription("the time of the call is over");
+    }
+
+    private void contextCancelled(Context cancelled) {
+        end(Contexts.statusFromCancelled(cancelled));
+    }
+
+    private void ask(CallCredentials credentials, Metadata more) {
+        String own = options.getAuthority();
+        String authority = own == null ? channel.authority() : own;
+        try {
+            credentials.applyRequestMetadata(new CallCredentials.RequestInfo() {
+                @Override
+                public MethodDescriptor<?, ?> getMethodDescriptor() {
+                    return method;
+                }
+
+                @Override
+                public CallOptions getCallOptions() {
+                    return options;
+                }
+
+                @Override
+                public SecurityLevel getSecurityLevel() {
+                    return SecurityLevel.NONE;
+                }
+
+                @Override
+                public String getAuthority() {
+                    return authority;
+                }
+
+                @Override
+                public Attributes getTransportAttrs() {
+                    return Attributes.EMPTY;
+                }
+            }, channel.settings().executor(), new CallCredentials.MetadataApplier() {
+                @Override
+                public void apply(Metadata credential) {
+                    more.merge(credential);
+                    mayBegin(more);
+                }
+
+                @Override
+                public void fail(Status status) {
+                    end(status);
+                }
+            });
+        } catch (RuntimeException e) {
+            end(Status.UNAUTHENTICATED.withDescription("Credentials should use fail() instead of throwing exceptions")
+                    .withCause(e));
+        }
+    }
+
+    private void mayBegin(Metadata more) {
+        try {
+            headers = Encoding.metadata(channel.ownHeaders(options.getAuthority()), more);
+        } catch (IllegalArgumentException e) {
+            end(Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()));
+            return;
+        }
+        boolean whole;
+        sending.lock();
+        try {
+            mayBegin = true;
+            whole = !unary || halfClosed;
+        } finally {
+            sending.unlock();
+        }
+        if (whole) {
+            begin();
+        }
+    }
+
+    /** Makes the call: here if nothing has to be waited for, else on a thread of its own. */
+    private void begin() {
+        boolean ready = channel.client().isConnected();
+        if (unary && Thread.currentThread() == maker && options.getExecutor() != null
+                && options.getExecutor().getClass().getName().equals(WAITING_STUB)) {
+            make(this::callAndWait);
+        } else if (ready) {
+            make(this::make);
+        } else {
+            Thread.ofVirtual().name("rdma-grpc-begin").start(() -> make(this::make));
+        }
+    }
+
+    /** Something that makes the call. */
+    private interface Making {
+        /** Makes it. */
+        void make(RpcOptions how) throws IOException;
+    }
+
+    private void make(Making making) {
+        boolean again = method.isIdempotent() || options.isWaitForReady();
+        try {
+            long limit = deadline == null ? channel.settings().retryTime().toNanos()
+                    : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+            if (limit <= 0) {
+                end(tooLate());
+                return;
+            }
+            if (!again) {
+                channel.connect(limit);
+            } else if (!channel.client().isConnected()) {
+                channel.state(ConnectivityState.CONNECTING);
+            }
+            making.make(new RpcOptions(deadline == null ? null : Duration.ofNanos(limit), method.isIdempotent(),
+                    headers));
+            if (again) {
+                channel.getState(false);
+            }
+        } catch (RpcException e) {
+            boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
+            end(waited ? tooLate().withDescription("the time of the call is over, or would be before the next try: "
+                    + e.getMessage()) : whatWasFirst(Encoding.status(e)));
+        } catch (IOException e) {
+            end(whatWasFirst(Status.UNAVAILABLE.withDescription("no connection to " + channel.authority() + ": "
+                    + e.getMessage()).withCause(e)));
+        } catch (RuntimeException e) {
+            end(Status.INTERNAL.withDescription(e.toString()).withCause(e));
+        }
+    }
+
+    /** A call whose time has run out while it had no server is too late. */
+    private Status whatWasFirst(Status status) {
+        return status.getCode() == Status.Code.UNAVAILABLE && deadline != null && deadline.isExpired()
+                ? tooLate().withDescription("the time of the call is over: " + status.getDescription()) : status;
+    }
+
+    private void make(RpcOptions how) throws IOException {
+        if (unary) {
+            pending = channel.client().begin(method.getFullMethodName(), request(), how, this::onPendingEnd);
+        } else {
+            stream = channel.client().open(method.getFullMethodName(), how, task::schedule);
+        }
+        if (cut != null) {
+            cancelCall();
+        }
+        task.schedule();
+    }
+
+    private void onPendingEnd() {
+        pendingEnded = true;
+        task.schedule();
+    }
+
+    /** For a blocking stub: its thread waits here, and reads the connection itself meanwhile. */
+    private void callAndWait(RpcOptions how) throws IOException {
+        RpcPending made = channel.client().begin(method.getFullMethodName(), request(), how);
+        pending = made;
+        if (cut != null) {
+            cancelCall();
+        }
+        if (!Thread.currentThread().isVirtual()) {
+            while (!made.await(LOOK) && !Thread.currentThread().isInterrupted()
+                    && (deadline == null || !deadline.isExpired())) {
+                continue;
+            }
+            if (Thread.currentThread().isInterrupted()) {
+                end(Status.CANCELLED.withDescription("the calling thread was interrupted"));
+            }
+        }
+        collect(made);
+        task.schedule();
+    }
+
+    private byte[] request() {
+        sending.lock();
+        try {
+            return outbox.poll();
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    private void collect(RpcPending ended) {
+        try {
+            answer = ended.await();
+        } catch (RpcException e) {
+            failure = e;
+        }
+        collected = true;
+    }
+
+    @Override
+    public void request(int messages) {
+        if (messages < 0) {
+            throw new IllegalArgumentException("a negative number of messages: " + messages);
+        }
+        requested.addAndGet(messages);
+        if (listener != null && (!unary || collected)) {
+            task.schedule();
+        }
+    }
+
+    @Override
+    public void cancel(String message, Throwable cause) {
+        Status status = Status.CANCELLED.withDescription(
+                message == null ? "Call cancelled without message" : message);
+        end(cause == null ? status : status.withCause(cause));
+    }
+
+    /** The call ends so, unless it has ended. Any thread. */
+    void end(Status status) {
+        synchronized (this) {
+            if (cut != null || over) {
+                return;
+            }
+            cut = status;
+        }
+        cancelCall();
+        if (listener != null) {
+            task.schedule();
+        }
+    }
+
+    private void cancelCall() {
+        RpcPending made = pending;
+        RpcClientCall open = stream;
+        if (made != null) {
+            made.cancel();
+        }
+        if (open != null) {
+            open.cancel();
+        }
+    }
+
+    private void checkOpen() {
+        if (listener == null) {
+            throw new IllegalStateException("Not started");
+        }
+        sending.lock();
+        try {
+            if (halfClosed) {
+                throw new IllegalStateException("call was half-closed");
+            }
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    @Override
+    public void sendMessage(Q message) {
+        checkOpen();
+        if (cut != null) {
+            return; // the listener is told so
+        }
+        byte[] bytes;
+        try {
+            bytes = Encoding.bytes(method.streamRequest(message));
+        } catch (IOException | RuntimeException e) {
+            end(Status.CANCELLED.withDescription("Failed to stream message").withCause(e));
+            return;
+        }
+        Integer most = options.getMaxOutboundMessageSize();
+        if (most != null && bytes.length > most) {
+            end(Status.RESOURCE_EXHAUSTED.withDescription("message too large " + bytes.length + " > " + most));
+            return;
+        }
+        sending.lock();
+        try {
+            outbox.add(bytes);
+        } finally {
+            sending.unlock();
+        }
+        if (!unary) {
+            flush();
+            if (!isReady()) {
+                toldReady = false;
+                if (isReady()) {
+                    task.schedule();
+                }
+            }
+        }
+    }
+
+    @Override
+    public void halfClose() {
+        checkOpen();
+        boolean begins;
+        boolean lacksRequest;
+        sending.lock();
+        try {
+            halfClosed = true;
+            begins = unary && mayBegin;
+            lacksRequest = unary && outbox.size() != 1;
+        } finally {
+            sending.unlock();
+        }
+        if (lacksRequest && cut == null) {
+            end(Status.INTERNAL.withDescription("a unary call has one request"));
+        } else if (begins && cut == null) {
+            begin();
+        } else if (!unary) {
+            flush();
+        }
+    }
+
+    /** Sends what there is room for. */
+    private void flush() {
+        RpcClientCall open = stream;
+        if (open == null) {
+            return;
+        }
+        sending.lock();
+        try {
+            while (!outbox.isEmpty() && open.hasRoom()) {
+                open.send(outbox.poll());
+            }
+            if (halfClosed && outbox.isEmpty()) {
+                open.halfClose();
+            }
+        } catch (RpcException e) {
+            if (open.failure() == null) { // else the listener is told of that
+                end(Encoding.status(e));
+            }
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    @Override
+    public boolean isReady() {
+        RpcClientCall open = stream;
+        if (unary) {
+            return listener != null && !over;
+        }
+        sending.lock();
+        try {
+            return open != null && outbox.isEmpty() && open.hasRoom();
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    // The serial task.
+
+    private void look() {
+        if (over || listener == null) {
+            return;
+        }
+        Context previous = context.attach();
+        try {
+            while (!over && (unary ? stepOfPending() : stepOfStream())) {
+                continue;
+            }
+        } catch (Throwable e) {
+            end(Status.CANCELLED.withDescription("the call's listener has failed").withCause(e));
+            close(cut, new Metadata());
+        } finally {
+            context.detach(previous);
+        }
+    }
+
+    private boolean stepOfPending() throws IOException {
+        RpcPending made = pending;
+        if (made != null && pendingEnded && !collected) {
+            collect(made);
+        }
+        if (cut != null) {
+            close(cut, new Metadata());
+            return false;
+        }
+        if (!collected) {
+            return false;
+        }
+        if (failure != null) {
+            close(whatWasFirst(Encoding.status(failure)), Encoding.metadata(failure.trailers()));
+            return false;
+        }
+        if (!answered) {
+            if (requested.get() == 0) {
+                return false;
+            }
+            answered = true;
+            headersTold = true;
+            listener.onHeaders(Encoding.metadata(made.headers()));
+            deliver(answer);
+            return true;
+        }
+        close(Status.OK, Encoding.metadata(made.trailers()));
+        return false;
+    }
+
+    private boolean stepOfStream() throws IOException {
+        RpcClientCall open = stream;
+        RpcException failed = open == null ? null : open.failure();
+        if (cut != null) {
+            close(cut, new Metadata());
+            return false;
+        }
+        if (open == null) {
+            return false;
+        }
+        flush();
+        if (failed != null) {
+            switch (failed.status()) {
+                case CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE -> {
+                    close(whatWasFirst(Encoding.status(failed)), Encoding.metadata(failed.trailers()));
+                    return false;
+                }
+                default -> {
+                    // What the server has sent before comes first.
+                }
+            }
+        }
+        if (!headersTold && open.hasHeaders()) {
+            headersTold = true;
+            listener.onHeaders(Encoding.metadata(open.headers()));
+            return true;
+        }
+        byte[] message = requested.get() > 0 ? open.poll() : null;
+        if (message != null) {
+            if (!headersTold) {
+                headersTold = true;
+                listener.onHeaders(new Metadata());
+            }
+            deliver(message);
+            return true;
+        }
+        if (open.isEnded()) {
+            RpcException last = open.failure(); // may have come since
+            close(last == null ? Status.OK : whatWasFirst(Encoding.status(last)),
+                    Encoding.metadata(last == null ? open.trailers() : last.trailers()));
+            return false;
+        }
+        if (!toldReady && isReady()) {
+            toldReady = true;
+            listener.onReady();
+            return true;
+        }
+        return false;
+    }
+
+    private void deliver(byte[] message) {
+        requested.decrementAndGet();
+        Integer most = options.getMaxInboundMessageSize();
+        if (most != null && message.length > most) {
+            end(Status.RESOURCE_EXHAUSTED.withDescription("message too large " + message.length + " > " + most));
+        } else {
+            listener.onMessage(method.parseResponse(Encoding.message(message)));
+        }
+    }
+
+    private void close(Status status, Metadata trailers) {
+        synchronized (this) {
+            over = true;
+        }
+        context.removeListener(cancellation);
+        channel.ends(this);
+        try {
+            listener.onClose(status, trailers);
+        } catch (RuntimeException e) {
+            Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
+            handler.uncaughtException(Thread.currentThread(), e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "ChannelCall[" + method.getFullMethodName() + "]";
+    }
+}

@@ -1,0 +1,98 @@
+package org.rdmasockets.grpc;
+
+import io.grpc.KnownLength;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import org.rdmasockets.rpc.RpcException;
+import org.rdmasockets.rpc.RpcMetadata;
+
+/** Messages, metadata and status of gRPC as those of {@code org.rdmasockets.rpc}, and back. */
+final class Encoding {
+    /** Entries that no metadata of an application can have. */
+    static final String AUTHORITY = ":authority";
+    /** Executors that are the default: a virtual thread for each task. */
+    static final Executor VIRTUAL = task -> Thread.ofVirtual().name("rdma-grpc").start(task);
+    /** The one that runs what it is given at once. */
+    static final Executor DIRECT = Runnable::run;
+
+    private Encoding() {
+    }
+
+    /** The bytes of a message. */
+    static byte[] bytes(InputStream message) throws IOException {
+        try (message) {
+            if (!(message instanceof KnownLength)) {
+                return message.readAllBytes();
+            }
+            byte[] bytes = new byte[message.available()];
+            int read = message.readNBytes(bytes, 0, bytes.length);
+            if (read < bytes.length || message.read() >= 0) {
+                throw new IOException("a message of a known length of " + bytes.length + " bytes has another");
+            }
+            return bytes;
+        }
+    }
+
+    /** A message, of its bytes. */
+    static InputStream message(byte[] bytes) {
+        return new Message(bytes);
+    }
+
+    /** Protobuf reads what has a known length in one piece. */
+    private static final class Message extends ByteArrayInputStream implements KnownLength {
+        Message(byte[] bytes) {
+            super(bytes);
+        }
+    }
+
+    /** What travels of metadata, after entries that go first. */
+    static RpcMetadata metadata(List<RpcMetadata.Entry> first, Metadata metadata) {
+        List<RpcMetadata.Entry> entries = new ArrayList<>(first);
+        for (String key : metadata.keys()) {
+            if (key.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
+                for (byte[] value : metadata.getAll(Metadata.Key.of(key, Metadata.BINARY_BYTE_MARSHALLER))) {
+                    entries.add(new RpcMetadata.Entry(key, value));
+                }
+            } else {
+                for (String value : metadata.getAll(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER))) {
+                    entries.add(entry(key, value));
+                }
+            }
+        }
+        return RpcMetadata.of(entries);
+    }
+
+    /** An entry of text. */
+    static RpcMetadata.Entry entry(String key, String value) {
+        return new RpcMetadata.Entry(key, value.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    /** Metadata of a peer; IllegalArgumentException if a key is none of gRPC's. */
+    static Metadata metadata(RpcMetadata arrived) {
+        Metadata metadata = new Metadata();
+        for (RpcMetadata.Entry entry : arrived.entries()) {
+            String key = entry.key();
+            if (key.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
+                metadata.put(Metadata.Key.of(key, Metadata.BINARY_BYTE_MARSHALLER), entry.value());
+            } else if (!key.equals(AUTHORITY)) {
+                metadata.put(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER),
+                        new String(entry.value(), StandardCharsets.US_ASCII));
+            }
+        }
+        return metadata;
+    }
+
+    /** How a call failed. */
+    static Status status(RpcException failure) {
+        String text = failure.getMessage();
+        Status status = Status.fromCodeValue(failure.status().ordinal()).withCause(failure.getCause());
+        return text.isEmpty() ? status : status.withDescription(text);
+    }
+}

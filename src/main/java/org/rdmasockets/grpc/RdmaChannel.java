@@ -1,0 +1,221 @@
+package org.rdmasockets.grpc;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcMetadata;
+
+/** A gRPC channel over a client of calls. */
+final class RdmaChannel extends ManagedChannel {
+    private final RpcClient client;
+    private final Settings settings;
+    /** What each call of this channel sends first. */
+    private final List<RpcMetadata.Entry> ownHeaders;
+    private final Channel intercepted;
+    private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch terminated = new CountDownLatch(1);
+    private volatile boolean shutdown;
+    /** As last seen; guarded by stateLock, as who wants to know. */
+    private ConnectivityState state = ConnectivityState.IDLE;
+    private List<Runnable> told = new ArrayList<>();
+    private final Object stateLock = new Object();
+
+    /**
+     * What a channel is to be.
+     *
+     * @param authority of calls that do not name their own
+     * @param userAgent what servers read of the client
+     * @param executor where callbacks run
+     * @param retryTime how long a call without a deadline waits for a connection
+     */
+    record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {
+    }
+
+    /** A channel; the last interceptor runs first. */
+    RdmaChannel(RpcClient client, Settings settings, List<ClientInterceptor> interceptors) {
+        this.client = client;
+        this.settings = settings;
+        ownHeaders = List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
+                Encoding.entry("user-agent", settings.userAgent()));
+        intercepted = ClientInterceptors.intercept(new Channel() {
+            @Override
+            public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
+                return new ChannelCall<>(RdmaChannel.this, method, options);
+            }
+
+            @Override
+            public String authority() {
+                return RdmaChannel.this.authority();
+            }
+        }, interceptors);
+    }
+
+    /** What carries the calls. */
+    RpcClient client() {
+        return client;
+    }
+
+    /** What this is. */
+    Settings settings() {
+        return settings;
+    }
+
+    /** What each call sends first. */
+    List<RpcMetadata.Entry> ownHeaders(String ownAuthority) {
+        return ownAuthority == null ? ownHeaders
+                : List.of(Encoding.entry(Encoding.AUTHORITY, ownAuthority), ownHeaders.getLast());
+    }
+
+    @Override
+    public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
+        return intercepted.newCall(method, options);
+    }
+
+    @Override
+    public String authority() {
+        return settings.authority();
+    }
+
+    /** Connects if there is no connection: once, as who does not wait for a server has it. */
+    void connect(long limitNanos) throws IOException {
+        if (client.isConnected()) {
+            return;
+        }
+        state(ConnectivityState.CONNECTING);
+        boolean connected = false;
+        try {
+            client.connect(Duration.ofNanos(Math.max(1, limitNanos)));
+            connected = true;
+        } finally {
+            state(connected ? ConnectivityState.READY : ConnectivityState.TRANSIENT_FAILURE);
+        }
+    }
+
+    /** What was seen of the connection. */
+    void state(ConnectivityState now) {
+        List<Runnable> changed;
+        synchronized (stateLock) {
+            if (state == now || state == ConnectivityState.SHUTDOWN) {
+                return;
+            }
+            state = now;
+            changed = told;
+            told = new ArrayList<>();
+        }
+        changed.forEach(settings.executor()::execute);
+    }
+
+    @Override
+    public ConnectivityState getState(boolean requestConnection) {
+        boolean connected = client.isConnected();
+        ConnectivityState now;
+        synchronized (stateLock) {
+            now = state;
+        }
+        if (now == ConnectivityState.READY && !connected) {
+            now = ConnectivityState.IDLE;
+            state(now);
+        } else if (connected && now != ConnectivityState.SHUTDOWN) {
+            now = ConnectivityState.READY;
+            state(now);
+        }
+        if (requestConnection && !connected && !shutdown) {
+            Thread.ofVirtual().name("rdma-grpc-connect").start(() -> {
+                try {
+                    connect(settings.retryTime().toNanos());
+                } catch (IOException e) {
+                    return; // the state tells
+                }
+            });
+        }
+        return now;
+    }
+
+    @Override
+    public void notifyWhenStateChanged(ConnectivityState source, Runnable callback) {
+        getState(false);
+        synchronized (stateLock) {
+            if (state == source) {
+                told.add(callback);
+                return;
+            }
+        }
+        settings.executor().execute(callback);
+    }
+
+    /** A call begins; false if there are to be none. */
+    boolean begins(ChannelCall<?, ?> call) {
+        calls.add(call);
+        if (shutdown) { // after the call can be seen: pairs with shutdown
+            ends(call);
+            return false;
+        }
+        return true;
+    }
+
+    /** A call has ended. */
+    void ends(ChannelCall<?, ?> call) {
+        calls.remove(call);
+        endIfDone();
+    }
+
+    private void endIfDone() {
+        if (shutdown && calls.isEmpty()) {
+            client.close();
+            terminated.countDown();
+        }
+    }
+
+    @Override
+    public ManagedChannel shutdown() {
+        shutdown = true;
+        state(ConnectivityState.SHUTDOWN);
+        endIfDone();
+        return this;
+    }
+
+    @Override
+    public ManagedChannel shutdownNow() {
+        shutdown();
+        for (ChannelCall<?, ?> call : calls) {
+            call.end(Status.UNAVAILABLE.withDescription("Channel shutdownNow invoked"));
+        }
+        return this;
+    }
+
+    @Override
+    public boolean isShutdown() {
+        return shutdown;
+    }
+
+    @Override
+    public boolean isTerminated() {
+        return terminated.getCount() == 0;
+    }
+
+    @Override
+    public boolean awaitTermination(long time, TimeUnit unit) throws InterruptedException {
+        return terminated.await(time, unit);
+    }
+
+    @Override
+    public String toString() {
+        return "RdmaChannel[" + authority() + " over " + client.transport() + "]";
+    }
+}

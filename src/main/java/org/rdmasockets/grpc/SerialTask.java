@@ -1,0 +1,44 @@
+package org.rdmasockets.grpc;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
+final class SerialTask {
+    private final Executor executor;
+    private final Runnable body;
+    /** How often it was asked for since the body last began; 0 if nobody runs it. */
+    private final AtomicInteger wanted = new AtomicInteger();
+
+    /** A body, which does not throw, and where it runs. */
+    SerialTask(Executor executor, Runnable body) {
+        this.executor = executor;
+        this.body = body;
+    }
+
+    /** There is news. */
+    void schedule() {
+        if (wanted.getAndIncrement() == 0) {
+            try {
+                executor.execute(this::run);
+            } catch (RejectedExecutionException e) {
+                Thread.ofVirtual().name("rdma-grpc").start(this::run); // the call has to end all the same
+            }
+        }
+    }
+
+    /** Keeps others from running the body until this thread has called {@link #run}. Before there is any news. */
+    void hold() {
+        wanted.set(1);
+    }
+
+    /** Runs the body until there is no more news. */
+    void run() {
+        int seen = wanted.get();
+        do {
+            body.run();
+            seen = wanted.addAndGet(-seen);
+        } while (seen != 0);
+    }
+}

@@ -1,0 +1,374 @@
+package org.rdmasockets.grpc;
+
+import io.grpc.Attributes;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.rpc.RpcMetadata;
+import org.rdmasockets.rpc.call.CallStream;
+import org.rdmasockets.rpc.call.Code;
+import org.rdmasockets.rpc.call.MessageTooLong;
+
+/**
+ * A call at its server. The body of the serial task alone calls the listener; the application calls what it inherits
+ * from gRPC, one thread at a time.
+ */
+final class ServedCall<Q, A> extends ServerCall<Q, A> {
+    /** Headers that are sent although the application has none, so that the client learns that they have come. */
+    private static final List<RpcMetadata.Entry> CONTENT_TYPE =
+            List.of(Encoding.entry("content-type", "application/grpc"));
+
+    private final CallStream stream;
+    private final MethodDescriptor<Q, A> method;
+    private final ServerCallHandler<Q, A> handler;
+    private final SerialTask task;
+    private final LimitedLog failures;
+    private final AtomicLong requested = new AtomicLong();
+    /** Set before the listener; read by who hears of a cancellation. */
+    private volatile Context.CancellableContext context;
+    /** A request that came with the call and was taken from the stream; serial. */
+    private byte[] first;
+    /** Null before the start; serial, as the next two. */
+    private Listener<Q> listener;
+    private boolean inputEnded;
+    private boolean over;
+    /** Whether the listener knows that the call is ready, or the call has never been other. */
+    private volatile boolean toldReady;
+    private volatile String authority;
+
+    // What the application has said; its threads only.
+    private boolean headersSent;
+    private boolean closed;
+
+    /** Held while something is taken from the outbox and sent; guards what follows. */
+    private final ReentrantLock sending = new ReentrantLock();
+    private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
+    /** How the call is to end when the outbox is empty; null while the application has not said. */
+    private Status end;
+    private byte[] trailers;
+    /** The only answer, which goes with the end. */
+    private byte[] answer;
+    /** Whether the application's end is the call's. */
+    private volatile boolean finished;
+
+    /** A call that has come. */
+    ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler, Executor executor,
+            LimitedLog failures) {
+        this.stream = stream;
+        this.method = method;
+        this.handler = handler;
+        this.failures = failures;
+        task = new SerialTask(executor, this::look);
+    }
+
+    /** Begins on the executor. */
+    void begin() {
+        stream.listen(this::onNews);
+    }
+
+    /** Begins on this thread, with the request; what the handler leaves to others goes on on the executor. */
+    void runHere(byte[] request) {
+        first = request;
+        task.hold();
+        stream.listen(this::onNews);
+        task.run();
+    }
+
+    /** The reader: something has come, or the call is over. */
+    private void onNews() {
+        Context.CancellableContext cancelled = context;
+        if (cancelled != null && stream.code() >= 0 && !finished && !cancelled.isCancelled()) {
+            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> cancelled.cancel(cause()));
+        }
+        task.schedule();
+    }
+
+    /** Why the context is cancelled. */
+    private Throwable cause() {
+        return stream.code() == Code.DEADLINE_EXCEEDED ? new TimeoutException(stream.text())
+                : Status.CANCELLED.withDescription(stream.text()).asRuntimeException();
+    }
+
+    /** The serial task. */
+    private void look() {
+        if (over) {
+            return;
+        }
+        if (listener == null && !start()) {
+            return;
+        }
+        Context previous = context.attach();
+        try {
+            while (step()) {
+                continue;
+            }
+        } catch (Throwable e) {
+            fail(e, Status.UNKNOWN.withDescription("Application error processing RPC"));
+        } finally {
+            context.detach(previous);
+        }
+    }
+
+    private boolean start() {
+        Metadata headers;
+        try {
+            RpcMetadata arrived = RpcMetadata.decode(stream.headers());
+            authority = arrived.firstText(Encoding.AUTHORITY).orElse(null);
+            headers = Encoding.metadata(arrived);
+        } catch (IllegalArgumentException e) {
+            over = true;
+            stream.finish(Code.INTERNAL, "the headers are none of gRPC's: " + e.getMessage(), null, null);
+            return false;
+        }
+        long deadline = stream.deadlineNanos();
+        context = deadline == Long.MAX_VALUE ? Context.ROOT.withCancellation() : Context.ROOT.withDeadline(
+                Deadline.after(deadline - System.nanoTime(), TimeUnit.NANOSECONDS), RdmaServer.Deadlines.SCHEDULER);
+        Context previous = context.attach();
+        try {
+            listener = handler.startCall(this, headers);
+            if (listener == null) {
+                throw new NullPointerException("startCall() returned a null listener");
+            }
+        } catch (Throwable e) {
+            listener = new Listener<>() {
+            };
+            fail(e, Status.fromThrowable(e));
+        } finally {
+            context.detach(previous);
+        }
+        return true;
+    }
+
+    /** Does one thing that is to be done; false if there is none. */
+    private boolean step() throws IOException {
+        flush();
+        if (stream.code() >= 0) {
+            endCall();
+            return false;
+        }
+        if (!toldReady && isReady()) {
+            toldReady = true;
+            listener.onReady();
+            return true;
+        }
+        byte[] message = requested.get() > 0 ? poll() : null;
+        if (message != null) {
+            requested.decrementAndGet();
+            listener.onMessage(method.parseRequest(Encoding.message(message)));
+            return true;
+        }
+        if (!inputEnded && first == null && stream.isInputEnded() && stream.code() < 0) {
+            inputEnded = true;
+            listener.onHalfClose();
+            return true;
+        }
+        return false;
+    }
+
+    private byte[] poll() {
+        byte[] message = first;
+        first = null;
+        return message == null ? stream.poll() : message;
+    }
+
+    private void endCall() {
+        over = true;
+        if (finished) {
+            listener.onComplete();
+            context.cancel(null);
+        } else {
+            context.cancel(cause());
+            listener.onCancel();
+        }
+    }
+
+    private void fail(Throwable failure, Status status) {
+        if (stream.code() < 0) {
+            failures.warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(), failure);
+        }
+        Metadata more = failure instanceof StatusRuntimeException known ? known.getTrailers() : null;
+        end(status, listener == null || more == null ? new Metadata() : more, true);
+        if (stream.code() >= 0 && !over) {
+            over = true;
+            context.cancel(failure);
+        }
+    }
+
+    // What the application calls.
+
+    @Override
+    public void request(int messages) {
+        if (messages < 0) {
+            throw new IllegalArgumentException("a negative number of messages: " + messages);
+        }
+        requested.addAndGet(messages);
+        task.schedule();
+    }
+
+    @Override
+    public void sendHeaders(Metadata headers) {
+        if (headersSent || closed) {
+            throw new IllegalStateException(closed ? "call is closed" : "sendHeaders has already been called");
+        }
+        headersSent = true;
+        boolean unary = method.getType() == MethodDescriptor.MethodType.UNARY;
+        byte[] block;
+        try {
+            block = Encoding.metadata(unary ? List.of() : CONTENT_TYPE, headers).encode();
+        } catch (IllegalArgumentException e) {
+            end(Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()), new Metadata(), true);
+            return;
+        }
+        if (block != null) {
+            stream.send(block, null, false);
+        }
+    }
+
+    @Override
+    public void sendMessage(A message) {
+        if (!headersSent || closed) {
+            throw new IllegalStateException(closed ? "call is closed" : "sendHeaders has not been called");
+        }
+        byte[] bytes;
+        try {
+            bytes = Encoding.bytes(method.streamResponse(message));
+        } catch (IOException | RuntimeException e) {
+            end(Status.fromThrowable(e).withDescription("the answer cannot be encoded: " + e), new Metadata(), true);
+            throw Status.CANCELLED.withDescription("the answer cannot be encoded").withCause(e).asRuntimeException();
+        }
+        if (!method.getType().serverSendsOneMessage()) {
+            sending.lock();
+            try {
+                outbox.add(bytes);
+            } finally {
+                sending.unlock();
+            }
+            flush();
+            if (!isReady()) {
+                toldReady = false;
+                if (isReady()) {
+                    task.schedule();
+                }
+            }
+        } else if (answer == null) {
+            answer = bytes;
+        } else {
+            end(Status.INTERNAL.withDescription("Too many responses"), new Metadata(), true);
+        }
+    }
+
+    @Override
+    public void close(Status status, Metadata more) {
+        if (closed) {
+            throw new IllegalStateException("call already closed");
+        }
+        closed = true;
+        if (status.isOk() && method.getType().serverSendsOneMessage() && answer == null) {
+            end(Status.INTERNAL.withDescription("Completed without a response"), new Metadata(), true);
+        } else {
+            end(status, more, false);
+        }
+    }
+
+    /** The call is to end so, at once or after what waits to be sent; the first end counts. */
+    private void end(Status status, Metadata more, boolean now) {
+        sending.lock();
+        try {
+            if (end == null) {
+                end = status;
+                answer = status.isOk() ? answer : null;
+                trailers = Encoding.metadata(List.of(), more).encode();
+            }
+        } catch (IllegalArgumentException e) {
+            end = Status.RESOURCE_EXHAUSTED.withDescription("the trailers are too long: " + e.getMessage());
+            answer = null;
+        } finally {
+            if (now) {
+                outbox.clear();
+            }
+            sending.unlock();
+        }
+        flush();
+    }
+
+    /** Sends what there is room for. */
+    private void flush() {
+        sending.lock();
+        try {
+            while (!outbox.isEmpty() && stream.code() < 0 && stream.hasRoom()) {
+                stream.send(null, outbox.poll(), false);
+            }
+            if (end != null && outbox.isEmpty() && stream.code() < 0) {
+                finished = true;
+                String text = end.getDescription();
+                stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
+            }
+        } catch (MessageTooLong e) {
+            stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    @Override
+    public boolean isReady() {
+        if (method.getType().serverSendsOneMessage()) {
+            return stream.code() < 0;
+        }
+        sending.lock();
+        try {
+            return outbox.isEmpty() && stream.hasRoom();
+        } finally {
+            sending.unlock();
+        }
+    }
+
+    @Override
+    public boolean isCancelled() {
+        return stream.code() >= 0 && !finished;
+    }
+
+    /** Any name: messages are not compressed over RDMA, whatever a server prefers. */
+    @Override
+    public void setCompression(String name) {
+        if (headersSent) {
+            throw new IllegalStateException("sendHeaders has been called");
+        }
+    }
+
+    @Override
+    public Attributes getAttributes() {
+        return Attributes.newBuilder().set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, stream.carrier().remoteAddress())
+                .set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, stream.carrier().localAddress()).build();
+    }
+
+    @Override
+    public String getAuthority() {
+        return authority;
+    }
+
+    @Override
+    public MethodDescriptor<Q, A> getMethodDescriptor() {
+        return method;
+    }
+
+    @Override
+    public String toString() {
+        return stream.toString();
+    }
+}
