@@ -40,8 +40,9 @@ final class IbverbsDatagrams {
     private static final int MOST_QUEUES = 16;
     /** A device may ask the network for a way; so many at once, all others wait for their next datagram. */
     private static final int MOST_HANDLES_IN_MAKING = 4;
-    /** Longest wait for a queue pair of this host, and how long its refusal is believed. */
-    private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** Longest wait for a queue pair of this host: the first one loads all code. */
+    private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(30);
+    /** How long its refusal is believed. */
     private static final long REFUSED_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final MemorySegment NOTHING = MemorySegment.ofArray(new byte[0]);
 

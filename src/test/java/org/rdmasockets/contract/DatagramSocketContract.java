@@ -411,13 +411,20 @@ abstract class DatagramSocketContract {
         manyArriveWithAWindow(100_000);
     }
 
+    /** Whether one datagram never overtakes another. */
+    boolean isInOrder() {
+        return true;
+    }
+
     void manyArriveWithAWindow(int many) throws Exception {
         Call<Void> echo = Call.run(ThreadKind.VIRTUAL, "echo", () -> {
             DatagramPacket packet = room(64);
             for (int i = 0; i < many / WINDOW; i++) {
                 for (int j = 0; j < WINDOW; j++) {
                     b.receive(packet);
-                    assertEquals(i * WINDOW + j, ByteBuffer.wrap(packet.getData()).getInt());
+                    int number = ByteBuffer.wrap(packet.getData()).getInt();
+                    assertTrue(isInOrder() ? number == i * WINDOW + j : number / WINDOW == i, "number " + number
+                            + " in place " + j + " of window " + i);
                 }
                 b.send(packet);
             }

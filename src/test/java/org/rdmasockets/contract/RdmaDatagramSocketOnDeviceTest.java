@@ -71,6 +71,17 @@ class RdmaDatagramSocketOnDeviceTest extends RdmaDatagramSocketContract {
         }
     }
 
+    /** On a slow machine a second passes without a sign of the other, and then one datagram goes over UDP to ask. */
+    @Override
+    void check(DatagramSocket used) throws IOException {
+        assertTrue(is(used) || used.getOption(RdmaSocketOptions.TRANSPORT).is(Transport.UDP));
+    }
+
+    @Override
+    boolean isInOrder() {
+        return !ABLE;
+    }
+
     private boolean is(DatagramSocket socket) throws IOException {
         return socket.getOption(RdmaSocketOptions.TRANSPORT).is(ABLE ? Transport.IBVERBS : Transport.UDP);
     }

