@@ -93,7 +93,7 @@ final class Session {
      *
      * @param own this end's identifier
      * @param peer the other end's
-     * @param payloadBytes of a packet
+     * @param payloadBytes of a packet that this end sends
      * @param maxMessage longest message that comes in
      * @param maxWaitingBytes of messages that nobody has taken, one message more
      * @param now the time
@@ -146,7 +146,8 @@ final class Session {
 
     /** What that takes of memory, about. */
     long heldBytes() {
-        return inboxBytes + (assembly == null ? 0 : assembly.length) + (long) Long.bitCount(arrivedBits) * payloadBytes;
+        return inboxBytes + (assembly == null ? 0 : assembly.length)
+                + (long) Long.bitCount(arrivedBits) * Packet.MOST_PAYLOAD;
     }
 
     /** Changes when a message has become whole or was taken. */
@@ -238,7 +239,7 @@ final class Session {
             answerAt = Long.MIN_VALUE; // the peer has not heard that it is here
             return;
         }
-        if (packet.payload.remaining() > payloadBytes) {
+        if (packet.payload.remaining() > Packet.MOST_PAYLOAD) {
             return;
         }
         lastSentMicros = packet.sentMicros;

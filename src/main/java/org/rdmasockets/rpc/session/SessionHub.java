@@ -38,7 +38,9 @@ import org.rdmasockets.rpc.call.Frame;
  * meanwhile is ended.
  */
 public final class SessionHub {
-    private static final int PAYLOAD = 1400;
+    /** What fits a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
+    private static final int SHORT_PAYLOAD = 1000 - Packet.HEADER_BYTES;
+    private static final int PACKET_BYTES = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
     private static final int COOKIE_BYTES = 40;
     private static final long COOKIE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -59,6 +61,8 @@ public final class SessionHub {
 
     /** No channel: that would be closed by an interrupt of any thread that sends. */
     private final DatagramSocket socket;
+    /** Of a packet that is sent here. */
+    private final int payloadBytes;
     private final boolean server;
     private final int maxMessage;
     private final long maxHeld;
@@ -74,7 +78,7 @@ public final class SessionHub {
     private final Condition arrivals = lock.newCondition();
     private final Packet in = new Packet();
     private final Packet reply = new Packet();
-    private final ByteBuffer out = ByteBuffer.allocate(Packet.HEADER_BYTES + PAYLOAD);
+    private final ByteBuffer out = ByteBuffer.allocate(PACKET_BYTES);
     private int unconfirmed;
     private boolean listening;
     private boolean closed;
@@ -92,6 +96,7 @@ public final class SessionHub {
 
     private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
         this.socket = socket;
+        payloadBytes = socket instanceof RdmaDatagramSocket ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
         this.server = server;
         this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
         this.maxHeld = maxHeld;
@@ -225,7 +230,7 @@ public final class SessionHub {
         int kind = Packet.INIT;
         boolean opened = false;
         long waitMillis = 20;
-        ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + PAYLOAD);
+        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         while (true) {
             answer(kind, 0, own, cookie, to);
             socket.setSoTimeout((int) Math.max(1, Math.min(waitMillis,
@@ -241,7 +246,7 @@ public final class SessionHub {
                 }
                 if (in.kind == Packet.OPENED && opened) {
                     socket.setSoTimeout(0);
-                    Session session = new Session(own, in.sender, PAYLOAD, maxMessage, WAITING_BYTES,
+                    Session session = new Session(own, in.sender, payloadBytes, maxMessage, WAITING_BYTES,
                             System.nanoTime());
                     SessionCarrier carrier = new SessionCarrier(session, to, null);
                     sessions.put(own, carrier);
@@ -271,7 +276,7 @@ public final class SessionHub {
     // What comes in.
 
     private void read() {
-        ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + PAYLOAD);
+        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         while (true) {
             try {
@@ -396,7 +401,7 @@ public final class SessionHub {
             while (sessions.containsKey(own)) {
                 own = random.nextLong();
             }
-            carrier = new SessionCarrier(new Session(own, client, PAYLOAD, maxMessage, WAITING_BYTES, now), from,
+            carrier = new SessionCarrier(new Session(own, client, payloadBytes, maxMessage, WAITING_BYTES, now), from,
                     origin);
             carrier.endsAt = now + UNCONFIRMED_NANOS;
             unconfirmed++;
