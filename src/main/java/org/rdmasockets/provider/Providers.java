@@ -16,8 +16,6 @@ public final class Providers {
     /**
      * Verbs over libibverbs and librdmacm. The provider is there even if the libraries are not: ask it for its
      * {@link VerbsProvider#unavailability()}.
-     *
-     * @return the provider of the process
      */
     public static VerbsProvider ibverbs() {
         return all.getLast();
@@ -26,8 +24,6 @@ public final class Providers {
     /**
      * Verbs over memory that processes of this host share. The provider is there even where that cannot be had: ask it
      * for its {@link VerbsProvider#unavailability()}.
-     *
-     * @return the provider of the process
      */
     public static VerbsProvider sharedMemory() {
         return all.getFirst();

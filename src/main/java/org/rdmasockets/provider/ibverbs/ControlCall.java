@@ -21,11 +21,7 @@ final class ControlCall {
     /** Where the function is, looked up at the first call; whoever comes together finds the same. */
     private MemorySegment function;
 
-    /**
-     * A function that the library has under its name.
-     *
-     * @param name its C name
-     */
+    /** A function that the library has under its name. */
     ControlCall(String name) {
         this(name, name);
     }

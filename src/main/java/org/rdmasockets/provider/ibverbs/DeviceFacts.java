@@ -24,13 +24,7 @@ final class DeviceFacts {
     private final boolean rxe;
     private final boolean siw;
 
-    /**
-     * The facts of a device.
-     *
-     * @param context its {@code ibv_context}
-     * @param transport what carries its packets
-     * @param attr its {@code ibv_device_attr}, filled in
-     */
+    /** The facts of a device. */
     DeviceFacts(MemorySegment context, TransportType transport, MemorySegment attr) {
         this.context = context;
         this.transport = transport;

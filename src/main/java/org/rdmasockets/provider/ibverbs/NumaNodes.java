@@ -14,11 +14,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class NumaNodes {
     private final Path root;
 
-    /**
-     * What a file system says.
-     *
-     * @param root {@code /sys}, but in tests
-     */
+    /** What a file system says. */
     NumaNodes(Path root) {
         this.root = root;
     }

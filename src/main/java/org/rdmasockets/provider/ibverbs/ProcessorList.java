@@ -48,12 +48,7 @@ record ProcessorList(BitSet numbers) {
         throw new IllegalArgumentException("no list of processors: " + text);
     }
 
-    /**
-     * These and others.
-     *
-     * @param others more processors
-     * @return a new list
-     */
+    /** These and others. */
     ProcessorList with(ProcessorList others) {
         BitSet all = (BitSet) numbers.clone();
         all.or(others.numbers);

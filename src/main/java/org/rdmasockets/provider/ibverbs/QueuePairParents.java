@@ -18,12 +18,7 @@ final class QueuePairParents {
     /** How many of the steps of {@link #acquire} were taken. */
     private int steps;
 
-    /**
-     * Nothing is held yet.
-     *
-     * @param domain the protection domain
-     * @param demand sizes and completion queues
-     */
+    /** Nothing is held yet. */
     QueuePairParents(IbverbsProtectionDomain domain, QueuePairDemand demand) {
         this.domain = domain;
         this.sendQueue = own(domain, demand.config().sendQueue());

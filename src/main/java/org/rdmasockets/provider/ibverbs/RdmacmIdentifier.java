@@ -53,13 +53,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     private InetSocketAddress lastLocal;
     private InetSocketAddress lastRemote;
 
-    /**
-     * An identifier that exists; the caller has retained the manager.
-     *
-     * @param manager the parent
-     * @param number its {@code context} field
-     * @param identifier the {@code rdma_cm_id}
-     */
+    /** An identifier that exists; the caller has retained the manager. */
     RdmacmIdentifier(RdmacmConnectionManager manager, long number, MemorySegment identifier) {
         this.manager = manager;
         this.number = number;

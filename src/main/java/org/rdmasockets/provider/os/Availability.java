@@ -68,8 +68,6 @@ public final class Availability {
     /**
      * Where the kernel never promises more memory than it has, a page that is touched first can be refused, and that is
      * a SIGBUS; everywhere else it is found, or the kernel ends a process for it.
-     *
-     * @param file holds the kernel's policy
      */
     static Optional<String> commitProblem(Path file) {
         try {

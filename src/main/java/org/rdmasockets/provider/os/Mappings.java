@@ -74,11 +74,7 @@ public final class Mappings {
         count += more;
     }
 
-    /**
-     * Says that mappings are gone.
-     *
-     * @param fewer how many
-     */
+    /** Says that mappings are gone. */
     public static synchronized void release(int fewer) {
         count -= fewer;
     }

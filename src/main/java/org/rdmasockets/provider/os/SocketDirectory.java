@@ -56,11 +56,7 @@ public final class SocketDirectory {
         directory = PREFIX + UserNamespace.outerUser(user) + suffix;
     }
 
-    /**
-     * The directory of this process.
-     *
-     * @return always the same
-     */
+    /** The directory of this process. */
     public static SocketDirectory own() {
         return Own.DIRECTORY;
     }

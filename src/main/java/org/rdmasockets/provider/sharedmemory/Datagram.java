@@ -29,11 +29,7 @@ final class Datagram {
     private boolean hasImmediate;
     private int immediate;
 
-    /**
-     * An empty datagram.
-     *
-     * @param source the number of the sender
-     */
+    /** An empty datagram. */
     Datagram(int source) {
         this.source = source;
         memory.set(ValueLayout.JAVA_BYTE, 0, VERSION_6);

@@ -29,11 +29,7 @@ record FaultyCompletion(SharedMemoryCompletionQueue queue, QueueRoom room, long 
         queue.add(this);
     }
 
-    /**
-     * Reports it with another status.
-     *
-     * @param other the status
-     */
+    /** Reports it with another status. */
     void deliver(int other) {
         queue.add(new FaultyCompletion(queue, room, id, opcode, received, other));
     }

@@ -11,11 +11,7 @@ final class IncomingSends {
     private int length;
     private boolean filling;
 
-    /**
-     * None has begun.
-     *
-     * @param peer whose they are
-     */
+    /** None has begun. */
     IncomingSends(LinkPeer peer) {
         this.peer = peer;
     }

@@ -33,11 +33,7 @@ interface Partner {
     /** Whether the partner's process is known to be stopped. */
     boolean isStopped();
 
-    /**
-     * Refuses the request that this partner made.
-     *
-     * @param privateData what to tell the partner
-     */
+    /** Refuses the request that this partner made. */
     void reject(byte[] privateData);
 
     /** Lets the partner know that this end has gone, whether it was connected by then or not. */

@@ -17,11 +17,7 @@ class QueueRoom {
     @SuppressWarnings("unused")
     private volatile int given;
 
-    /**
-     * All room is free.
-     *
-     * @param queuePairNumber whose queue it is, for completions
-     */
+    /** All room is free. */
     QueueRoom(int queuePairNumber) {
         this.queuePairNumber = queuePairNumber;
     }

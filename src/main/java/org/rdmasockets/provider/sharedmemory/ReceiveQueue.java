@@ -433,4 +433,30 @@ final class ReceiveQueue {
             shared.takeBack(owner, receives);
         }
     }
+
+    /** The room of a shared receive queue, as completions of one of its queue pairs see it. */
+    private static final class SharedRoom extends QueueRoom {
+        private final QueueRoom shared;
+
+        /**
+         * A view of the room.
+         *
+         * @param queuePairNumber whose completions they are
+         * @param shared where room was taken
+         */
+        SharedRoom(int queuePairNumber, QueueRoom shared) {
+            super(queuePairNumber);
+            this.shared = shared;
+        }
+
+        @Override
+        void giveBack() {
+            shared.giveBackFromAnywhere();
+        }
+
+        @Override
+        void untake() {
+            giveBack();
+        }
+    }
 }

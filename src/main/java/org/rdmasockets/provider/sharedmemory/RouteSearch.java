@@ -9,7 +9,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The search of an identifier for the process that listens on its destination. The identifier hears of one outcome. */
-final class RouteSearch implements DialHandler, Expiring {
+final class RouteSearch implements DialHandler, Deadlines.Expiring {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private final SharedMemoryFabric fabric;

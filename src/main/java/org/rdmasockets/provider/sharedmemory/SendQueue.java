@@ -26,7 +26,7 @@ import org.rdmasockets.verbs.SendRequest;
  * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
  * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
  */
-final class SendQueue implements Expiring {
+final class SendQueue implements Deadlines.Expiring {
     private static final VarHandle LONG = JAVA_LONG.varHandle();
     private static final int RETRY_FOR_EVER = 7;
     private static final long NO_DEADLINE = Long.MAX_VALUE;

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -452,15 +453,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         return listener.offer(request);
     }
 
-    /**
-     * Makes the identifier of a request to this listener, which nobody knows of yet.
-     *
-     * @param itsLocal the address that was asked for
-     * @param itsRemote the address of the connecting end
-     * @param itsPartner the connecting end
-     * @param parameters what it asks for
-     * @return the new identifier, for {@link #offer}
-     */
+    /** Makes the identifier of a request to this listener, which nobody knows of yet. */
     SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote, Partner itsPartner,
             ConnectionParameters parameters) {
         InetSocketAddress own = localAddress();
@@ -740,6 +733,96 @@ final class SharedMemoryIdentifier extends EventDelivery {
         WaitingRequests unserved = waiting();
         if (unserved != null) {
             unserved.close();
+        }
+    }
+
+    /** A partner in this process. */
+    private static final class LocalPartner implements Partner {
+        private final SharedMemoryIdentifier identifier;
+
+        /** A partner in this process. */
+        LocalPartner(SharedMemoryIdentifier identifier) {
+            this.identifier = identifier;
+        }
+
+        @Override
+        public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer) {
+            SharedMemoryQueuePair theirs = identifier.queuePair();
+            if (theirs != null) {
+                theirs.connect(peer(own), answer.receiverNotReadyRetryCount());
+                own.connect(peer(theirs), request.receiverNotReadyRetryCount());
+            }
+            return theirs != null;
+        }
+
+        @Override
+        public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
+            return identifier.accepted(peer(own), answer);
+        }
+
+        private static Peer peer(SharedMemoryQueuePair target) {
+            return new LocalPeer(target.device().fabric.regions, target);
+        }
+
+        @Override
+        public void acknowledge() {
+            identifier.acknowledged();
+        }
+
+        @Override
+        public boolean isStopped() {
+            return false;
+        }
+
+        @Override
+        public void reject(byte[] privateData) {
+            identifier.rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
+        }
+
+        @Override
+        public void disconnect() {
+            identifier.disconnected();
+        }
+    }
+
+    /** The requests to a listener that no handler has got; whoever closes the listener closes them. */
+    private static final class WaitingRequests {
+        /** The least number that may wait, whatever the backlog: the event thread takes them soon. */
+        private static final int LEAST = 128;
+
+        /** Guarded by this, as are all fields. */
+        private final List<SharedMemoryIdentifier> requests = new ArrayList<>();
+        /** Most requests; 0 after the close. */
+        private int most;
+
+        /**
+         * Takes requests from now on.
+         *
+         * @param backlog how many may wait, at least
+         */
+        WaitingRequests(int backlog) {
+            most = Math.max(backlog, LEAST);
+        }
+
+        /** Adds a request; false if this is closed, or too many wait. */
+        synchronized boolean add(SharedMemoryIdentifier request) {
+            return requests.size() < most && requests.add(request);
+        }
+
+        /** Takes a request out for a handler; false if it is not here any more. */
+        synchronized boolean remove(SharedMemoryIdentifier request) {
+            return requests.remove(request);
+        }
+
+        /** Takes no more, and closes what waits. */
+        void close() {
+            List<SharedMemoryIdentifier> left;
+            synchronized (this) {
+                most = 0;
+                left = List.copyOf(requests);
+                requests.clear();
+            }
+            left.forEach(SharedMemoryIdentifier::close);
         }
     }
 }

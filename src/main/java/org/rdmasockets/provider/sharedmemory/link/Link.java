@@ -271,11 +271,7 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /**
-     * Puts entries into the ring.
-     *
-     * @return the one writer of this link
-     */
+    /** Puts entries into the ring. */
     public RingWriter writer() {
         return writer;
     }
@@ -414,11 +410,7 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /**
-     * Memory for the connections of this link.
-     *
-     * @return what gives it
-     */
+    /** Memory for the connections of this link. */
     public Slabs slabs() {
         return slabs;
     }

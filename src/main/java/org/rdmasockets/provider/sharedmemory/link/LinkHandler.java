@@ -22,8 +22,6 @@ public interface LinkHandler {
      * there is room in the ring again, or a receive was posted for which a slot was starving. May also come for no
      * reason. Expected of the handler: drain, arm if somebody sleeps, drain again, and try again whatever waits for
      * room or for a receive.
-     *
-     * @param link whose peer rang
      */
     void onDoorbell(Link link);
 

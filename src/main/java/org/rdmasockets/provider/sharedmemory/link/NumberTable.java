@@ -123,11 +123,7 @@ public final class NumberTable<T> {
         return removed;
     }
 
-    /**
-     * Does something with all objects; it must not change the table.
-     *
-     * @param action what to do
-     */
+    /** Does something with all objects; it must not change the table. */
     public void forEach(Consumer<? super T> action) {
         for (int i = 0; i < objects.length; i++) {
             if (objects[i] != null) {

@@ -7,11 +7,7 @@ import java.lang.foreign.MemorySegment;
  * {@link #leave} has to follow; until then it is not given to anybody else.
  */
 public interface ReachableMemory {
-    /**
-     * The memory.
-     *
-     * @return all of the region
-     */
+    /** The memory. */
     MemorySegment segment();
 
     /**

@@ -4,11 +4,7 @@ import org.rdmasockets.provider.os.PacketBuffer;
 
 /** What a hub watches the socket of. */
 interface Source {
-    /**
-     * The socket has something to do. Called by one thread at a time.
-     *
-     * @param buffer to receive with
-     */
+    /** The socket has something to do. Called by one thread at a time. */
     void ready(PacketBuffer buffer);
 
     /** Something was thrown while it did that, for want of memory perhaps: it fails, and no other. */
