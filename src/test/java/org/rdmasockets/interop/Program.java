@@ -230,6 +230,17 @@ public final class Program implements AutoCloseable {
         return process.exitValue();
     }
 
+    /**
+     * Waits for the end, but not for long.
+     *
+     * @param seconds longest wait
+     * @return false if it still runs
+     * @throws InterruptedException if interrupted
+     */
+    boolean endsWithin(int seconds) throws InterruptedException {
+        return process.waitFor(seconds, TimeUnit.SECONDS);
+    }
+
     /** Kills it as {@code kill -9} does: it gets no chance to say goodbye. */
     public void kill() {
         itself.destroyForcibly();
