@@ -252,9 +252,14 @@ final class DatagramQueue {
         return mtuBytes;
     }
 
-    /** How much data a datagram has at most: a packet of the port that a receiver in C takes, without the header. */
+    /**
+     * How much data a datagram has at most: what a packet of the port carries behind the header, and what a receiver in
+     * C takes behind that over UDP, which is longer. C cuts what is more.
+     */
     int mostBytes() {
-        return Math.min(mtuBytes, DatagramWire.MOST_BYTES) - DatagramWire.headerBytes(local.getAddress());
+        InetAddress own = local.getAddress();
+        return Math.min(mtuBytes - DatagramWire.headerBytes(own),
+                DatagramWire.MOST_BYTES - DatagramWire.messageHeaderBytes(own));
     }
 
     /** The number of the queue pair. */

@@ -35,7 +35,7 @@ final class DatagramWire {
     static final int DATA = 0;
     /** Says where the queue pair is, and no more. */
     static final int CONTROL = 7;
-    /** What a receiver in C has room for, with the header. */
+    /** What a receiver in C has room for, with the header of either way. */
     static final int MOST_BYTES = 2048;
 
     private static final int TAG = 0x55555555;
@@ -97,6 +97,11 @@ final class DatagramWire {
         boolean known = operation == DATA || operation == CONTROL && data.length == headerBytes;
         return known && number >= FIRST_QUEUE_PAIR && number <= LAST_QUEUE_PAIR ? new Message(operation, number,
                 Arrays.copyOfRange(data, UDP_FIXED_BYTES, headerBytes), headerBytes) : null;
+    }
+
+    /** How long the header over UDP is. */
+    static int messageHeaderBytes(InetAddress own) {
+        return UDP_FIXED_BYTES + (own instanceof Inet4Address ? IPV4_BYTES : IPV6_BYTES);
     }
 
     /** Makes a message for UDP. */
