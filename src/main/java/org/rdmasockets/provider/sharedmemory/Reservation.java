@@ -25,20 +25,31 @@ final class Reservation {
         checkOpen(call, !sends.isClosed() && !receives.isClosed(), "completion queue");
         checkOpen(call, shared == null || !shared.isClosed(), "shared receive queue");
         SharedMemoryDevice.checkSizes(call, config, shared == null);
-        check(call, sends.tryReserve(config.maxSends()), sends, "maxSends=" + config.maxSends());
+        if (!sends.tryReserve(config.maxSends())) {
+            throw noRoom(call, sends, "maxSends=" + config.maxSends());
+        }
         boolean done = false;
         try {
-            if (shared == null) {
-                check(call, receives.tryReserve(config.maxReceives()), receives,
-                        "maxReceives=" + config.maxReceives());
-            } else {
-                check(call, shared.tryReserve(receives), receives, "sharedReceives=" + shared.maxReceives());
-            }
-            done = true;
+            done = shared == null ? receives.tryReserve(config.maxReceives()) : shared.tryReserve(receives);
         } finally {
             if (!done) {
                 sends.unreserve(config.maxSends());
             }
+        }
+        if (!done) {
+            throw noRoom(call, receives, shared == null ? "maxReceives=" + config.maxReceives()
+                    : "sharedReceives=" + shared.maxReceives());
+        }
+    }
+
+    /** Gives back what {@link #make} took for a queue pair that was not made. */
+    static void undo(QueuePairConfig config, SharedMemorySharedReceiveQueue shared) {
+        ((SharedMemoryCompletionQueue) config.sendQueue()).unreserve(config.maxSends());
+        SharedMemoryCompletionQueue receives = (SharedMemoryCompletionQueue) config.receiveQueue();
+        if (shared == null) {
+            receives.unreserve(config.maxReceives());
+        } else {
+            shared.retire(receives);
         }
     }
 
@@ -55,11 +66,8 @@ final class Reservation {
         }
     }
 
-    private static void check(String call, boolean fits, SharedMemoryCompletionQueue queue, String what)
-            throws VerbsException {
-        if (!fits) {
-            throw Refusals.noRoom(call, what + ", unreserved=" + queue.unreservedEntries() + ", entries="
-                    + queue.entries());
-        }
+    private static VerbsException noRoom(String call, SharedMemoryCompletionQueue queue, String what) {
+        return Refusals.noRoom(call, what + ", unreserved=" + queue.unreservedEntries() + ", entries="
+                + queue.entries());
     }
 }

@@ -286,8 +286,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         DatagramTable table = device.fabric.datagrams;
         int queuePairNumber = table.reserve();
         if (queuePairNumber == 0) {
-            ((SharedMemoryCompletionQueue) config.sendQueue()).unreserve(config.maxSends());
-            ((SharedMemoryCompletionQueue) config.receiveQueue()).unreserve(config.maxReceives());
+            Reservation.undo(config, null);
             throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
                     "there are as many queue pairs for datagrams as there can be: close some");
         }

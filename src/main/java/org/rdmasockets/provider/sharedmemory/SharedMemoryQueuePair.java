@@ -47,7 +47,15 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
         Reservation.make("rdma_create_qp", domain, config, shared);
-        return new SharedMemoryQueuePair(domain, config, shared);
+        SharedMemoryQueuePair made = null;
+        try {
+            made = new SharedMemoryQueuePair(domain, config, shared);
+            return made;
+        } finally {
+            if (made == null) {
+                Reservation.undo(config, shared);
+            }
+        }
     }
 
     @Override
