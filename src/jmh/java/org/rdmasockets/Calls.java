@@ -45,6 +45,8 @@ import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.examples.Found;
+import org.rdmasockets.grpc.RdmaChannelBuilder;
+import org.rdmasockets.grpc.RdmaServerBuilder;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcOptions;
@@ -52,9 +54,9 @@ import org.rdmasockets.rpc.RpcServer;
 
 /**
  * What a call costs between two processes of one host: a protobuf message there and back, over endpoints and over
- * sessions on shared memory, beside gRPC over Netty and over OkHttp on TCP, and beside bare messages of an endpoint.
- * All in turn, two new JVMs for each turn; printed are medians of the turns. Callers are virtual threads. See {@code
- * src/jmh/run}.
+ * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, and beside
+ * bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians of the turns. Callers
+ * are virtual threads. See {@code src/jmh/run}.
  */
 final class Calls {
     private static final long WARM_UP_NANOS = Long.getLong("calls.warmUpMillis", 3000) * 1_000_000;
@@ -65,7 +67,7 @@ final class Calls {
     private static final List<Integer> SIZES = Arrays.stream(System.getProperty("calls.sizes", "64,4096").split(","))
             .map(Integer::valueOf).toList();
     private static final int[] UNDER_WAY = {1, 64, 1024};
-    private static final List<String> KINDS = List.of("netty", "okhttp", "rpc", "sessions", "endpoint");
+    private static final List<String> KINDS = List.of("netty", "okhttp", "stubs", "rpc", "sessions", "endpoint");
     private static final MethodDescriptor<Found, Found> ECHO = method("echo", MethodDescriptor.MethodType.UNARY);
     private static final MethodDescriptor<Found, Found> MANY = method("many",
             MethodDescriptor.MethodType.SERVER_STREAMING);
@@ -146,6 +148,10 @@ final class Calls {
     }
 
     private static void promises(Map<String, Map<String, List<Double>>> all) {
+        promise(all, "64 B, 1 client, 1 under way: p50, us", "stubs", "netty", "at most 0.2");
+        promise(all, "64 B, 1 client, 64 under way: calls/s", "stubs", "netty", "at least 3");
+        promise(all, "64 B, 1 client, 64 under way: CPU us/call", "stubs", "netty", "at most 0.5");
+        promise(all, "64 B, 1 client, 64 under way: calls/s", "stubs", "endpoint", "at least 0.5");
         promise(all, "64 B, 1 client, 1 under way: p50, us", "rpc", "netty", "at most 0.2");
         promise(all, "64 B, 1 client, 64 under way: calls/s", "rpc", "netty", "at least 3");
         promise(all, "64 B, 1 client, 64 under way: CPU us/call", "rpc", "netty", "at most 0.5");
@@ -169,6 +175,7 @@ final class Calls {
             case "netty" -> listen(NettyServerBuilder.forAddress(any()).addService(service()).build());
             case "okhttp" -> listen(OkHttpServerBuilder.forPort(any(), InsecureServerCredentials.create())
                     .addService(service()).build());
+            case "stubs" -> listen(RdmaServerBuilder.forAddress(any()).addService(service()).build());
             case "endpoint" -> listen(RdmaEndpoint.builder().listen(any()));
             default -> (kind.equals("sessions") ? rpc().datagrams() : rpc()).listen(any()).localAddress().getPort();
         };
@@ -377,6 +384,8 @@ final class Calls {
             case "netty" -> new OverGrpc(NettyChannelBuilder.forAddress(server).usePlaintext().build());
             case "okhttp" -> new OverGrpc(OkHttpChannelBuilder.forAddress(server.getHostString(), server.getPort())
                     .usePlaintext().build());
+            case "stubs" -> new OverGrpc(RdmaChannelBuilder.forAddress(server.getHostString(), server.getPort())
+                    .build());
             case "endpoint" -> new OverEndpoint(RdmaEndpoint.builder().connect(server));
             case "sessions" -> new OverRpc(RpcClient.builder().datagrams().connect(server));
             default -> new OverRpc(RpcClient.builder().connect(server));
