@@ -23,11 +23,10 @@ final class FaultProcess implements AutoCloseable {
     private static final long SECONDS_TO_EXIT = 20;
     private static final int POLL_MILLIS = 50;
     /**
-     * How much more may be held than in the beginning: what others just close, sockets that an Error took between the
-     * kernel's answer and the object that closes them, and slabs of a link, of which each is twice as large as the one
-     * before and stays for the connections to come.
+     * How much more may be held than in the beginning: what others just close, and slabs of a link, of which each is
+     * twice as large as the one before and stays for the connections to come.
      */
-    private static final long[] SLACK = {16, 8, 2};
+    private static final long[] SLACK = {4, 8, 2};
 
     private final Process process;
     private final Path log;

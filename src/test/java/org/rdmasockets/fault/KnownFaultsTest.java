@@ -101,6 +101,15 @@ class KnownFaultsTest {
         costsThatConnectionAlone(true, Side.CALLER, ends, 1);
     }
 
+    @Test
+    void theSocketOfALinkIsClosedWhateverIsThrown() throws Exception {
+        String place = "os/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(Arrival|LinkListener)\\.|"
+                + "LinkHub\\.(welcome|admit|excess|dropped|arrived)";
+        for (int i = 0; i < 4; i++) { // what is lost once in each round is more than may be held
+            costsThatConnectionAlone(true, Side.LIBRARY, place, 0);
+        }
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);

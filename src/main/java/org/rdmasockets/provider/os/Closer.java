@@ -25,7 +25,15 @@ final class Closer {
 
     /** Closes a descriptor soon. Never waits. */
     static void close(int descriptor) {
-        WAITING.add(descriptor);
+        boolean taken = false;
+        try {
+            WAITING.add(descriptor);
+            taken = true;
+        } finally {
+            if (!taken) {
+                Posix.CLOSE.call(descriptor); // no memory to let another do it, and it would be lost for ever
+            }
+        }
         synchronized (WAITING) {
             startIfAllAreBusy();
         }
@@ -70,10 +78,23 @@ final class Closer {
     private static void closeHere(int descriptor) {
         synchronized (WAITING) {
             closing++;
+        }
+        try {
+            letOthersIn();
+        } finally {
+            closeNow(descriptor);
+        }
+    }
+
+    private static void letOthersIn() {
+        synchronized (WAITING) {
             if (!WAITING.isEmpty()) {
                 startIfAllAreBusy();
             }
         }
+    }
+
+    private static void closeNow(int descriptor) {
         try {
             Posix.CLOSE.call(descriptor);
         } finally {

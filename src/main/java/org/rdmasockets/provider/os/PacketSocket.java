@@ -136,7 +136,15 @@ public final class PacketSocket extends Guard {
     public PacketSocket accept() throws VerbsException {
         long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
         if (accepted >= 0) {
-            return new PacketSocket(accepted, true);
+            PacketSocket socket = null;
+            try {
+                socket = new PacketSocket(accepted, true);
+                return socket;
+            } finally {
+                if (socket == null) {
+                    Closer.close((int) accepted);
+                }
+            }
         }
         return switch (Errno.of((int) accepted)) {
             case EAGAIN, ECONNABORTED, EINTR -> null;
@@ -273,10 +281,20 @@ public final class PacketSocket extends Guard {
             return;
         }
         Epoll set = watchedBy;
-        if (set != null) {
-            set.remove(descriptor);
+        try {
+            if (set != null) {
+                set.remove(descriptor);
+            }
+        } finally {
+            shutDown();
         }
-        Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR); // the peer need not wait for the closer
-        Closer.close(descriptor);
+    }
+
+    private void shutDown() {
+        try {
+            Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR); // the peer need not wait for the closer
+        } finally {
+            Closer.close(descriptor);
+        }
     }
 }

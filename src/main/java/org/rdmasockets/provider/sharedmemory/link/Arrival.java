@@ -104,7 +104,10 @@ final class Arrival implements Source {
 
     @Override
     public void finish() {
-        hub.dropped(this, sourceId);
-        socket.close();
+        try {
+            hub.dropped(this, sourceId);
+        } finally {
+            socket.close();
+        }
     }
 }
