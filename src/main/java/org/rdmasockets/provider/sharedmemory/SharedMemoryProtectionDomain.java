@@ -284,15 +284,26 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
         Reservation.make("ibv_create_qp", this, config, null);
         DatagramTable table = device.fabric.datagrams;
-        int queuePairNumber = table.reserve();
-        if (queuePairNumber == 0) {
-            Reservation.undo(config, null);
-            throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
-                    "there are as many queue pairs for datagrams as there can be: close some");
+        int queuePairNumber = 0;
+        boolean done = false;
+        try {
+            queuePairNumber = table.reserve();
+            if (queuePairNumber == 0) {
+                throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
+                        "there are as many queue pairs for datagrams as there can be: close some");
+            }
+            DatagramQueuePair made = new DatagramQueuePair(this, config, queuePairNumber);
+            table.put(made);
+            done = true;
+            return made;
+        } finally {
+            if (!done) {
+                Reservation.undo(config, null);
+            }
+            if (!done && queuePairNumber != 0) {
+                table.remove(queuePairNumber);
+            }
         }
-        DatagramQueuePair made = new DatagramQueuePair(this, config, queuePairNumber);
-        table.put(made);
-        return made;
     }
 
     @Override

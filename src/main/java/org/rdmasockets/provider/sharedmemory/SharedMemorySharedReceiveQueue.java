@@ -61,9 +61,11 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
      */
     boolean tryReserve(SharedMemoryCompletionQueue completions) {
         synchronized (reported) {
-            boolean fits = reported.containsKey(completions) || completions.tryReserve(maxReceives());
-            if (fits) {
-                reported.merge(completions, 1, Integer::sum);
+            boolean more = reported.containsKey(completions);
+            reported.merge(completions, 1, Integer::sum); // before the room is taken: this needs memory
+            boolean fits = more || completions.tryReserve(maxReceives());
+            if (!fits) {
+                reported.remove(completions);
             }
             return fits;
         }
