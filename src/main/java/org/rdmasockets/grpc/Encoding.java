@@ -25,6 +25,19 @@ final class Encoding {
     private Encoding() {
     }
 
+    /** Calls are not encrypted, at either end. */
+    static UnsupportedOperationException notEncrypted() {
+        return new UnsupportedOperationException("calls are not encrypted; for TLS use gRPC's OkHttp transport with"
+                + " RdmaSocketFactory and RdmaServerSocketFactory");
+    }
+
+    /** Messages are not compressed, at either end: a registry of compressors has to be null. */
+    static void refuseCompression(Object registry) {
+        if (registry != null) {
+            throw new UnsupportedOperationException("messages are not compressed over RDMA");
+        }
+    }
+
     /** The bytes of a message. */
     static byte[] bytes(InputStream message) throws IOException {
         try (message) {
@@ -52,7 +65,7 @@ final class Encoding {
         }
     }
 
-    /** What travels of metadata, after entries that go first. */
+    /** Metadata as they travel, after entries that go first. */
     static RpcMetadata metadata(List<RpcMetadata.Entry> first, Metadata metadata) {
         List<RpcMetadata.Entry> entries = new ArrayList<>(first);
         for (String key : metadata.keys()) {

@@ -67,7 +67,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     }
 
     /**
-     * Calls in a session over UDP, as the server takes them.
+     * Calls in a session over datagrams, as the server takes them.
      *
      * @return this
      */
@@ -133,8 +133,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /** Not supported: calls are not encrypted. */
     @Override
     public RdmaChannelBuilder useTransportSecurity() {
-        throw new UnsupportedOperationException("calls are not encrypted; for TLS use gRPC's OkHttp transport with"
-                + " RdmaSocketFactory and RdmaServerSocketFactory");
+        throw Encoding.notEncrypted();
     }
 
     /** Not supported: a channel goes to one server, whose name is looked up whenever the channel connects. */
@@ -147,19 +146,14 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /** Not supported, but for null: messages are not compressed. */
     @Override
     public RdmaChannelBuilder decompressorRegistry(DecompressorRegistry registry) {
-        return refuseCompression(registry);
+        Encoding.refuseCompression(registry);
+        return this;
     }
 
     /** Not supported, but for null: messages are not compressed. */
     @Override
     public RdmaChannelBuilder compressorRegistry(CompressorRegistry registry) {
-        return refuseCompression(registry);
-    }
-
-    private RdmaChannelBuilder refuseCompression(Object registry) {
-        if (registry != null) {
-            throw new UnsupportedOperationException("messages are not compressed over RDMA");
-        }
+        Encoding.refuseCompression(registry);
         return this;
     }
 

@@ -10,7 +10,6 @@ import io.grpc.ServerInterceptor;
 import io.grpc.ServerServiceDefinition;
 import java.io.File;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,26 +18,18 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.RpcDatagrams;
-import org.rdmasockets.rpc.call.CallServer;
+import org.rdmasockets.rpc.call.CallServer.Settings;
 
 /** Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time. */
 public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
-    private static final int MAX_MESSAGE = 4 << 20;
-    private static final int MAX_CALLS = 10_000;
-    private static final int MAX_CALLS_PER_CONNECTION = 1_024;
-    private static final int MAX_CONNECTIONS = 4_096;
-    private static final long MAX_HELD = 256L << 20;
-    private static final long MEMORY = 64L << 20;
-    private static final long MEMORY_NANOS = Duration.ofMinutes(1).toNanos();
-
     private final InetSocketAddress local;
     private final Map<String, ServerServiceDefinition> services = new LinkedHashMap<>();
     private final List<ServerInterceptor> interceptors = new ArrayList<>();
     private HandlerRegistry fallback;
     private Executor executor = Encoding.VIRTUAL;
-    private int maxMessage = MAX_MESSAGE;
-    private int maxCalls = MAX_CALLS;
-    private int maxCallsPerConnection = MAX_CALLS_PER_CONNECTION;
+    private int maxMessage = Settings.DEFAULT.maxMessage();
+    private int maxCalls = Settings.DEFAULT.maxCalls();
+    private int maxCallsPerConnection = Settings.DEFAULT.maxCallsPerConnection();
     private RpcDatagrams datagrams;
 
     private RdmaServerBuilder(InetSocketAddress local) {
@@ -66,7 +57,7 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     }
 
     /**
-     * Takes calls in sessions over UDP; clients need the same setting.
+     * Takes calls in sessions over datagrams, as {@code RpcServer.Builder.datagrams()}; clients need the same setting.
      *
      * @return this
      */
@@ -82,7 +73,7 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
      * @return this
      */
     public RdmaServerBuilder maxConcurrentCalls(int calls) {
-        maxCalls = atLeastOne(calls, "the number of calls");
+        maxCalls = Settings.atLeastOne(calls, "the number of calls");
         return this;
     }
 
@@ -93,23 +84,15 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
      * @return this
      */
     public RdmaServerBuilder maxConcurrentCallsPerConnection(int calls) {
-        maxCallsPerConnection = atLeastOne(calls, "the number of calls of a connection");
+        maxCallsPerConnection = Settings.atLeastOne(calls, "the number of calls of a connection");
         return this;
     }
 
     /** The longest request. 4 MiB without this. Longer ones fail at the client by RESOURCE_EXHAUSTED. */
     @Override
     public RdmaServerBuilder maxInboundMessageSize(int bytes) {
-        maxMessage = atLeastOne(bytes, "the longest message");
+        maxMessage = Settings.atLeastOne(bytes, "the longest message");
         return this;
-    }
-
-    /** A limit at least 1, or an exception. */
-    static int atLeastOne(int value, String what) {
-        if (value < 1) {
-            throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
-        }
-        return value;
     }
 
     /** Callbacks run on the threads that read connections: they must not block. */
@@ -155,33 +138,28 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     /** Not supported: calls are not encrypted. */
     @Override
     public RdmaServerBuilder useTransportSecurity(File chain, File key) {
-        throw new UnsupportedOperationException("calls are not encrypted; for TLS use gRPC's OkHttp transport with"
-                + " RdmaSocketFactory and RdmaServerSocketFactory");
+        throw Encoding.notEncrypted();
     }
 
     /** Not supported, but for null: messages are not compressed. */
     @Override
     public RdmaServerBuilder decompressorRegistry(DecompressorRegistry registry) {
-        return refuseCompression(registry);
+        Encoding.refuseCompression(registry);
+        return this;
     }
 
     /** Not supported, but for null: messages are not compressed. */
     @Override
     public RdmaServerBuilder compressorRegistry(CompressorRegistry registry) {
-        return refuseCompression(registry);
-    }
-
-    private RdmaServerBuilder refuseCompression(Object registry) {
-        if (registry != null) {
-            throw new UnsupportedOperationException("messages are not compressed over RDMA");
-        }
+        Encoding.refuseCompression(registry);
         return this;
     }
 
     @Override
     public Server build() {
-        return new RdmaServer(local, datagrams, new CallServer.Settings(maxMessage, maxCalls, maxCallsPerConnection,
-                MAX_CONNECTIONS, MAX_HELD, MEMORY, MEMORY_NANOS), executor,
+        return new RdmaServer(local, datagrams, new Settings(maxMessage, maxCalls, maxCallsPerConnection,
+                Settings.DEFAULT.maxConnections(), Settings.DEFAULT.maxHeldBytes(), Settings.DEFAULT.memoryBytes(),
+                Settings.DEFAULT.memoryNanos()), executor,
                 new RdmaServer.Methods(List.copyOf(services.values()), fallback, List.copyOf(interceptors)));
     }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.call.CallMethod;
 import org.rdmasockets.rpc.call.CallServer;
+import org.rdmasockets.rpc.call.CallServer.Settings;
 import org.rdmasockets.rpc.call.CallStream;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.EndpointCarrier;
@@ -93,22 +94,14 @@ public final class RpcServer implements AutoCloseable {
 
     /** What a server is to be. Not for use by two threads at a time. */
     public static final class Builder {
-        private static final int MAX_MESSAGE = 4 << 20;
-        private static final int MAX_CALLS = 10_000;
-        private static final int MAX_CALLS_PER_CONNECTION = 1_024;
-        private static final int MAX_CONNECTIONS = 4_096;
-        private static final long MAX_HELD = 256L << 20;
-        private static final long MEMORY = 64L << 20;
-        private static final Duration MEMORY_TIME = Duration.ofMinutes(1);
-
         private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
         private RpcDatagrams datagrams;
-        private int maxMessage = MAX_MESSAGE;
-        private int maxCalls = MAX_CALLS;
-        private int maxCallsPerConnection = MAX_CALLS_PER_CONNECTION;
-        private int maxConnections = MAX_CONNECTIONS;
-        private long memoryBytes = MEMORY;
-        private Duration memoryTime = MEMORY_TIME;
+        private int maxMessage = Settings.DEFAULT.maxMessage();
+        private int maxCalls = Settings.DEFAULT.maxCalls();
+        private int maxCallsPerConnection = Settings.DEFAULT.maxCallsPerConnection();
+        private int maxConnections = Settings.DEFAULT.maxConnections();
+        private long memoryBytes = Settings.DEFAULT.memoryBytes();
+        private long memoryNanos = Settings.DEFAULT.memoryNanos();
 
         private Builder() {
         }
@@ -174,13 +167,6 @@ public final class RpcServer implements AutoCloseable {
             return this;
         }
 
-        private static int atLeastOne(int value, String what) {
-            if (value < 1) {
-                throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
-            }
-            return value;
-        }
-
         /**
          * Takes calls in sessions over datagrams, one {@code RdmaDatagramSocket} for all clients, which need the same
          * setting: over shared memory from processes of this host, over UDP from elsewhere. Without this, calls come
@@ -210,7 +196,7 @@ public final class RpcServer implements AutoCloseable {
          * @return this
          */
         public Builder maxMessage(int bytes) {
-            maxMessage = atLeastOne(bytes, "the longest message");
+            maxMessage = Settings.atLeastOne(bytes, "the longest message");
             return this;
         }
 
@@ -222,7 +208,7 @@ public final class RpcServer implements AutoCloseable {
          * @return this
          */
         public Builder maxCalls(int calls) {
-            maxCalls = atLeastOne(calls, "the number of calls");
+            maxCalls = Settings.atLeastOne(calls, "the number of calls");
             return this;
         }
 
@@ -233,7 +219,7 @@ public final class RpcServer implements AutoCloseable {
          * @return this
          */
         public Builder maxCallsPerConnection(int calls) {
-            maxCallsPerConnection = atLeastOne(calls, "the number of calls of a connection");
+            maxCallsPerConnection = Settings.atLeastOne(calls, "the number of calls of a connection");
             return this;
         }
 
@@ -244,7 +230,7 @@ public final class RpcServer implements AutoCloseable {
          * @return this
          */
         public Builder maxConnections(int connections) {
-            maxConnections = atLeastOne(connections, "the number of connections");
+            maxConnections = Settings.atLeastOne(connections, "the number of connections");
             return this;
         }
 
@@ -261,7 +247,7 @@ public final class RpcServer implements AutoCloseable {
                 throw new IllegalArgumentException("the memory of answers has at least 4,096 bytes, not " + bytes);
             }
             memoryBytes = bytes;
-            memoryTime = time;
+            memoryNanos = time.toNanos();
             return this;
         }
 
@@ -290,8 +276,8 @@ public final class RpcServer implements AutoCloseable {
 
         /** Serves what comes from a listener. */
         RpcServer listen(Carrier.Listener listener) {
-            return new RpcServer(new CallServer(listener, Map.copyOf(methods)::get, new CallServer.Settings(maxMessage,
-                    maxCalls, maxCallsPerConnection, maxConnections, MAX_HELD, memoryBytes, memoryTime.toNanos())));
+            return new RpcServer(new CallServer(listener, Map.copyOf(methods)::get, new Settings(maxMessage, maxCalls,
+                    maxCallsPerConnection, maxConnections, Settings.DEFAULT.maxHeldBytes(), memoryBytes, memoryNanos)));
         }
     }
 }

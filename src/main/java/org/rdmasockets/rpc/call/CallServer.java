@@ -44,6 +44,24 @@ public final class CallServer implements AutoCloseable {
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
+        /** Those of a server that is told nothing else: 4 MiB, 10,000, 1,024, 4,096, 256 MiB, 64 MiB, a minute. */
+        public static final Settings DEFAULT = new Settings(4 << 20, 10_000, 1_024, 4_096, 256L << 20, 64L << 20,
+                TimeUnit.MINUTES.toNanos(1));
+
+        /**
+         * Checks a bound.
+         *
+         * @param value what was given
+         * @param what it bounds
+         * @return the value
+         * @throws IllegalArgumentException if it is less than 1
+         */
+        public static int atLeastOne(int value, String what) {
+            if (value < 1) {
+                throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
+            }
+            return value;
+        }
     }
 
     /**
