@@ -53,7 +53,7 @@ import org.rdmasockets.rpc.RpcOptions;
 import org.rdmasockets.rpc.RpcServer;
 
 /**
- * What a call costs between two processes of one host: a protobuf message there and back, over endpoints and over
+ * The cost of a call between two processes of one host: a protobuf message there and back, over endpoints and over
  * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, and beside
  * bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians of the turns. Callers
  * are virtual threads. See {@code src/jmh/run}.
@@ -538,7 +538,7 @@ final class Calls {
             note(what + "messages/s", STREAMED * 1e9 / nanos.get());
         }
 
-        /** What a server keeps of a client that is connected and has made a call. */
+        /** The memory that a server keeps for a client that is connected and has made a call. */
         private void idle() throws Exception {
             Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[64])).build();
             long before = ask("heap");

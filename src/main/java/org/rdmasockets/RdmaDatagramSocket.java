@@ -68,7 +68,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     /** How the last datagram came or went. */
     private volatile Transport last = Transport.AUTO;
 
-    /** What sends over UDP for this socket. */
+    /** Sends over UDP for this socket. */
     private final class Udp implements DatagramWays.Udp {
         @Override
         public void send(byte[] data, InetSocketAddress destination) throws IOException {

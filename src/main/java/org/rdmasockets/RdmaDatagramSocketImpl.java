@@ -14,7 +14,7 @@ import java.net.StandardSocketOptions;
 import java.util.Set;
 
 /**
- * What a datagram socket of {@code java.net} consists of: another datagram socket that does the work, an
+ * The inside of a datagram socket of {@code java.net}: another datagram socket that does the work, an
  * {@link RdmaDatagramSocket} under a plain socket, and one of UDP under that. Any thread may call anything that it may
  * call there.
  */
@@ -31,7 +31,7 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
         DatagramSocket make() throws SocketException;
     }
 
-    /** What does the work is made when this is created. */
+    /** The socket that does the work is made when this is created. */
     RdmaDatagramSocketImpl(Maker maker) {
         this.maker = maker;
     }

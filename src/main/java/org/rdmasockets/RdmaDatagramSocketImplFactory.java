@@ -13,7 +13,7 @@ import java.net.SocketException;
 import java.nio.channels.DatagramChannel;
 
 /**
- * What {@code DatagramSocket.setDatagramSocketImplFactory} takes; {@link RdmaSockets#install()} sets it if
+ * The factory for {@code DatagramSocket.setDatagramSocketImplFactory}; {@link RdmaSockets#install()} sets it if
  * {@code -Dorg.rdmasockets.datagrams=true}. Any thread may use it.
  *
  * <p>The sockets under those of this library, or of another copy of it, are UDP's.

@@ -4,7 +4,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AddressHandle;
 
-/** What a socket knows of one that speaks rsockets' datagrams, or shall. Any thread may call anything. */
+/** The knowledge of a socket about one that speaks rsockets' datagrams, or shall. Any thread may call anything. */
 final class DatagramPeer {
     /** A queue pair that was not heard of for so long is asked for again, by a datagram over UDP. */
     private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -97,7 +97,7 @@ final class DatagramPeer {
         return wants;
     }
 
-    /** What {@link #wantsHandle} led to; null if it failed. */
+    /** The end of what {@link #wantsHandle} began; null if it failed. */
     void made(DatagramQueue from, AddressHandle newHandle) {
         boolean keep;
         synchronized (this) {

@@ -124,7 +124,7 @@ final class DatagramQueue {
     /** Written under both locks. */
     private volatile boolean closed;
 
-    /** What was made, to be closed the other way round. */
+    /** All that was made, to be closed the other way round. */
     private static final class Made implements AutoCloseable {
         private final List<AutoCloseable> all = new ArrayList<>();
 
@@ -247,7 +247,7 @@ final class DatagramQueue {
         return place.device().info().name() + " port " + place.port();
     }
 
-    /** What the port carries in one packet. */
+    /** The longest packet of the port. */
     int mtuBytes() {
         return mtuBytes;
     }

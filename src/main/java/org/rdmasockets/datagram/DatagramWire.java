@@ -35,7 +35,7 @@ final class DatagramWire {
     static final int DATA = 0;
     /** Says where the queue pair is, and no more. */
     static final int CONTROL = 7;
-    /** What a receiver in C has room for, with the header of either way. */
+    /** The room of a receiver in C, for the header of either way, too. */
     static final int MOST_BYTES = 2048;
 
     private static final int TAG = 0x55555555;
@@ -62,7 +62,7 @@ final class DatagramWire {
     private static final int IPV6_SOURCE = 8;
 
     /**
-     * What came over UDP.
+     * A message that came over UDP.
      *
      * @param operation {@link #DATA} or {@link #CONTROL}
      * @param queuePair number of the sender's queue pair

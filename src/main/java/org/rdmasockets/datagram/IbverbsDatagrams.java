@@ -66,7 +66,7 @@ final class IbverbsDatagrams {
         }
     }
 
-    /** What queue pairs receive. */
+    /** Takes what queue pairs receive. */
     private final class Receiver implements DatagramQueue.Receiver {
         @Override
         public boolean hasRoom(int bytes) {

@@ -533,7 +533,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     return false;
                 }
                 default -> {
-                    // What the server has sent before comes first.
+                    // Whatever the server has sent before comes first.
                 }
             }
         }

@@ -25,7 +25,7 @@ import org.rdmasockets.rpc.RpcMetadata;
 final class RdmaChannel extends ManagedChannel {
     private final RpcClient client;
     private final Settings settings;
-    /** What each call of this channel sends first. */
+    /** Each call of this channel sends these first. */
     private final List<RpcMetadata.Entry> ownHeaders;
     private final Channel intercepted;
     private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
@@ -37,7 +37,7 @@ final class RdmaChannel extends ManagedChannel {
     private final Object stateLock = new Object();
 
     /**
-     * What a channel is to be.
+     * The settings of a channel.
      *
      * @param authority of calls that do not name their own
      * @param userAgent what servers read of the client
@@ -66,17 +66,17 @@ final class RdmaChannel extends ManagedChannel {
         }, interceptors);
     }
 
-    /** What carries the calls. */
+    /** The client that carries the calls. */
     RpcClient client() {
         return client;
     }
 
-    /** What this is. */
+    /** The settings of this channel. */
     Settings settings() {
         return settings;
     }
 
-    /** What each call sends first. */
+    /** Each call sends these first. */
     List<RpcMetadata.Entry> ownHeaders(String ownAuthority) {
         return ownAuthority == null ? ownHeaders
                 : List.of(Encoding.entry(Encoding.AUTHORITY, ownAuthority), ownHeaders.getLast());
@@ -107,7 +107,7 @@ final class RdmaChannel extends ManagedChannel {
         }
     }
 
-    /** What was seen of the connection. */
+    /** The connection was seen in a state. */
     void state(ConnectivityState now) {
         List<Runnable> changed;
         synchronized (stateLock) {

@@ -40,7 +40,7 @@ final class RdmaServer extends Server {
     private boolean shutdown;
 
     /**
-     * What is served.
+     * All that is served.
      *
      * @param services of the builder
      * @param fallback asked for others, null for none

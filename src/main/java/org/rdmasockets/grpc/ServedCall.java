@@ -51,7 +51,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private volatile boolean toldReady;
     private volatile String authority;
 
-    // What the application has said; its threads only.
+    // The words of the application; its threads only.
     private boolean headersSent;
     private boolean closed;
 
@@ -209,7 +209,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
     }
 
-    // What the application calls.
+    // The application calls these.
 
     @Override
     public void request(int messages) {

@@ -180,7 +180,7 @@ public final class RpcPending {
     }
 
     /**
-     * What the server has sent before the answer. After the end.
+     * Metadata that the server has sent before the answer. After the end.
      *
      * @return empty for nothing
      * @throws RpcException if it is damaged
@@ -190,7 +190,7 @@ public final class RpcPending {
     }
 
     /**
-     * What the server has sent with the answer. After the end.
+     * Metadata that the server has sent with the answer. After the end.
      *
      * @return empty for nothing
      * @throws RpcException if it is damaged

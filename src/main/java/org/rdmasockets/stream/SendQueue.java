@@ -48,7 +48,7 @@ final class SendQueue {
     private final int mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     final SendBuffer ring;
-    /** What is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
+    /** All that is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
     private int[] requests = new int[FIRST_ROOM];
     /** The slot of the next request. */
     private int head;

@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.VerbsException;
  * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
 final class Dialer<P extends Protocol> {
-    /** What may block; where it does not, the calling thread does it. */
+    /** Steps that may block; where they do not, the calling thread takes them. */
     private enum Step { MAKE, REQUEST, START }
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */

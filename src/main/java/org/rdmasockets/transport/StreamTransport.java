@@ -312,7 +312,7 @@ public final class StreamTransport implements Connection, Protocol {
         }
     }
 
-    /** What the connection was made with: each step is taken, whatever another throws. */
+    /** Ends all that the connection was made with: each step is taken, whatever another throws. */
     private void closeFirst(MemoryRegion viewed) {
         try {
             closeUnless(viewed, sendRegion);

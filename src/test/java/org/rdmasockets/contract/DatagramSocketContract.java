@@ -249,7 +249,7 @@ abstract class DatagramSocketContract {
         check(b);
     }
 
-    /** What a closed socket says to a send. */
+    /** A closed socket says this to a send. */
     String noMoreSends() {
         return "Socket closed";
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 
-/** What a socket makes of messages over UDP, where there is no RDMA device: it is the same machine for all tests. */
+/** A socket takes messages over UDP, where there is no RDMA device: it is the same machine for all tests. */
 class IbverbsDatagramsTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final InetSocketAddress STRANGER = new InetSocketAddress(LOOPBACK, 9);

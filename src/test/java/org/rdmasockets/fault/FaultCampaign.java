@@ -237,7 +237,7 @@ final class FaultCampaign implements AutoCloseable {
         return transports.get(random.nextInt(transports.size()));
     }
 
-    /** What is thrown in a process in one round, as far as anybody comes by. */
+    /** Errors that are thrown in a process in one round, as far as anybody comes by. */
     private List<InjectedFault.Plan> plans(FaultProcess process) {
         List<InjectedFault.Plan> plans = new ArrayList<>();
         for (int i = 0; i < PLANS; i++) {
@@ -297,7 +297,7 @@ final class FaultCampaign implements AutoCloseable {
     }
 
     /**
-     * What is planned, and then a look at everybody: each error costs one connection at most, and none of those that
+     * All planned errors, then a look at everybody: each error costs one connection at most, and none of those that
      * are not meant to fail if it is the first one that is thrown in the thread of a victim. False if the processes are
      * of no use any more.
      */

@@ -275,7 +275,7 @@ final class FaultNode {
         }
     }
 
-    /** What victims do at the same time, each over a transport or at the end of its stack, and how they fare. */
+    /** The work of victims at the same time, each over a transport or at the end of its stack, and how they fare. */
     private String round(long seed, List<String> transports) throws Exception {
         if (deepest == 0) {
             Thread.ofPlatform().stackSize(SMALL_STACK).start(() -> deepest = measure()).join();

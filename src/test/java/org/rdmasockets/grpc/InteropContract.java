@@ -90,7 +90,7 @@ abstract class InteropContract {
         return EnumSet.of(Status.Code.RESOURCE_EXHAUSTED);
     }
 
-    /** What a stream brings: messages, and its end. */
+    /** Takes what a stream brings: messages, and its end. */
     private static class Come<T> implements StreamObserver<T> {
         private final BlockingQueue<T> messages = new LinkedBlockingQueue<>();
         private final CompletableFuture<Status> end = new CompletableFuture<>();
@@ -320,7 +320,7 @@ abstract class InteropContract {
                 .unimplementedCall(Empty.getDefaultInstance())));
     }
 
-    // What else stubs rely on.
+    // Stubs rely on this, too.
 
     /** Notes what a call says of itself, in the order of interceptors. */
     private static ServerInterceptor noting(String name, List<String> seen) {

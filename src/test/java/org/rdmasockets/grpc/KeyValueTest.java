@@ -28,7 +28,7 @@ class KeyValueTest {
         }
     }
 
-    /** What a client prints before it tells the transport. */
+    /** The words that a client prints before it tells the transport. */
     private static String ask(String port, String... words) throws Exception {
         List<String> arguments = new ArrayList<>(List.of("127.0.0.1", port));
         arguments.addAll(List.of(words));

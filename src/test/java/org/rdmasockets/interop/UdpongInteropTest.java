@@ -241,7 +241,7 @@ class UdpongInteropTest {
             int counted = client.exchange(END, CONTROL_BYTES).getInt(4);
             assertTrue(client.byQueuePair, "something came by the queue pair");
             reporter.publishEntry("udpong", "counted " + counted + ", asked " + client.asked + " times, " + server);
-            // What was asked again to start may come later, and then C begins to count anew.
+            // An answer to a second start may come later, and then C begins to count anew.
             assertTrue(counted > COUNT / 2, counted + " echoes of " + COUNT);
         }
     }

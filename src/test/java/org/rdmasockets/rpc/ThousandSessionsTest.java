@@ -56,7 +56,7 @@ class ThousandSessionsTest {
             System.exit(0);
         }
 
-        /** What is reachable: the least of some collections, for references are cleared one after the other. */
+        /** Bytes that are reachable: the least of some collections, for references are cleared one after the other. */
         private static long heap() {
             long least = Long.MAX_VALUE;
             for (int i = 0; i < 5; i++) {

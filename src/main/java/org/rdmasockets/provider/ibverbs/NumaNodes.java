@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class NumaNodes {
     private final Path root;
 
-    /** What a file system says. */
+    /** Nodes as a file system tells them. */
     NumaNodes(Path root) {
         this.root = root;
     }

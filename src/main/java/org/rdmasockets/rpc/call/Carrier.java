@@ -69,7 +69,7 @@ public interface Carrier extends AutoCloseable {
         InetSocketAddress localAddress();
 
         /**
-         * What strangers and damage have cost.
+         * Datagrams that strangers and damage have cost.
          *
          * @return packets that were dropped because they were no good, or there was no room; 0 where there are none
          */

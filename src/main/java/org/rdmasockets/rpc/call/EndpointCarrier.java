@@ -134,7 +134,7 @@ public final class EndpointCarrier implements Carrier {
                 : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
     }
 
-    /** What is thrown after such a time. */
+    /** The failure after such a time. */
     private static IOException late(long deadlineNanos) {
         return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0
                 ? new SocketTimeoutException("there was no room in time")

@@ -144,7 +144,7 @@ final class Session {
         return inboxBytes + assembled + (long) Long.bitCount(arrivedBits) * payloadBytes;
     }
 
-    /** What that takes of memory, about. */
+    /** The memory that that takes, about. */
     long heldBytes() {
         return inboxBytes + (assembly == null ? 0 : assembly.length)
                 + (long) Long.bitCount(arrivedBits) * Packet.MOST_PAYLOAD;

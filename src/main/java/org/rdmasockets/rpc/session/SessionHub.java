@@ -38,7 +38,7 @@ import org.rdmasockets.rpc.call.Frame;
  * meanwhile is ended.
  */
 public final class SessionHub {
-    /** What fits a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
+    /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
     private static final int SHORT_PAYLOAD = 1000 - Packet.HEADER_BYTES;
     private static final int PACKET_BYTES = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
     private static final int COOKIE_BYTES = 40;
@@ -52,7 +52,7 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
-    /** What all sessions may hold at least. */
+    /** All sessions may hold this at least. */
     private static final long HELD_BYTES = 64L << 20;
     /** Likewise, in messages of the longest kind. */
     private static final int HELD_MESSAGES = 16;
