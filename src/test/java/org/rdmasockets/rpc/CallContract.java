@@ -665,6 +665,18 @@ abstract class CallContract {
     }
 
     @Test
+    void eachCallOfOneAfterTheOtherIsToldOfItsEnd() throws Exception {
+        RpcClient client = client(serve(echo()));
+        for (int i = 0; i < many(500); i++) {
+            CountDownLatch ended = new CountDownLatch(1);
+            RpcPending pending = client.begin("echo", PING, RpcOptions.DEFAULT, ended::countDown);
+            String call = "call " + i;
+            assertTrue(ended.await(20, TimeUnit.SECONDS), () -> call + " was not told of its end");
+            assertArrayEquals(PING, pending.await());
+        }
+    }
+
+    @Test
     void aCallThatNobodyAwaitsIsForgottenOnceItHasEnded() throws Exception {
         Semaphore release = new Semaphore(0);
         RpcServer server = serve(echo().unary("wait", (request, call) -> {

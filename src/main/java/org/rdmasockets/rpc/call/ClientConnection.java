@@ -251,14 +251,18 @@ public final class ClientConnection extends Connection {
 
     @Override
     void onListener(CallStream call) {
+        Thread idle = null;
         synchronized (turns) {
             if (call.code() < 0) {
                 listened.add(call);
             }
             if (background == null) {
                 background = Thread.ofVirtual().name("rdma-rpc-reader").start(this::readForListeners);
+            } else if (reading == null) {
+                idle = background; // parked since nobody listened any more
             }
         }
+        LockSupport.unpark(idle);
     }
 
     private void readForListeners() {
