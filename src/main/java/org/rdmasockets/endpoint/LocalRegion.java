@@ -1,6 +1,8 @@
 package org.rdmasockets.endpoint;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.verbs.AccessFlag;
@@ -116,6 +118,32 @@ public final class LocalRegion implements AutoCloseable {
         block.ensureOpen();
         return new RemoteRegion(block.region.address() + block.offset + offset, length,
                 block.region.remoteKey(), access(), null);
+    }
+
+    /**
+     * Copies bytes into this, which stays what it is meanwhile, whoever closes it. Who needs no more than that saves
+     * what the end of a {@link #segment} costs: it stops all threads, and the JVM interrupts one that touches it then.
+     *
+     * @param at where the first byte goes
+     * @param from the bytes
+     * @param size how many of them, from the first on
+     * @throws IndexOutOfBoundsException if they do not fit
+     * @throws RegionBusyException if an operation in progress reads or writes there
+     * @throws IllegalStateException if the region is closed
+     */
+    public void put(long at, byte[] from, int size) {
+        Objects.checkFromIndexSize(at, size, length);
+        Objects.checkFromIndexSize(0, size, from.length);
+        if (size == 0) {
+            return;
+        }
+        StackRoom.ensure();
+        RangeLocks.Hold hold = block.locks.acquire(offset + at, size, true, "copy");
+        try {
+            MemorySegment.copy(from, 0, memory(), ValueLayout.JAVA_BYTE, at, size);
+        } finally {
+            hold.release();
+        }
     }
 
     /** Where it begins in its registration. */

@@ -60,6 +60,29 @@ abstract class RegionTrials extends EndpointTrial {
         assertEquals(7, region.segment().get(ValueLayout.JAVA_BYTE, 30));
     }
 
+    @Test
+    void bytesAreCopiedIntoARegionUntilItIsClosed() throws Exception {
+        RdmaEndpoint endpoint = connect().client();
+        LocalRegion region = endpoint.allocate(100);
+        LocalRegion part = region.slice(10, 20);
+        byte[] bytes = {1, 2, 3, 4};
+        part.put(17, bytes, 3);
+        part.put(20, bytes, 0);
+        byte[] expected = new byte[100];
+        System.arraycopy(bytes, 0, expected, 27, 3);
+        assertEquals(-1, region.segment().mismatch(MemorySegment.ofArray(expected)));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.put(18, bytes, 3));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.put(-1, bytes, 3));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.put(0, bytes, 5));
+        RangeLocks.Hold sent = part.hold(false, "send");
+        assertThrows(RegionBusyException.class, () -> region.put(29, bytes, 1));
+        region.put(30, bytes, 4);
+        sent.release();
+        part.put(0, bytes, 4);
+        region.close();
+        assertThrows(IllegalStateException.class, () -> part.put(0, bytes, 4));
+    }
+
     /** ibverbs-rs: bounds and overflow of remote regions. */
     @Test
     void remoteRegionsDoNotWrapAround() {

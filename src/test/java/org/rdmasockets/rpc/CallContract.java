@@ -567,6 +567,20 @@ abstract class CallContract {
     }
 
     @Test
+    void aConnectionThatIsCutInterruptsNobody() throws Exception {
+        RpcClient client = client(serve(echo()));
+        for (int i = 0; i < many(500); i++) {
+            Future<Void> cutting = inBackground(() -> {
+                cut();
+                return null;
+            });
+            assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.idempotent(true)));
+            get(cutting);
+            assertFalse(Thread.currentThread().isInterrupted(), "a call that met the end of its connection");
+        }
+    }
+
+    @Test
     void aRepeatedCallThatStillRunsIsAnsweredOverTheNewConnection() throws Exception {
         AtomicInteger runs = new AtomicInteger();
         CountDownLatch begun = new CountDownLatch(1);

@@ -29,9 +29,9 @@ public final class EndpointCarrier implements Carrier {
     private final RdmaEndpoint endpoint;
     private final String transport;
     private final ReentrantLock sendLock = new ReentrantLock();
-    /** Slots, what is in progress in each, and the next; guarded by sendLock. */
+    /** Slots, where a frame is encoded for one, what is in progress in each, and the next; guarded by sendLock. */
     private final LocalRegion[] slots = new LocalRegion[SLOTS];
-    private final ByteBuffer[] buffers = new ByteBuffer[SLOTS];
+    private final ByteBuffer encoded = ByteBuffer.allocate(SLOT_BYTES);
     private final Pending<?>[] pending = new Pending<?>[SLOTS];
     private int next;
     /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
@@ -52,7 +52,6 @@ public final class EndpointCarrier implements Carrier {
             LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
             for (int i = 0; i < SLOTS; i++) {
                 slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
-                buffers[i] = slots[i].segment().asByteBuffer();
             }
             made = true;
         } finally {
@@ -171,7 +170,8 @@ public final class EndpointCarrier implements Carrier {
             await(pending[slot], deadlineNanos);
             pending[slot] = null;
         }
-        frame.encode(buffers[slot].clear());
+        frame.encode(encoded.clear());
+        slots[slot].put(0, encoded.array(), size);
         pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
         next = (slot + 1) % SLOTS;
     }
@@ -186,7 +186,12 @@ public final class EndpointCarrier implements Carrier {
         LocalRegion region = endpoint.allocate(size);
         boolean goesOn = false;
         try {
-            frame.encode(region.segment().asByteBuffer());
+            byte[] head = new byte[frame.message == null ? size : size - frame.message.length];
+            frame.encodeHead(ByteBuffer.wrap(head));
+            region.put(0, head, head.length);
+            if (frame.message != null) {
+                region.put(head.length, frame.message, frame.message.length);
+            }
             longPending = endpoint.startSend(region);
             goesOn = !isSent(deadlineNanos);
         } finally {

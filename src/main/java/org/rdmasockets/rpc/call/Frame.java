@@ -127,6 +127,18 @@ public final class Frame {
      * @param to big endian, with room for it
      */
     public void encode(ByteBuffer to) {
+        encodeHead(to);
+        if (message != null) {
+            to.put(message);
+        }
+    }
+
+    /**
+     * Writes what comes before the message, after {@link #size}.
+     *
+     * @param to big endian, with room for it
+     */
+    void encodeHead(ByteBuffer to) {
         to.putLong((long) kind << 56 | (long) flags << 48 | (long) code << 32 | call & 0xFFFF_FFFFL);
         to.putLong(value);
         to.putLong((long) length(metadata) << 32 | (long) textBytes.length << 16);
@@ -136,9 +148,6 @@ public final class Frame {
         to.put(textBytes);
         if (metadata != null) {
             to.put(metadata);
-        }
-        if (message != null) {
-            to.put(message);
         }
     }
 
