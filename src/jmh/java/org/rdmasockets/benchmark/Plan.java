@@ -24,6 +24,8 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
             List.of(64, KIB, 64 * KIB, KIB * KIB), List.of(1, 16, 256, 1_000, 10_000));
     private static final Plan GUEST = new Plan("guest", 1, 90_000, 5_000, 100, List.of(64, 64 * KIB),
             List.of(64 * KIB), List.of(1, 16, 100));
+    /** Names of contenders that take part, between commas; all of them if there is none. */
+    private static final String ONLY = System.getProperty("org.rdmasockets.benchmark.contenders", "");
     /** Where one fork of the last plan takes too long to tell much. */
     private static final Plan TURNS = new Plan("guest-turns", 5, 20_000, 1_000, 100, List.of(64),
             List.of(), List.of(1));
@@ -42,7 +44,8 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
 
     /** Whether a contender takes part: there is no device but in the guest, where those without it only take time. */
     boolean includes(Contender contender) {
-        return contender.isHere() && switch (contender) {
+        boolean asked = ONLY.isEmpty() || List.of(ONLY.split(",")).contains(contender.name());
+        return asked && contender.isHere() && switch (contender) {
             case PRELOADED, RDMA_SPINNING -> hasDevice();
             case UNIX, AERON, JUCX, RDMA_ONE_JVM -> !hasDevice();
             default -> true;
