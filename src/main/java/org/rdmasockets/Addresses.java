@@ -10,12 +10,7 @@ final class Addresses {
     private Addresses() {
     }
 
-    /**
-     * A local address as the system would tell it: without the name that somebody used for it.
-     *
-     * @param address may have a name
-     * @return the same address without
-     */
+    /** A local address as the system would tell it: without the name that somebody used for it. */
     static InetAddress unnamed(InetAddress address) {
         byte[] bytes = address.getAddress();
         try {

@@ -49,12 +49,7 @@ final class BufferTransfers {
     private Direct direct;
     private long placedAt;
 
-    /**
-     * Transfers of one socket.
-     *
-     * @param socket the socket
-     * @param impl what it consists of
-     */
+    /** Transfers of one socket. */
     BufferTransfers(Socket socket, RdmaSocketImpl impl) {
         this.socket = socket;
         this.impl = impl;
@@ -90,22 +85,16 @@ final class BufferTransfers {
     }
 
     /**
-     * Tells whether the calling thread has the turn to read, and comes through the stream.
-     *
-     * @return true if it goes on with {@link #readInTurn}
+     * Whether the calling thread has the turn to read, and comes through the stream: it goes on with
+     * {@link #readInTurn}.
      */
     boolean isReader() {
         return reader == Thread.currentThread();
     }
 
     /**
-     * Reads what is there, waiting for the first byte. The caller has the turn.
-     *
-     * @param to where to, or {@link #MEMORY} to lend what is there
-     * @param offset first index
-     * @param most bytes, at least 1
-     * @return how many bytes, -1 at the end of the stream
-     * @throws IOException as reads of the stream
+     * Reads what is there, waiting for the first byte, or lends it for {@link #MEMORY}; -1 at the end of the stream.
+     * The caller has the turn.
      */
     int readInTurn(byte[] to, int offset, int most) throws IOException {
         Connection connection = impl.readable();
@@ -143,21 +132,16 @@ final class BufferTransfers {
     }
 
     /**
-     * Tells whether the calling thread has the turn to write, and comes through the stream.
-     *
-     * @return true if it goes on with {@link #writeInTurn}
+     * Whether the calling thread has the turn to write, and comes through the stream: it goes on with
+     * {@link #writeInTurn}.
      */
     boolean isWriter() {
         return writer == Thread.currentThread();
     }
 
     /**
-     * Writes, waiting until everything is taken. The caller has the turn.
-     *
-     * @param from bytes, or {@link #MEMORY} for what the caller has set
-     * @param offset the first byte
-     * @param length how many
-     * @throws IOException as writes of the stream
+     * Writes bytes, or for {@link #MEMORY} what the caller has set, waiting until everything is taken. The caller has
+     * the turn.
      */
     void writeInTurn(byte[] from, int offset, int length) throws IOException {
         if (from != MEMORY) {
@@ -171,13 +155,7 @@ final class BufferTransfers {
 
     // Reading.
 
-    /**
-     * Reads what is there, waiting for the first byte, and moves the position.
-     *
-     * @param to may be written to; has room
-     * @return how many bytes, -1 at the end of the stream
-     * @throws IOException as reads of the stream
-     */
+    /** Reads what is there, waiting for the first byte, and moves the position; -1 at the end of the stream. */
     int read(ByteBuffer to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
@@ -196,13 +174,7 @@ final class BufferTransfers {
         }
     }
 
-    /**
-     * Reads what is there, waiting for the first byte.
-     *
-     * @param to may be written to by this thread; not empty
-     * @return how many bytes, -1 at the end of the stream
-     * @throws IOException as reads of the stream
-     */
+    /** Reads what is there, waiting for the first byte; -1 at the end of the stream. The segment is not empty. */
     int read(MemorySegment to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
@@ -222,12 +194,7 @@ final class BufferTransfers {
         return pass(readStage, 0, (int) Math.min(most, STAGE_BYTES));
     }
 
-    /**
-     * Lends what is there, waiting for the first byte.
-     *
-     * @return the bytes, null at the end of the stream
-     * @throws IOException as reads of the stream
-     */
+    /** Lends what is there, waiting for the first byte; null at the end of the stream. */
     ReceivedBytes receive() throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
@@ -242,13 +209,8 @@ final class BufferTransfers {
     // Writing.
 
     /**
-     * Writes everything that remains in some buffers, small ones in one message, and moves their positions.
-     *
-     * @param from the buffers
-     * @param offset index of the first
-     * @param length how many
-     * @return how many bytes
-     * @throws IOException as writes of the stream; the positions mean nothing then
+     * Writes everything that remains in some buffers, small ones in one message, and moves their positions, which mean
+     * nothing if it throws.
      */
     long write(ByteBuffer[] from, int offset, int length) throws IOException {
         long count = 0;
@@ -281,13 +243,7 @@ final class BufferTransfers {
         }
     }
 
-    /**
-     * Writes everything that remains, and moves the position.
-     *
-     * @param from a buffer
-     * @return how many bytes
-     * @throws IOException as writes of the stream; the position means nothing then
-     */
+    /** Writes everything that remains, and moves the position, which means nothing if it throws. */
     int write(ByteBuffer from) throws IOException {
         if (!from.hasArray()) {
             return (int) write(new ByteBuffer[] {from}, 0, 1);
@@ -303,12 +259,7 @@ final class BufferTransfers {
         return count;
     }
 
-    /**
-     * Writes everything.
-     *
-     * @param from may be read by this thread
-     * @throws IOException as writes of the stream
-     */
+    /** Writes everything. */
     void write(MemorySegment from) throws IOException {
         impl.beginWrite();
         try {
@@ -346,24 +297,14 @@ final class BufferTransfers {
 
     // Memory of the connection.
 
-    /**
-     * Allocates memory to send from.
-     *
-     * @param bytes how much, at least 1
-     * @return memory of the socket's connection
-     * @throws IOException as {@link Direct#allocate}
-     */
+    /** Allocates at least 1 byte of memory of the socket's connection to send from, as {@link Direct#allocate}. */
     DirectMemory allocate(int bytes) throws IOException {
         return impl.connection().direct().allocate(bytes);
     }
 
     /**
-     * Maps memory for the peer to write to.
-     *
-     * @param bytes how much, at least 1
-     * @param offset by which the peer names it, not negative
-     * @return memory of the socket's connection
-     * @throws IOException as {@link Direct#map}
+     * Maps memory of the socket's connection for the peer to write to at an offset that is not negative, as
+     * {@link Direct#map}.
      */
     DirectMemory map(int bytes, long offset) throws IOException {
         impl.beginWrite();
@@ -374,26 +315,13 @@ final class BufferTransfers {
         }
     }
 
-    /**
-     * Writes a part of memory that was allocated or mapped here.
-     *
-     * @param from memory of any socket, which stays as it is meanwhile
-     * @param offset the first byte
-     * @param length how many
-     * @throws IOException as {@link Direct#write}
-     */
+    /** Writes a part of memory that was allocated or mapped by any socket, and stays as it is meanwhile. */
     void write(DirectMemory from, int offset, int length) throws IOException {
         place(-1, from, offset, length);
     }
 
     /**
-     * Writes a part of such memory into memory that the peer has mapped.
-     *
-     * @param at the peer's offset; negative for into the stream
-     * @param from memory of any socket, which stays as it is meanwhile
-     * @param offset the first byte
-     * @param length how many
-     * @throws IOException as {@link Direct#place}
+     * Writes a part of such memory into memory that the peer has mapped, or into the stream if the offset is negative.
      */
     void place(long at, DirectMemory from, int offset, int length) throws IOException {
         impl.beginWrite();

@@ -33,12 +33,7 @@ final class HeldResource extends PhantomReference<Object> {
         super(owner, FORGOTTEN);
     }
 
-    /**
-     * Makes one that holds nothing yet.
-     *
-     * @param owner whose end it shares
-     * @return the new one
-     */
+    /** Makes one that holds nothing yet. */
     static HeldResource of(Object owner) {
         HeldResource made = new HeldResource(owner);
         synchronized (HeldResource.class) {
@@ -62,9 +57,8 @@ final class HeldResource extends PhantomReference<Object> {
     }
 
     /**
-     * Holds something from now on, instead of what was held before, which is not released.
-     *
-     * @param newResource must not refer to the owner
+     * Holds something from now on, which must not refer to the owner, instead of what was held before, which is not
+     * released.
      */
     void hold(AutoCloseable newResource) {
         resource = newResource;

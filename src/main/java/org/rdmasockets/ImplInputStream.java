@@ -8,11 +8,7 @@ import java.util.Objects;
 final class ImplInputStream extends InputStream {
     private final RdmaSocketImpl impl;
 
-    /**
-     * The stream of a socket.
-     *
-     * @param impl the socket
-     */
+    /** The stream of a socket. */
     ImplInputStream(RdmaSocketImpl impl) {
         this.impl = impl;
     }

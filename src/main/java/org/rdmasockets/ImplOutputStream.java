@@ -8,11 +8,7 @@ import java.util.Objects;
 final class ImplOutputStream extends OutputStream {
     private final RdmaSocketImpl impl;
 
-    /**
-     * The stream of a socket.
-     *
-     * @param impl the socket
-     */
+    /** The stream of a socket. */
     ImplOutputStream(RdmaSocketImpl impl) {
         this.impl = impl;
     }

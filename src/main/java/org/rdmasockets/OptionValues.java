@@ -78,11 +78,7 @@ final class OptionValues {
         set = null;
     }
 
-    /**
-     * What the transport to be needs to know, as it is now.
-     *
-     * @return a snapshot
-     */
+    /** What the transport to be needs to know, as it is now. */
     SocketWishes wishes() {
         return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
     }
@@ -105,11 +101,7 @@ final class OptionValues {
         return transport == null ? null : transport.name();
     }
 
-    /**
-     * What a connection over RDMA is made with, as it is now.
-     *
-     * @return a snapshot
-     */
+    /** What a connection over RDMA is made with, as it is now. */
     StreamOptions forTransport() {
         StreamOptions known = sizes;
         if (known == null) {
@@ -130,11 +122,7 @@ final class OptionValues {
         return keepAliveIntervalSeconds * keepAliveCount;
     }
 
-    /**
-     * The same values, to be changed.
-     *
-     * @return a copy of all
-     */
+    /** The same values, to be changed. */
     OptionValues copy() {
         OptionValues copy = new OptionValues();
         copy.inherit(this);
@@ -194,8 +182,6 @@ final class OptionValues {
     /**
      * Takes over what an accepted connection has from its listener: the sizes that it was made with, and what a kernel
      * passes on with TCP. Linger, keep-alive and TCP_NODELAY are not among it: server sockets do not have them.
-     *
-     * @param listener the server socket's values
      */
     void inherit(OptionValues listener) {
         set = null;

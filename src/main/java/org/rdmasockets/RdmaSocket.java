@@ -51,12 +51,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         this(new RdmaSocketImpl(false));
     }
 
-    /**
-     * Makes the socket of a connection to come.
-     *
-     * @param impl holds nothing yet
-     * @throws SocketException never; the superclass declares it
-     */
+    /** Makes the socket of a connection to come. */
     RdmaSocket(RdmaSocketImpl impl) throws SocketException {
         super(impl);
         this.impl = impl;

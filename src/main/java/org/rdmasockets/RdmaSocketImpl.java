@@ -71,21 +71,12 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
 
-    /**
-     * Makes a socket that holds nothing yet.
-     *
-     * @param server whether it will listen
-     */
+    /** Makes a socket that holds nothing yet. */
     RdmaSocketImpl(boolean server) {
         this(server, false);
     }
 
-    /**
-     * Makes a socket that holds nothing yet.
-     *
-     * @param server whether it will listen
-     * @param direct whether it asks for no proxy
-     */
+    /** Makes a socket that holds nothing yet; {@code direct} if it asks for no proxy. */
     RdmaSocketImpl(boolean server, boolean direct) {
         this.server = server;
         OptionValues first = new OptionValues();
@@ -114,12 +105,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /**
-     * The connection.
-     *
-     * @return what carries the bytes
-     * @throws SocketException that says why there is none
-     */
+    /** What carries the bytes; throws what says why there is none. */
     Connection connection() throws SocketException {
         Connection connected = connection;
         if (connected == null) {
@@ -375,12 +361,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return millis <= 0 ? Long.MAX_VALUE : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     }
 
-    /**
-     * The reads and writes by other means than arrays.
-     *
-     * @param socket the socket of this
-     * @return always the same
-     */
+    /** The reads and writes by other means than arrays. */
     BufferTransfers transfers(Socket socket) {
         if (transfers == null) {
             synchronized (this) {
@@ -401,13 +382,8 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * Reads what is there, waiting for at least one byte.
-     *
-     * @param b where to
-     * @param off first index
-     * @param len most bytes, at least 1
-     * @return how many bytes, -1 at the end of the stream
-     * @throws IOException as {@link Connection#read}, the wait for another reader included
+     * Reads what is there, waiting for at least one byte; -1 at the end of the stream. Throws as
+     * {@link Connection#read}, the wait for another reader included.
      */
     int read(byte[] b, int off, int len) throws IOException {
         if (ended) {
@@ -427,10 +403,9 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * Takes the turn to read, until {@link #endRead}.
-     *
-     * @return the end of waits by {@code System.nanoTime}, which has begun to count
-     * @throws IOException if the turn does not come in time, or this virtual thread is interrupted (status left set)
+     * Takes the turn to read, until {@link #endRead}, and gives the end of waits by {@code System.nanoTime}, which has
+     * begun to count. Throws if the turn does not come in time, or this virtual thread is interrupted (status left
+     * set).
      */
     long beginRead() throws IOException {
         StackRoom.ensure();
@@ -439,12 +414,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return deadlineNanos;
     }
 
-    /**
-     * What to read from; the caller has the turn.
-     *
-     * @return the connection, null at the end of the stream
-     * @throws SocketException if there is none
-     */
+    /** What to read from, null at the end of the stream; the caller has the turn. */
     Connection readable() throws SocketException {
         Connection connected = connection();
         return inputShutdown ? null : connected;
@@ -457,12 +427,8 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * Writes, waiting until everything is taken.
-     *
-     * @param b what
-     * @param off first index
-     * @param len how many bytes
-     * @throws IOException as {@link Connection#write}, the wait for another writer included
+     * Writes, waiting until everything is taken. Throws as {@link Connection#write}, the wait for another writer
+     * included.
      */
     void write(byte[] b, int off, int len) throws IOException {
         beginWrite();
@@ -474,9 +440,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * Takes the turn to write, until {@link #endWrite}.
-     *
-     * @throws IOException if this virtual thread is interrupted (status left set)
+     * Takes the turn to write, until {@link #endWrite}. Throws if this virtual thread is interrupted (status left set).
      */
     void beginWrite() throws IOException {
         StackRoom.ensure();

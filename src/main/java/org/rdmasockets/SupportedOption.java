@@ -16,14 +16,8 @@ import jdk.net.ExtendedSocketOptions;
 import org.rdmasockets.transport.StreamOptions;
 
 /**
- * An option that RDMA sockets have: when it can be set, and how it is read and written. All of them are in one table.
- *
- * @param <T> type of the value
- * @param name what users call it
- * @param time when it can be set
- * @param onServer whether a server socket has it too
- * @param reader gives the value
- * @param writer checks and sets the value
+ * An option that RDMA sockets have: when it can be set, whether a server socket has it too, and how it is read and
+ * written. All of them are in one table.
  */
 record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
         Writer<T> writer) {
@@ -41,20 +35,10 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         TOLD
     }
 
-    /**
-     * Checks and sets a value.
-     *
-     * @param <T> type of the value
-     */
+    /** Checks and sets a value. */
     @FunctionalInterface
     interface Writer<T> {
-        /**
-         * Sets the value.
-         *
-         * @param values where
-         * @param value the value, not null
-         * @throws SocketException if the system would refuse it
-         */
+        /** Sets the value, which is not null; throws if the system would refuse it. */
         void write(OptionValues values, T value) throws SocketException;
     }
 
@@ -75,24 +59,13 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     private static final Set<SocketOption<?>> SERVER = ALL.values().stream().filter(SupportedOption::onServer)
             .map(SupportedOption::name).collect(Collectors.toUnmodifiableSet());
 
-    /**
-     * The options of a kind of socket.
-     *
-     * @param server whether it listens
-     * @return their names
-     */
+    /** The options of a kind of socket. */
     static Set<SocketOption<?>> names(boolean server) {
         return server ? SERVER : CLIENT;
     }
 
     /**
-     * Finds an option.
-     *
-     * @param <T> type of the value
-     * @param name what users call it, not null
-     * @param server whether the socket listens
-     * @return the option
-     * @throws UnsupportedOperationException if that kind of socket has no such option
+     * Finds an option of one kind of socket; throws {@code UnsupportedOperationException} if that has no such option.
      */
     @SuppressWarnings("unchecked") // the table maps a name to an option of the same type
     static <T> SupportedOption<T> of(SocketOption<T> name, boolean server) {
@@ -104,12 +77,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     }
 
     /**
-     * Finds the option that a number of {@code java.net.SocketOptions} stands for.
-     *
-     * @param id such as {@code SocketOptions.SO_RCVBUF}
-     * @param server whether the socket listens
-     * @return the option
-     * @throws SocketException if the number stands for none
+     * Finds the option that a number of {@code java.net.SocketOptions}, such as {@code SO_RCVBUF}, stands for; throws
+     * if it stands for none.
      */
     static SupportedOption<?> byNumber(int id, boolean server) throws SocketException {
         SocketOption<?> name = switch (id) {
@@ -125,13 +94,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         return of(name, server);
     }
 
-    /**
-     * Refuses to be set too late.
-     *
-     * @param connected whether the socket is connected or about to be
-     * @param bound whether it is bound, or connected
-     * @throws SocketException if it is too late
-     */
+    /** Refuses to be set too late: {@code connected} includes about to be, {@code bound} includes connected. */
     void ensureInTime(boolean connected, boolean bound) throws SocketException {
         if (time == Time.BEFORE_CONNECT && connected || time == Time.BEFORE_BIND && bound) {
             throw new SocketException(name + " can be set only before the socket is "
@@ -140,12 +103,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     }
 
     /**
-     * Sets the value.
-     *
-     * @param values where
-     * @param value the new value
-     * @throws IllegalArgumentException if the value is null, of another type or out of range
-     * @throws SocketException if the system would refuse it
+     * Sets the value; throws {@code IllegalArgumentException} if it is null, of another type or out of range,
+     * {@code SocketException} if the system would refuse it.
      */
     void set(OptionValues values, Object value) throws SocketException {
         if (!name.type().isInstance(value)) {
@@ -155,12 +114,8 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     }
 
     /**
-     * Turns a value into one of another copy of its class: under the agent the application may bring this library too.
-     *
-     * @param <T> type that is wanted
-     * @param value of this type, or of a class of the same name that another class loader has loaded
-     * @param type what is wanted
-     * @return the value as that type has it; one of any other type unchanged
+     * Turns a value into one of another copy of its class, if it is of a class of the same name that another class
+     * loader has loaded: under the agent the application may bring this library too. Others stay unchanged.
      */
     @SuppressWarnings("unchecked") // a value of the wrong type is refused by whoever checks its range
     static <T> T as(Class<T> type, Object value) {

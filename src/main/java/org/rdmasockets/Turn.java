@@ -9,19 +9,11 @@ import java.net.SocketTimeoutException;
  * The turn to read, or to write, of every socket: a field of it says who has it. Null for nobody, {@link #TAKEN} for a
  * caller who came alone; from the first time that two have met it is a {@link CallerLock}, which most sockets never
  * need.
- *
- * @param field the field of the sockets
  */
 record Turn(VarHandle field) {
     private static final Object TAKEN = new Object();
 
-    /**
-     * The turn that a field is for.
-     *
-     * @param lookup of the sockets' class
-     * @param name the field's
-     * @return a constant
-     */
+    /** The turn that a field is for. */
     static Turn of(MethodHandles.Lookup lookup, String name) {
         try {
             return new Turn(lookup.findVarHandle(RdmaSocketImpl.class, name, Object.class));
@@ -31,12 +23,8 @@ record Turn(VarHandle field) {
     }
 
     /**
-     * Takes the turn.
-     *
-     * @param socket whose
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @throws SocketTimeoutException as {@link CallerLock#lock}
-     * @throws InterruptedIOException likewise
+     * Takes the turn, waiting until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; throws as
+     * {@link CallerLock#lock}.
      */
     void take(RdmaSocketImpl socket, long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
         while (true) {
@@ -62,11 +50,7 @@ record Turn(VarHandle field) {
         return field.compareAndSet(socket, TAKEN, (Object) made) ? made : null;
     }
 
-    /**
-     * Gives the turn to the next caller.
-     *
-     * @param socket whose; the caller has the turn
-     */
+    /** Gives the turn, which the caller has, to the next caller. */
     void give(RdmaSocketImpl socket) {
         if (!field.compareAndSet(socket, TAKEN, (Object) null)) {
             ((CallerLock) field.getVolatile(socket)).unlock();

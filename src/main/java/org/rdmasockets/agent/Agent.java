@@ -16,11 +16,8 @@ public final class Agent {
     }
 
     /**
-     * Replaces the sockets of this JVM, or ends it: whoever asks for the agent does not want to run without. Only a JVM
-     * that is too old goes on, over TCP, unless the settings forbid that.
-     *
-     * @param rules file with rules for the choice of a transport; null or empty for none
-     * @param jvm opens packages of the JDK to the library
+     * Replaces the sockets of this JVM, by a file with rules if there is one, or ends it: whoever asks for the agent
+     * does not want to run without. Only a JVM that is too old goes on, over TCP, unless the settings forbid that.
      */
     public static void premain(String rules, Instrumentation jvm) {
         String version = System.getProperty("java.specification.version");

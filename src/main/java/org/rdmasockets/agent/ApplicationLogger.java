@@ -70,11 +70,7 @@ final class ApplicationLogger extends LegacyAbstractLogger {
     /** Null until it is needed; a race makes it twice. */
     private transient System.Logger fallback;
 
-    /**
-     * Makes a logger, which looks for the application's only when it logs.
-     *
-     * @param name as the application configures it
-     */
+    /** Makes a logger, which looks for the application's of that name only when it logs. */
     ApplicationLogger(String name) {
         this.name = name;
     }

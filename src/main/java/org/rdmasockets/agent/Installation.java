@@ -14,10 +14,8 @@ public final class Installation {
     }
 
     /**
-     * Replaces the sockets of this JVM.
-     *
-     * @param rules file with rules for the choice of a transport; null or empty for none
-     * @throws IOException if it cannot be done, or there is a mistake in the settings; the message says what to do
+     * Replaces the sockets of this JVM; null or empty for no file with rules. The message of an exception says what to
+     * do.
      */
     public static void install(String rules) throws IOException {
         if (rules != null && !rules.isEmpty()) {

@@ -79,12 +79,9 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     }
 
     /**
-     * Loads the library, opens to it what it needs, and lets it replace the sockets of this JVM.
-     *
-     * @param rules file with rules for the choice of a transport; null or empty for none
-     * @param jvm opens packages of the JDK
-     * @throws Throwable {@code IOException} with a message for people if it cannot be done, anything else if the JDK
-     *         or the jar is not as expected
+     * Loads the library, opens to it what it needs, and lets it replace the sockets of this JVM; null or empty for no
+     * file with rules. An {@code IOException} has a message for people, anything else says that the JDK or the jar is
+     * not as expected.
      */
     public static void install(String rules, Instrumentation jvm) throws Throwable {
         Module library = new IsolatedLibrary(jar()).define();
@@ -124,12 +121,7 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
         return boot.defineModules(configuration, this).findModule(MODULE).orElseThrow();
     }
 
-    /**
-     * Loads every module of the layer.
-     *
-     * @param module its name
-     * @return this
-     */
+    /** Loads every module of the layer. */
     @Override
     public ClassLoader apply(String module) {
         return this;

@@ -30,12 +30,7 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
     public Slf4jForwarder() {
     }
 
-    /**
-     * Finds a logger.
-     *
-     * @param name its name
-     * @return the logger, or null while SLF4J cannot be used
-     */
+    /** Finds a logger, null while SLF4J cannot be used. */
     @Override
     public System.Logger apply(String name) {
         try {
@@ -84,11 +79,7 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
         }
     }
 
-    /**
-     * A logger of the application.
-     *
-     * @param logger where lines go
-     */
+    /** A logger of the application. */
     private record Forwarded(Logger logger) implements System.Logger {
         @Override
         public String getName() {

@@ -2,11 +2,6 @@ package org.rdmasockets.choice;
 
 import org.rdmasockets.transport.Connection;
 
-/**
- * A connection, and why it goes over its transport.
- *
- * @param connection the connection
- * @param reason for people
- */
+/** A connection, and why it goes over its transport. */
 public record Chosen(Connection connection, String reason) {
 }

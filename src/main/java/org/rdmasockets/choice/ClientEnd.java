@@ -78,25 +78,16 @@ public final class ClientEnd implements AutoCloseable {
         this.portAsked = portAsked;
     }
 
-    /**
-     * Takes no address yet: connect will choose one.
-     *
-     * @param wish the transport that the socket asks for, null for none
-     * @return the new end
-     */
+    /** Takes no address yet: connect will choose one. The wish is null for no transport of its own. */
     public static ClientEnd unbound(String wish) {
         return new ClientEnd(Policy.current(), wish, ANY, null, false);
     }
 
     /**
-     * Takes a local address. As nobody knows yet whom to reach, the port is TCP's, unless another transport is asked
-     * for; if the connection goes over another one, it gets the same port number there, and keeps that of TCP, too.
-     *
-     * @param wish the transport that the socket asks for, null for none
-     * @param local address, may be the wildcard, and port; port 0 takes a free one
-     * @param wishes options that were set
-     * @return the new end
-     * @throws IOException {@code BindException} if the port is taken or the address cannot be had
+     * Takes a local address, which may be the wildcard and port 0. As nobody knows yet whom to reach, the port is
+     * TCP's, unless another transport is asked for; if the connection goes over another one, it gets the same port
+     * number there, and keeps that of TCP, too. Throws {@code BindException} if the port is taken or the address cannot
+     * be had.
      */
     public static ClientEnd open(String wish, InetSocketAddress local, SocketWishes wishes) throws IOException {
         if (local.isUnresolved()) {
@@ -118,11 +109,7 @@ public final class ClientEnd implements AutoCloseable {
         return new InetSocketAddress(wanted.getAddress(), got.getPort());
     }
 
-    /**
-     * The local address.
-     *
-     * @return as it was asked for, with the port in use; the wildcard and 0 while unbound
-     */
+    /** The local address as it was asked for, with the port in use; the wildcard and 0 while unbound. */
     public InetSocketAddress localAddress() {
         return local;
     }

@@ -23,15 +23,7 @@ final class Outcomes {
     private record Target(String transport, InetAddress host, int port) {
     }
 
-    /**
-     * An attempt that failed.
-     *
-     * @param transport the transport's name
-     * @param remote who was to be reached
-     * @param reason for people
-     * @param thisPortOnly whether it concerns that port alone, as when the host answered
-     * @param tookNanos how long it took, in nanoseconds
-     */
+    /** An attempt that failed; {@code thisPortOnly} if it concerns that port alone, as when the host answered. */
     record Attempt(String transport, InetSocketAddress remote, String reason, boolean thisPortOnly, long tookNanos) {
     }
 
@@ -50,22 +42,12 @@ final class Outcomes {
         }
     };
 
-    /**
-     * Remembers nothing yet.
-     *
-     * @param clock gives nanoseconds as {@code System.nanoTime} does
-     */
+    /** Remembers nothing yet; the clock is {@code System.nanoTime} or the like. */
     Outcomes(LongSupplier clock) {
         this.clock = clock;
     }
 
-    /**
-     * Tells why an attempt would be in vain.
-     *
-     * @param transport the transport's name
-     * @param remote whom to reach
-     * @return what happened lately, empty if nothing is known
-     */
+    /** What happened lately that makes an attempt vain; empty if nothing is known. */
     synchronized Optional<String> failure(String transport, InetSocketAddress remote) {
         if (failures.isEmpty()) {
             return Optional.empty();
@@ -88,11 +70,7 @@ final class Outcomes {
                 (now - failure.startNanos) / 1e9, failure.reason));
     }
 
-    /**
-     * Remembers an attempt, from now on.
-     *
-     * @param attempt one that failed
-     */
+    /** Remembers an attempt, from now on. */
     synchronized void failed(Attempt attempt) {
         InetSocketAddress remote = attempt.remote;
         long now = clock.getAsLong();
@@ -101,12 +79,7 @@ final class Outcomes {
         failures.put(target, new Failure(attempt.reason, now, now + Math.min(MAX_NANOS, TIMES * attempt.tookNanos)));
     }
 
-    /**
-     * An attempt succeeded.
-     *
-     * @param transport the transport's name
-     * @param remote who was reached
-     */
+    /** An attempt succeeded. */
     synchronized void succeeded(String transport, InetSocketAddress remote) {
         if (!failures.isEmpty()) { // as a rule, and a first connect need not load what compares targets
             failures.remove(new Target(transport, remote.getAddress(), remote.getPort()));

@@ -48,37 +48,22 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         static final Policy POLICY = of(System.getProperties());
     }
 
-    /**
-     * What shall be used, and why.
-     *
-     * @param transport one of {@link #TRANSPORTS}
-     * @param reason for people
-     */
+    /** What shall be used, and why. */
     public record Decision(String transport, String reason) {
-        /**
-         * Whether the choice is left to the library.
-         *
-         * @return true if it is
-         */
+        /** Whether the choice is left to the library. */
         public boolean isAuto() {
             return transport.equals(AUTO);
         }
     }
 
-    /**
-     * The settings of this process, read when they are first needed.
-     *
-     * @return what they say, mistakes included
-     */
+    /** The settings of this process, mistakes included, read when they are first needed. */
     public static Policy current() {
         return Current.POLICY;
     }
 
     /**
-     * Looks for mistakes in the settings as they are now, and keeps nothing.
-     *
-     * @param properties system properties
-     * @throws IllegalArgumentException with file and line, or the property, and what is wrong
+     * Looks for mistakes in the settings as they are now, and keeps nothing. An {@code IllegalArgumentException} has
+     * file and line, or the property, and what is wrong.
      */
     public static void check(Properties properties) {
         checkedProperty(properties);

@@ -19,12 +19,7 @@ final class Reasons {
 
     private final List<String> all = new ArrayList<>();
 
-    /**
-     * Adds a transport.
-     *
-     * @param transport its name
-     * @param reason why it is not used; may begin with that name
-     */
+    /** Adds a transport; the reason why it is not used may begin with its name. */
     void add(String transport, String reason) {
         all.add(reason.startsWith(transport) ? reason : transport + ": " + reason);
     }

@@ -23,12 +23,8 @@ record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int l
     private static final Pattern PORTS = Pattern.compile("(\\d{1,5})(?:-(\\d{1,5}))?");
 
     /**
-     * Reads a line.
-     *
-     * @param line such as {@code tcp 10.0.0.0/8 5432}, without a comment
-     * @param origin file and line
-     * @return the rule
-     * @throws IllegalArgumentException with the origin and what is wrong
+     * Reads a line such as {@code tcp 10.0.0.0/8 5432}, without a comment. An {@code IllegalArgumentException} has the
+     * origin and what is wrong.
      */
     static Rule parse(String line, String origin) {
         String[] words = line.strip().split("\\s+");
@@ -103,11 +99,8 @@ record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int l
     }
 
     /**
-     * Tells whether this rule is for an address: a peer's, or the one that a server socket listens on. The wildcard
-     * address matches only {@code *}, and so does port 0.
-     *
-     * @param address resolved
-     * @return true if it matches
+     * Whether this rule is for an address: a peer's, or the one that a server socket listens on. The wildcard address
+     * matches only {@code *}, and so does port 0.
      */
     boolean matches(InetSocketAddress address) {
         return address.getPort() >= firstPort && address.getPort() <= lastPort && hosts.test(address.getAddress());

@@ -206,11 +206,7 @@ public final class ServerEnd implements AutoCloseable {
         return decision.transport();
     }
 
-    /**
-     * What this listens on and what not, and why.
-     *
-     * @return for people
-     */
+    /** What this listens on and what not, and why. */
     public String reason() {
         return reason(others.text());
     }
@@ -249,11 +245,7 @@ public final class ServerEnd implements AutoCloseable {
         }
     }
 
-    /**
-     * Changes the sizes of connections that come from now on.
-     *
-     * @param options the sizes
-     */
+    /** Changes the sizes of connections that come from now on. */
     public void options(StreamOptions options) {
         listeners.forEach(listener -> listener.options(options));
     }

@@ -16,12 +16,7 @@ public final class Tally {
     private Tally() {
     }
 
-    /**
-     * The tally of a transport.
-     *
-     * @param transport the transport's name
-     * @return its tally
-     */
+    /** The tally of a transport. */
     public static Tally of(String transport) {
         Tally tally = ALL.get(transport);
         if (tally == null) {
@@ -51,38 +46,22 @@ public final class Tally {
         passedOver.increment();
     }
 
-    /**
-     * Connections made by connecting.
-     *
-     * @return a count
-     */
+    /** Connections made by connecting. */
     public long connected() {
         return connected.sum();
     }
 
-    /**
-     * Connections made by accepting.
-     *
-     * @return a count
-     */
+    /** Connections made by accepting. */
     public long accepted() {
         return accepted.sum();
     }
 
-    /**
-     * Attempts to connect that failed.
-     *
-     * @return a count
-     */
+    /** Attempts to connect that failed. */
     public long failed() {
         return failed.sum();
     }
 
-    /**
-     * Connects for which this transport was not tried, because it could not have led to the peer.
-     *
-     * @return a count
-     */
+    /** Connects for which this transport was not tried, because it could not have led to the peer. */
     public long passedOver() {
         return passedOver.sum();
     }

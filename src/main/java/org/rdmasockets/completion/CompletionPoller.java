@@ -270,8 +270,6 @@ public final class CompletionPoller implements AutoCloseable {
     /**
      * Lets the poller's thread unpark a thread: coming from outside the scheduler of virtual threads, that lets other
      * threads from outside have their turn.
-     *
-     * @param parked the thread to unpark
      */
     public void relay(Thread parked) {
         boolean relays = false;

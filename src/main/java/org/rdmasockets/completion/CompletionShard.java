@@ -284,8 +284,6 @@ public final class CompletionShard extends Apart {
      * Handles the event of the queue in the thread of a waiter, who has taken it from the channel. If it waits for this
      * queue, and nobody else does, the queue stays unarmed: it arms it when it waits again, and until then its peer
      * need not ring.
-     *
-     * @param own whether the waiter waits for this queue
      */
     void takeEventForWaiter(boolean own) {
         cqLock.lock();

@@ -9,13 +9,7 @@ public final class OwnThread {
     private OwnThread() {
     }
 
-    /**
-     * A daemon thread that has not started.
-     *
-     * @param name the thread's
-     * @param task what it does
-     * @return a platform thread
-     */
+    /** A daemon platform thread that has not started. */
     public static Thread unstarted(String name, Runnable task) {
         ThreadGroup top = Thread.currentThread().getThreadGroup();
         while (top != null && top.getParent() != null) {

@@ -20,11 +20,7 @@ public final class StackRoom {
     private StackRoom() {
     }
 
-    /**
-     * Ensures that what the caller calls next has room. Call it first of all, without locks.
-     *
-     * @throws StackOverflowError if there is not enough
-     */
+    /** Ensures that what the caller calls next has room. Call it first of all, without locks. */
     public static void ensure() {
         if (never) {
             // 2,048 variables of 16 bytes.

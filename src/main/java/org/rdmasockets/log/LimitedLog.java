@@ -20,33 +20,19 @@ public final class LimitedLog {
     /** Lines since the last that was written; guarded by this. */
     private long leftOut;
 
-    /**
-     * Limits a log to a handful of lines at once.
-     *
-     * @param log where lines go
-     */
+    /** Limits a log to a handful of lines at once. */
     public LimitedLog(Logger log) {
         this(log, AT_ONCE);
     }
 
-    /**
-     * Limits a log.
-     *
-     * @param log where lines go
-     * @param atOnce how many lines may be written without a pause
-     */
+    /** Limits a log to so many lines without a pause. */
     public LimitedLog(Logger log, int atOnce) {
         this.log = log;
         this.atOnce = atOnce;
         left = atOnce;
     }
 
-    /**
-     * Writes an information, or counts it.
-     *
-     * @param format as SLF4J has it
-     * @param arguments for the format
-     */
+    /** Writes an information in SLF4J's format, or counts it. */
     public void info(String format, Object... arguments) {
         long before = admit(System.nanoTime());
         if (before >= 0) {
@@ -54,12 +40,7 @@ public final class LimitedLog {
         }
     }
 
-    /**
-     * Writes a warning, or counts it.
-     *
-     * @param format as SLF4J has it
-     * @param arguments for the format; an exception at the end is written with its stack
-     */
+    /** Writes a warning in SLF4J's format, or counts it; an exception at the end is written with its stack. */
     public void warn(String format, Object... arguments) {
         long before = admit(System.nanoTime());
         if (before >= 0) {
@@ -67,12 +48,7 @@ public final class LimitedLog {
         }
     }
 
-    /**
-     * Writes an error, or counts it.
-     *
-     * @param format as SLF4J has it
-     * @param arguments for the format; an exception at the end is written with its stack
-     */
+    /** Writes an error, as {@link #warn}. */
     public void error(String format, Object... arguments) {
         long before = admit(System.nanoTime());
         if (before >= 0) {

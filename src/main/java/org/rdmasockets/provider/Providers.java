@@ -30,10 +30,8 @@ public final class Providers {
     }
 
     /**
-     * For tests: sockets made from now on use another provider in the place of the one that has its name.
-     *
-     * @param instead the other one
-     * @return the one before
+     * For tests: sockets made from now on use another provider in the place of the one that has its name, which is
+     * given.
      */
     static synchronized VerbsProvider replace(VerbsProvider instead) {
         VerbsProvider before = named(instead.name());
@@ -41,21 +39,14 @@ public final class Providers {
         return before;
     }
 
-    /**
-     * All providers, in the order in which the choice of a transport prefers them.
-     *
-     * @return all of them, available or not
-     */
+    /** All providers, available or not, in the order in which the choice of a transport prefers them. */
     public static List<VerbsProvider> all() {
         return all;
     }
 
     /**
-     * Finds a provider by the name that settings use.
-     *
-     * @param name a provider's name, such as {@code ibverbs}
-     * @return the provider
-     * @throws IllegalArgumentException if there is none of that name
+     * Finds a provider by the name that settings use, such as {@code ibverbs}; throws {@code IllegalArgumentException}
+     * if there is none of that name.
      */
     public static VerbsProvider named(String name) {
         for (VerbsProvider provider : all()) {

@@ -17,13 +17,7 @@ final class Borrowing {
     /** The peer has offered a chunk for all others, and we have not moved to it. */
     private boolean offered;
 
-    /**
-     * Nothing is lent yet.
-     *
-     * @param window how many messages
-     * @param targets where to
-     * @param immediateData true if the length of an update tells whether a chunk comes with it
-     */
+    /** Nothing is lent yet. With immediate data, the length of an update tells whether a chunk comes with it. */
     Borrowing(SendWindow window, TargetTable targets, boolean immediateData) {
         this.window = window;
         this.targets = targets;
@@ -31,11 +25,8 @@ final class Borrowing {
     }
 
     /**
-     * Takes what the peer lends from the beginning.
-     *
-     * @param peer its private data, checked
-     * @param received how many data messages it has sent
-     * @return null if all is well, otherwise what it did wrong before
+     * Takes what the peer, which has sent some data messages, lends from the beginning. Null if all is well, otherwise
+     * what it did wrong before.
      */
     String start(ConnectData peer, int received) {
         started = true;
@@ -45,12 +36,8 @@ final class Borrowing {
     }
 
     /**
-     * Takes a credit update. They matter after the peer's SHUTDOWN, too: our direction is open.
-     *
-     * @param limit argument of the message
-     * @param lengthBytes what came with it
-     * @param received how many data messages the peer has sent
-     * @return null if all is well, otherwise what the peer did wrong
+     * Takes a credit update from a peer that has sent {@code received} data messages. They matter after its SHUTDOWN,
+     * too: our direction is open. Null if all is well, otherwise what the peer did wrong.
      */
     String updateArrived(int limit, int lengthBytes, int received) {
         if (!started) {

@@ -24,12 +24,8 @@ final class Chunk {
     private Chunk next;
 
     /**
-     * Memory that nobody has anything to do with yet.
-     *
-     * @param region where it is, writable by the peer
-     * @param offset where it begins there
-     * @param generation which change of sizes brought it; 0 if it stays for the life of the connection, otherwise the
-     *        region is this chunk's alone
+     * Memory that nobody has anything to do with yet. Generation 0 stays for the life of the connection; a chunk of
+     * another, brought by a change of sizes, has its region to itself.
      */
     Chunk(MemoryRegion region, int offset, int generation) {
         this.region = region;
@@ -43,11 +39,7 @@ final class Chunk {
         return next;
     }
 
-    /**
-     * Sets the chunk behind this one, for whoever has it.
-     *
-     * @param newNext null for the last
-     */
+    /** Sets the chunk behind this one, for whoever has it; null for the last. */
     void next(Chunk newNext) {
         next = newNext;
     }
@@ -62,11 +54,7 @@ final class Chunk {
         return generation == 0;
     }
 
-    /**
-     * From now on the peer may fill it.
-     *
-     * @param length how much of it, at least 1 and at most {@link ChunkStock#bytes}
-     */
+    /** From now on the peer may fill so much of it, at least 1 and at most {@link ChunkStock#bytes}. */
     void lend(int length) {
         lent = length;
         arrived = 0;
@@ -88,24 +76,13 @@ final class Chunk {
         return lent - arrived;
     }
 
-    /**
-     * Counts data.
-     *
-     * @param count how many bytes have arrived, at most {@link #room()}
-     */
+    /** Counts bytes that have arrived, at most {@link #room()}. */
     void arrive(int count) {
         assert count <= room();
         arrived += count;
     }
 
-    /**
-     * Copies out what is there. The only place that copies incoming data.
-     *
-     * @param target where to
-     * @param targetOffset the first
-     * @param most most bytes
-     * @return how many
-     */
+    /** Copies out what is there. The only place that copies incoming data. */
     int read(byte[] target, int targetOffset, int most) {
         int count = Math.min(most, unread());
         MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, unreadOffset(), target, targetOffset, count);
@@ -123,11 +100,7 @@ final class Chunk {
         return offset + (long) read;
     }
 
-    /**
-     * Counts bytes as read without copying them.
-     *
-     * @param count at most {@link #unread()}
-     */
+    /** Counts at most {@link #unread()} bytes as read without copying them. */
     void skip(int count) {
         assert count <= unread();
         read += count;

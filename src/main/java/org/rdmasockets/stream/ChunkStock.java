@@ -33,12 +33,7 @@ final class ChunkStock {
     /** Regions for the owner to close; null if there were none yet. */
     private List<MemoryRegion> retired;
 
-    /**
-     * Two small chunks.
-     *
-     * @param region the connection's remotely writable region
-     * @param settings the sizes
-     */
+    /** Two small chunks in the connection's remotely writable region. */
     ChunkStock(MemoryRegion region, StreamSettings settings) {
         least = settings.firstChunkBytes();
         largeBytes = settings.receiveBufferBytes() / 2;
@@ -49,12 +44,7 @@ final class ChunkStock {
         }
     }
 
-    /**
-     * How long a chunk is.
-     *
-     * @param chunk one of these
-     * @return bytes
-     */
+    /** How long a chunk is. */
     int bytes(Chunk chunk) {
         return chunk.isPermanent() ? least : largeBytes;
     }
@@ -91,11 +81,7 @@ final class ChunkStock {
         idle = chunk;
     }
 
-    /**
-     * Takes back a chunk that is used up.
-     *
-     * @param chunk from {@link #take} or {@link #takePermanent}
-     */
+    /** Takes back a chunk of {@link #take} or {@link #takePermanent} that is used up. */
     void takeBack(Chunk chunk) {
         if (chunk.isPermanent() || chunk.generation == generation) {
             put(chunk);
@@ -118,11 +104,8 @@ final class ChunkStock {
     }
 
     /**
-     * Takes one of the regions that were asked for; if nothing is asked for any more, it is given back at once.
-     *
-     * @param region zeroed, of at least the size that was asked for
-     * @param bytes the size that was asked for
-     * @param last true for the second one
+     * Takes one of the two regions that were asked for, zeroed and of at least that size; if nothing is asked for any
+     * more, it is given back at once.
      */
     void supply(MemoryRegion region, int bytes, boolean last) {
         changed = true;

@@ -43,11 +43,7 @@ final class Closing {
     /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
     private int happened;
 
-    /**
-     * Both directions open.
-     *
-     * @param unproven whether a completed message need not have arrived, as on iWARP
-     */
+    /** Both directions open; {@code unproven} if a completed message need not have arrived, as on iWARP. */
     Closing(boolean unproven) {
         happened = unproven ? UNPROVEN : 0;
     }
@@ -78,11 +74,7 @@ final class Closing {
         }
     }
 
-    /**
-     * The peer says something.
-     *
-     * @param control argument of a control message; unknown ones mean nothing
-     */
+    /** The peer says something; unknown arguments of control messages mean nothing. */
     void received(int control) {
         if (control == ImmediateData.DISCONNECT) {
             happened |= INPUT_ENDED | PEER_DISCONNECTED;
@@ -142,11 +134,7 @@ final class Closing {
         return has(UNPROVEN) && has(CLOSED) && !has(DISCONNECT_SENT) && !has(PEER_DISCONNECTED) && !has(PEER_GONE);
     }
 
-    /**
-     * The peer was told.
-     *
-     * @param control what {@link #due} returned
-     */
+    /** The peer was told. */
     void sent(int control) {
         switch (control) {
             case ImmediateData.DISCONNECT -> happened |= DISCONNECT_SENT;

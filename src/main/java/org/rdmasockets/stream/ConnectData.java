@@ -104,11 +104,8 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
     }
 
     /**
-     * Reads and checks what a peer sent.
-     *
-     * @param privateData the private data, at least {@link #BYTES} long; longer is usual, because the transport pads
-     * @return what it says
-     * @throws SocketException if no end of a byte stream could have sent it; the text says why
+     * Reads and checks what a peer sent: at least {@link #BYTES}, mostly more, because the transport pads. A
+     * {@code SocketException} says why no end of a byte stream could have sent it.
      */
     public static ConnectData decode(byte[] privateData) throws SocketException {
         require(privateData.length >= BYTES, "private data of " + privateData.length + " bytes, need " + BYTES);

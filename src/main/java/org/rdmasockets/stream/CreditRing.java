@@ -18,11 +18,7 @@ final class CreditRing extends Flow {
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
     private int answered = -1;
 
-    /**
-     * Nothing is lent yet but the first chunk.
-     *
-     * @param parts what the connection is made of
-     */
+    /** Nothing is lent yet but the first chunk. */
     CreditRing(Parts parts) {
         super(parts);
         StreamSettings settings = parts.settings();

@@ -25,12 +25,8 @@ final class Cuts {
     }
 
     /**
-     * Takes notice of a message.
-     *
-     * @param bytes its length
-     * @param begins whether it is the first in its chunk
-     * @param ends whether it fills its chunk to the end
-     * @return by how many bytes the ends of chunks should move on, mostly 0
+     * Takes notice of a message that perhaps is the first in its chunk, or fills it to the end. Tells by how many bytes
+     * the ends of chunks should move on, mostly 0.
      */
     int arrived(int bytes, boolean begins, boolean ends) {
         int move = begins ? cut(ending, bytes) : 0;

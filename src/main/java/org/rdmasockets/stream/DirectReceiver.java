@@ -21,11 +21,7 @@ public final class DirectReceiver {
 
     private final StreamConnection connection;
 
-    /**
-     * Of a connection.
-     *
-     * @param connection what it belongs to
-     */
+    /** Of a connection. */
     public DirectReceiver(StreamConnection connection) {
         this.connection = connection;
     }
@@ -37,13 +33,7 @@ public final class DirectReceiver {
         }
     }
 
-    /**
-     * Lends what is there, up to the end of a chunk.
-     *
-     * @return how many bytes; 0 if nothing is there now; -1 at the end of the stream
-     * @throws SocketException as {@link StreamConnection#read}
-     * @throws IllegalStateException if something is lent already
-     */
+    /** Lends what is there, up to the end of a chunk: 0 bytes if nothing is there now, -1 at the end of the stream. */
     public int view() throws SocketException {
         connection.ensureTrusted();
         if (connection.isAborted()) {

@@ -46,14 +46,9 @@ public final class DirectSender {
     }
 
     /**
-     * Writes as much as can be taken now.
-     *
-     * @param from memory of the connection's protection domain
-     * @param offset the first byte
-     * @param length how many, to the end of what is to be written
-     * @return how many bytes were taken; 0 if none can be taken now, or length is 0
-     * @throws SocketException as {@link StreamConnection#write}; then what was taken may still be read from the memory,
-     *         until the queue pair is gone
+     * Writes as many bytes of the connection's domain as can be taken now: perhaps 0. If it throws, as
+     * {@link StreamConnection#write} does, what was taken may still be read from the memory, until the queue pair is
+     * gone.
      */
     public int write(MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
@@ -110,16 +105,9 @@ public final class DirectSender {
     }
 
     /**
-     * Writes into memory that the peer has mapped, as much as can be taken now. The peer is not told; what is written
-     * to the stream later arrives later.
-     *
-     * @param at an offset of the peer's; with the rest, where that begins
-     * @param from memory of the connection's protection domain
-     * @param offset the first byte
-     * @param length how many, to the end of what is to be written
-     * @return how many bytes were taken; 0 if none can be taken now, or length is 0
-     * @throws SocketException if the peer has not mapped all of it: then nothing was written, or the connection breaks
-     *         if something was; otherwise as {@link #write}
+     * Writes into memory that the peer has mapped, as much as can be taken now; offset and length run to the end of
+     * what is to be written. The peer is not told; what is written to the stream later arrives later. If the peer has
+     * not mapped all of it, nothing was written, or the connection breaks if something was.
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
@@ -183,10 +171,8 @@ public final class DirectSender {
     }
 
     /**
-     * Tells whether the device has read what was written; to be called until it says so.
-     *
-     * @return true if no request reads from the memory any more, provided that all was taken
-     * @throws SocketException if the connection broke: "Connection reset", or what the peer did wrong
+     * Whether the device has read all that was taken; to be called until it says so. Throws "Connection reset", or what
+     * the peer did wrong.
      */
     public boolean isSent() throws SocketException {
         if (connection.failure() != null) {

@@ -15,27 +15,14 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     /** Where to post. */
     final SendQueue sendQueue;
 
-    /**
-     * Of a connection.
-     *
-     * @param parts what it is made of
-     */
+    /** Of a connection. */
     Flow(Parts parts) {
         connection = parts.connection();
         closing = connection.closing;
         sendQueue = parts.sendQueue();
     }
 
-    /**
-     * What the flows of a connection are made of. Nobody keeps it: each takes what it needs.
-     *
-     * @param connection whose flow it is; told when something cannot be posted
-     * @param sendQueue where to post
-     * @param receiveQueue where messages arrive
-     * @param chunks memory to lend
-     * @param memory the regions
-     * @param settings the sizes
-     */
+    /** What the flows of a connection are made of. Nobody keeps it: each takes what it needs. */
     record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, ChunkStock chunks,
             Regions memory, StreamSettings settings) {
         /** The flow of a kind. */
@@ -49,10 +36,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     abstract FlowKind kind();
 
     /**
-     * Begins.
-     *
-     * @param peer what the peer sent, checked
-     * @return null if all is well, otherwise what the peer did wrong before
+     * Begins with what the peer sent, which was checked. Null if all is well, otherwise what the peer did wrong before.
      */
     abstract String start(ConnectData peer);
 
@@ -70,11 +54,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     abstract SendRequest begin();
 
     /**
-     * Posts the data message that was begun.
-     *
-     * @param count its payload in bytes
-     * @param kept how much of the payload is in the send ring until completion
-     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED}, or JOINED, or an error number
+     * Posts the data message that was begun, of which {@code kept} bytes stay in the send ring until completion:
+     * {@link org.rdmasockets.verbs.QueuePair#POSTED}, JOINED or an error number.
      */
     abstract int finish(int count, int kept);
 
@@ -82,12 +63,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     abstract Received received();
 
     /**
-     * Takes a message, and posts its receive again when it is free.
-     *
-     * @param slot its receive
-     * @param message what it says
-     * @param lengthBytes how much came with it, if the device tells
-     * @return null if all is well, otherwise what the peer did wrong
+     * Takes a message, and posts its receive again when it is free; {@code lengthBytes} came with it, if the device
+     * tells. Null if all is well, otherwise what the peer did wrong.
      */
     abstract String arrived(int slot, int message, int lengthBytes);
 

@@ -66,73 +66,40 @@ final class ImmediateData {
     private ImmediateData() {
     }
 
-    /**
-     * Tells of data.
-     *
-     * @param bytes how many, 1 to {@link #MAX_ARGUMENT}
-     * @return the message
-     */
+    /** Tells of data, 1 to {@link #MAX_ARGUMENT} bytes. */
     static int data(int bytes) {
         assert bytes > 0 && bytes <= MAX_ARGUMENT : bytes;
         return bytes;
     }
 
-    /**
-     * Tells a credit limit.
-     *
-     * @param limit how many data messages the peer may have sent since the start; its low 16 bits travel
-     * @return the message
-     */
+    /** Tells how many data messages the peer may have sent since the start; the low 16 bits travel. */
     static int update(long limit) {
         return UPDATE << OPERATION_SHIFT | (int) limit & CREDIT_MASK;
     }
 
-    /**
-     * Tells of data, whose length the message itself has, and a credit limit ({@link FlowKind#SEND_RECEIVE}).
-     *
-     * @param limit as {@link #update}
-     * @return the message
-     */
+    /** Tells of data, whose length the message itself has, and a credit limit ({@link FlowKind#SEND_RECEIVE}). */
     static int limit(long limit) {
         return (int) limit & CREDIT_MASK;
     }
 
-    /**
-     * Tells of a map.
-     *
-     * @param index which entry was written, 0 to 65535
-     * @return the message
-     */
+    /** Tells of a map: the entry that was written, 0 to 65535. */
     static int map(int index) {
         return MAP << OPERATION_SHIFT | index;
     }
 
     /**
-     * Tells of the connection.
-     *
-     * @param what {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or another of these arguments
-     * @return the message
+     * Tells of the connection: {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or another of these arguments.
      */
     static int control(int what) {
         return CONTROL << OPERATION_SHIFT | what;
     }
 
-    /**
-     * What a message is about.
-     *
-     * @param message 32 bits from the peer
-     * @return 0 to 7
-     */
+    /** What a message of the peer is about: 0 to 7. */
     static int operation(int message) {
         return message >>> OPERATION_SHIFT;
     }
 
-    /**
-     * The rest of a message.
-     *
-     * @param message 32 bits from the peer
-     * @return 0 to {@link #MAX_ARGUMENT}
-     */
+    /** The rest of a message of the peer: 0 to {@link #MAX_ARGUMENT}. */
     static int argument(int message) {
         return message & MAX_ARGUMENT;
     }

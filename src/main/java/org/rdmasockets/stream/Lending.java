@@ -11,13 +11,7 @@ final class Lending extends PeerTable {
     private boolean peerMovesOn;
     private boolean offering;
 
-    /**
-     * Nothing can be told yet.
-     *
-     * @param sendQueue where to post
-     * @param window counts what is posted
-     * @param received what there is to lend
-     */
+    /** Nothing can be told yet. */
     Lending(SendQueue sendQueue, SendWindow window, ReceiveBuffer received) {
         this.sendQueue = sendQueue;
         this.window = window;

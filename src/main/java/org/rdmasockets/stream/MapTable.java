@@ -41,12 +41,7 @@ final class MapTable {
     /** 0 for nothing, otherwise positive. */
     private final int[] lengths;
 
-    /**
-     * An empty table.
-     *
-     * @param memory the remote region
-     * @param entries how many entries the peer was told of, at least 1
-     */
+    /** An empty table with as many entries as the peer was told of. */
     MapTable(MemorySegment memory, int entries) {
         this.memory = memory;
         offsets = new long[entries];
@@ -55,12 +50,7 @@ final class MapTable {
         lengths = new int[entries];
     }
 
-    /**
-     * Takes an entry.
-     *
-     * @param index which, as the peer says
-     * @return null if all is well, otherwise what the peer did wrong
-     */
+    /** Takes an entry that the peer names. Null if all is well, otherwise what the peer did wrong. */
     String adopt(int index) {
         if (index >= lengths.length) {
             return "mapped memory in entry " + index + " where there are " + lengths.length;
@@ -82,12 +72,7 @@ final class MapTable {
         return null;
     }
 
-    /**
-     * Looks an offset up.
-     *
-     * @param at any offset, not negative
-     * @return the first entry that has it, or {@link #NONE}
-     */
+    /** Looks an offset up: the first entry that has it, or {@link #NONE}. */
     int find(long at) {
         for (int i = 0; i < lengths.length; i++) {
             if (at >= offsets[i] && at - offsets[i] < lengths[i]) {
@@ -97,13 +82,7 @@ final class MapTable {
         return NONE;
     }
 
-    /**
-     * Tells whether all of a range is mapped, by one entry or several.
-     *
-     * @param at where it begins, not negative
-     * @param length how long it is
-     * @return true if so
-     */
+    /** Whether all of a range is mapped, by one entry or several. */
     boolean covers(long at, int length) {
         int covered = 0;
         while (covered < length) {
@@ -116,54 +95,30 @@ final class MapTable {
         return true;
     }
 
-    /**
-     * How much can be written at an offset.
-     *
-     * @param entry the entry that has it
-     * @param at the offset
-     * @return bytes to the end of the entry, at least 1
-     */
+    /** How much can be written at an offset that an entry has: bytes to its end, at least 1. */
     int room(int entry, long at) {
         return lengths[entry] - (int) (at - offsets[entry]);
     }
 
-    /**
-     * Where an offset is.
-     *
-     * @param entry the entry that has it
-     * @param at the offset
-     * @return an address of the peer
-     */
+    /** Where an offset is that an entry has: an address of the peer. */
     long address(int entry, long at) {
         return addresses[entry] + (at - offsets[entry]);
     }
 
-    /**
-     * The key for it.
-     *
-     * @param entry the entry
-     * @return a key of the peer
-     */
+    /** The peer's key for an entry. */
     int key(int entry) {
         return keys[entry];
     }
 
     /**
-     * How a number of entries travels: exactly up to 128, beyond that rounded down to a multiple of 256.
-     *
-     * @param entries 0 to {@link StreamSettings#MAX_MAPS}
-     * @return one byte
+     * How 0 to {@link StreamSettings#MAX_MAPS} entries travel: exactly up to 128, beyond that rounded down to a
+     * multiple of 256.
      */
     static int scale(int entries) {
         return entries <= EXACT ? entries : EXACT | entries >> SCALE_SHIFT;
     }
 
-    /**
-     * The number that travelled.
-     *
-     * @param scaled 0 to 255
-     * @return entries; not more than were meant
-     */
+    /** The number that travelled; not more than were meant. */
     static int unscale(int scaled) {
         return scaled <= EXACT ? scaled : (scaled & EXACT - 1) << SCALE_SHIFT;
     }

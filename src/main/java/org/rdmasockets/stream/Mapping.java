@@ -38,13 +38,7 @@ public final class Mapping {
         offsets = new long[entries];
     }
 
-    /**
-     * What maps memory for the peer of a connection to write to.
-     *
-     * @param connection one that has started
-     * @return a new one, for all maps of the connection
-     * @throws SocketException if its flow has no maps
-     */
+    /** Maps memory for the peer of a connection that has started; it has no maps if its flow has none. */
     public static Mapping of(StreamConnection connection) throws SocketException {
         if (connection.carrier() instanceof CreditRing ring) {
             return ring.mapping();
@@ -54,13 +48,8 @@ public final class Mapping {
     }
 
     /**
-     * Finds an entry for a map.
-     *
-     * @param offset by which the peer will write to it, not negative
-     * @param length how many bytes, at least 1
-     * @return the entry, which is in use until {@link #release}
-     * @throws SocketException if the peer takes no more maps
-     * @throws IllegalArgumentException if some of the offsets are mapped, or they run over the largest number
+     * Finds an entry for a map, in use until {@link #release}. An {@code IllegalArgumentException} says that offsets
+     * are mapped already or run over the largest number, a {@code SocketException} that the peer takes no more maps.
      */
     public int reserve(long offset, int length) throws SocketException {
         if (offset < 0 || offset > Long.MAX_VALUE - length) {
@@ -84,12 +73,8 @@ public final class Mapping {
     }
 
     /**
-     * Tells the peer of a map, if that is possible now.
-     *
-     * @param index what {@link #reserve} gave
-     * @param region the memory, with REMOTE_WRITE; the peer may write to all of it
-     * @return whether the peer was told
-     * @throws SocketException if the connection broke, or this end writes no more
+     * Tells the peer of a map, if that is possible now; the peer may write to all of the region, which has
+     * REMOTE_WRITE.
      */
     public boolean announce(int index, MemoryRegion region) throws SocketException {
         boolean possible = canTell();
@@ -103,8 +88,6 @@ public final class Mapping {
     /**
      * Gives an entry back, and tells the peer, if that is possible at once. C does not tell: ends have to agree anyway,
      * because what is on its way into memory that was closed breaks the connection.
-     *
-     * @param index what {@link #reserve} gave
      */
     public void release(int index) {
         if (canTell()) {

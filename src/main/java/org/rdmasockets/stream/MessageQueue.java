@@ -28,11 +28,7 @@ final class MessageQueue implements Received {
     private long finished;
     private long granted;
 
-    /**
-     * An empty queue.
-     *
-     * @param parts what the connection is made of
-     */
+    /** An empty queue. */
     MessageQueue(Flow.Parts parts) {
         connection = parts.connection();
         receives = parts.receiveQueue();
@@ -43,13 +39,7 @@ final class MessageQueue implements Received {
         lengths = new int[credits];
     }
 
-    /**
-     * Takes a message.
-     *
-     * @param slot its receive
-     * @param bytes its length
-     * @return null if all is well, otherwise what the peer did wrong
-     */
+    /** Takes a message. Null if all is well, otherwise what the peer did wrong. */
     String arrive(int slot, int bytes) {
         if (arrived == granted) {
             return "sent more than the " + granted + " messages it had credits for";

@@ -20,11 +20,7 @@ final class PeerRing {
     private long sentAtLook;
     private long sentMessagesAtLook;
 
-    /**
-     * An empty ring.
-     *
-     * @param peer its private data, checked
-     */
+    /** An empty ring. */
     PeerRing(ConnectData peer) {
         address = peer.chunkAddress();
         key = peer.chunkKey();

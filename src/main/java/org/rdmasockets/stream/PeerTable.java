@@ -32,11 +32,7 @@ abstract class PeerTable {
     private int next = 1;
     private byte staged;
 
-    /**
-     * Takes the table as the private data describes it.
-     *
-     * @param peer the peer's private data, checked
-     */
+    /** Takes the table as the private data describes it, which was checked. */
     void start(ConnectData peer) {
         swap = peer.bigEndian() != ConnectData.isNativeBigEndian();
         address = peer.tableAddress();
@@ -48,13 +44,8 @@ abstract class PeerTable {
     }
 
     /**
-     * Posts a message with an entry, in the peer's byte order.
-     *
-     * @param chunk what it tells of, lent
-     * @param sendQueue where to post
-     * @param begun the request, which was begun there
-     * @param message the message
-     * @return {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number
+     * Posts a message with an entry for a lent chunk, in the peer's byte order, in a request that was begun:
+     * {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number.
      */
     final int announce(Chunk chunk, SendQueue sendQueue, SendRequest begun, int message) {
         byte[] spare = SPARE.getAndSet(null);
@@ -90,12 +81,7 @@ abstract class PeerTable {
         return maps;
     }
 
-    /**
-     * Where a map goes.
-     *
-     * @param index below {@link #maps()}
-     * @return an address of the peer
-     */
+    /** Where a map goes: an address of the peer. */
     long mapAddress(int index) {
         return address + (long) entries * TargetTable.ENTRY_BYTES + (long) index * MapTable.ENTRY_BYTES;
     }

@@ -38,11 +38,7 @@ final class ReadRing extends Flow {
     /** What the peer waits for, one of the words, or NOBODY. */
     private int blockedPeer = NOBODY;
 
-    /**
-     * Nothing was sent.
-     *
-     * @param parts what the connection is made of
-     */
+    /** Nothing was sent. */
     ReadRing(Parts parts) {
         super(parts);
         received = new ReceiveRing(parts);

@@ -54,12 +54,7 @@ final class ReceiveBuffer implements Received {
     /** Data messages that the peer may have sent, wrapping around. */
     private int granted;
 
-    /**
-     * A buffer whose first chunk is lent to the peer.
-     *
-     * @param stock the memory
-     * @param settings the sizes
-     */
+    /** A buffer whose first chunk is lent to the peer. */
     ReceiveBuffer(ChunkStock stock, StreamSettings settings) {
         this.stock = stock;
         this.credits = settings.credits();
@@ -78,12 +73,7 @@ final class ReceiveBuffer implements Received {
         return null;
     }
 
-    /**
-     * Takes data that arrived.
-     *
-     * @param bytes how many, as the peer says
-     * @return null if all is well, otherwise what the peer did wrong
-     */
+    /** Takes data of a length that the peer says. Null if all is well, otherwise what the peer did wrong. */
     String dataArrived(int bytes) {
         int room = room();
         if (bytes > room) {

@@ -19,14 +19,8 @@ final class ReceiveQueue {
     private static final ReceiveRequest EMPTY = new ReceiveRequest(1);
 
     /**
-     * The memory of receives that need some.
-     *
-     * @param region the send region
-     * @param offset where the first begins in it
-     * @param bytes how long each is
-     * @param headerBytes where its payload begins
-     * @param stride how far it is to the next
-     * @param request for posting them
+     * The memory of receives that need some: slots of {@code bytes}, each {@code stride} from the one before, with the
+     * payload behind a header.
      */
     private record Slots(MemoryRegion region, long offset, int bytes, int headerBytes, int stride,
             ReceiveRequest request) {
@@ -50,11 +44,8 @@ final class ReceiveQueue {
     private int freeCount;
 
     /**
-     * An empty queue.
-     *
-     * @param sends the send queue of the same queue pair
-     * @param region the send region, which holds the slots; null if there are none
-     * @param settings the sizes
+     * An empty queue beside the send queue of the same queue pair; the send region, null if there are no slots, holds
+     * them.
      */
     ReceiveQueue(SendQueue sends, MemoryRegion region, StreamSettings settings) {
         this.sends = sends;
@@ -74,10 +65,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Posts a receive again, now or by {@link #postFree} at the latest.
-     *
-     * @param slot 0 to depth - 1, not posted now
-     * @return {@link QueuePair#POSTED} or an error number
+     * Posts a receive that is not posted again, now or by {@link #postFree} at the latest: {@link QueuePair#POSTED} or
+     * an error number.
      */
     int repost(int slot) {
         if (slots != null) {
@@ -103,10 +92,7 @@ final class ReceiveQueue {
     }
 
     /**
-     * Reads the message that a send left in a slot, in the sender's byte order, which is ours.
-     *
-     * @param slot the slot of the completed receive
-     * @return the message
+     * Reads the message that a send left in the slot of a completed receive, in the sender's byte order, which is ours.
      */
     int message(int slot) {
         return slots.region.segment().get(ValueLayout.JAVA_INT, slots.offset(slot));

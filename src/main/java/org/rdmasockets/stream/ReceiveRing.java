@@ -41,11 +41,7 @@ final class ReceiveRing implements Received {
     private long publishedBytes;
     private long published;
 
-    /**
-     * An empty ring.
-     *
-     * @param parts what the connection is made of
-     */
+    /** An empty ring. */
     ReceiveRing(Flow.Parts parts) {
         RegionLayout layout = parts.memory().layout();
         region = parts.memory().remote();
@@ -57,10 +53,7 @@ final class ReceiveRing implements Received {
     }
 
     /**
-     * Takes a message, whose receive was given back before.
-     *
-     * @param bytes how many were written
-     * @return null if all is well, otherwise what the peer did wrong
+     * Takes a message, whose receive was given back before. Null if all is well, otherwise what the peer did wrong.
      */
     String arrive(int bytes) {
         if (messages - published >= credits) {

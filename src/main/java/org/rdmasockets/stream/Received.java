@@ -7,22 +7,13 @@ interface Received {
     /** How much can be read, besides what the reader looks at. */
     int available();
 
-    /**
-     * Reads what is there.
-     *
-     * @param bytes where to
-     * @param offset the first
-     * @param length most bytes
-     * @return how many bytes were read, perhaps 0
-     * @throws IllegalStateException if the reader looks at what is there
-     */
+    /** Reads what is there, perhaps nothing; not while the reader looks at what is there. */
     int read(byte[] bytes, int offset, int length);
 
     /**
-     * Lets the reader look at what is there, as far as it lies in one piece. It stays there until {@link #endView}.
-     *
-     * @return how many bytes, perhaps 0; they begin at {@link #viewedOffset()} of {@link #viewedRegion()}
-     * @throws IllegalStateException if the reader does so already
+     * Lets the reader look at what is there, as far as it lies in one piece from {@link #viewedOffset()} of
+     * {@link #viewedRegion()}; perhaps 0 bytes. It stays there until {@link #endView}; not while the reader does so
+     * already.
      */
     int view();
 

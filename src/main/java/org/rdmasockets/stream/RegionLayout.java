@@ -49,12 +49,7 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
     /** The one made last: thousands of connections have equal ones, which they share. */
     private static volatile RegionLayout last;
 
-    /**
-     * The layout for some sizes.
-     *
-     * @param settings the sizes
-     * @return the layout
-     */
+    /** The layout for some sizes. */
     static RegionLayout of(StreamSettings settings) {
         long staged = settings.copiesAtPost() ? 0 : line(settings.firstSendBytes());
         long outgoing = line(staged
@@ -100,47 +95,25 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
         return ringOffset - TargetTable.ENTRY_BYTES;
     }
 
-    /**
-     * Tells a peer where to write.
-     *
-     * @param remote the remote region
-     * @param settings the sizes
-     * @return the private data for connect or accept
-     */
+    /** The private data for connect or accept, which tells a peer where to write. */
     ConnectData describe(MemoryRegion remote, StreamSettings settings) {
         return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remote.address(),
                 remote.remoteKey(), TargetTable.ENTRIES, remote.address() + ringOffset, remote.remoteKey(),
                 settings.firstChunkBytes(), settings.maps(), settings.flow(), settings.flowBytes());
     }
 
-    /**
-     * Tells whether receives need memory.
-     *
-     * @param settings the capabilities
-     * @return true if each receive has a slot
-     */
+    /** Whether receives need memory: each has a slot then. */
     static boolean needsMessageSlots(StreamSettings settings) {
         return !settings.immediateData() || !settings.emptyReceive() || settings.flow() == FlowKind.SEND_RECEIVE;
     }
 
-    /**
-     * How far it is from one receive's slot to the next.
-     *
-     * @param settings the sizes
-     * @return bytes
-     */
+    /** How far it is from one receive's slot to the next. */
     static int receiveStride(StreamSettings settings) {
         int bytes = settings.receiveBytes();
         return bytes == ImmediateData.BYTES ? bytes : (int) line(bytes);
     }
 
-    /**
-     * Checks that everything has its place.
-     *
-     * @param send the send region, may be null if it has no size
-     * @param remote the remote region
-     * @throws IllegalArgumentException if one is too small
-     */
+    /** Checks that everything has its place; the send region may be null if it has no size. */
     void check(MemoryRegion send, MemoryRegion remote) {
         long there = send == null ? 0 : send.lengthBytes();
         if (there < sendBytes || remote.lengthBytes() < remoteBytes) {

@@ -41,12 +41,7 @@ final class SendBuffer {
     /** No larger ring is asked for. */
     private int limit;
 
-    /**
-     * An empty ring at the beginning of a region.
-     *
-     * @param first the connection's send region
-     * @param settings the sizes
-     */
+    /** An empty ring at the beginning of a region. */
     SendBuffer(MemoryRegion first, StreamSettings settings) {
         this.copiesAtPost = false;
         this.first = first;
@@ -95,13 +90,8 @@ final class SendBuffer {
     }
 
     /**
-     * Copies bytes behind what is there, unless the device copies them. This and the next are the only places that copy
-     * outgoing data.
-     *
-     * @param bytes where from
-     * @param offset the first
-     * @param length how many, 1 to {@link #free()}
-     * @param request gets one element, or two where the ring wraps
+     * Copies 1 to {@link #free()} bytes behind what is there, unless the device copies them; the request gets one
+     * element, or two where the ring wraps. This and the next are the only places that copy outgoing data.
      */
     void place(byte[] bytes, int offset, int length, SendRequest request) {
         if (copiesAtPost) {
@@ -118,14 +108,7 @@ final class SendBuffer {
         }
     }
 
-    /**
-     * Copies bytes behind what is there; not for a device that copies them.
-     *
-     * @param bytes where from
-     * @param offset the first
-     * @param length how many, 1 to {@link #free()}
-     * @param request gets one element, or two where the ring wraps
-     */
+    /** Copies 1 to {@link #free()} bytes behind what is there; not for a device that copies them. */
     void place(MemorySegment bytes, long offset, int length, SendRequest request) {
         assert !copiesAtPost;
         MemorySegment memory = region.segment();
@@ -139,11 +122,8 @@ final class SendBuffer {
     }
 
     /**
-     * Keeps what was placed last until {@link #release}. Not called for inline data, which the device copies when it is
-     * posted.
-     *
-     * @param length how many bytes
-     * @return how many of them are kept
+     * Keeps what was placed last until {@link #release}, and tells how much that is. Not called for inline data, which
+     * the device copies when it is posted.
      */
     int keep(int length) {
         if (copiesAtPost) {
@@ -157,11 +137,7 @@ final class SendBuffer {
         return length;
     }
 
-    /**
-     * Frees the oldest bytes.
-     *
-     * @param length how many
-     */
+    /** Frees the oldest bytes. */
     void release(int length) {
         if (copiesAtPost) {
             return;
@@ -197,10 +173,7 @@ final class SendBuffer {
     }
 
     /**
-     * Takes the ring that was asked for; if it is not wanted any more, it is given back at once.
-     *
-     * @param ring local memory of at least the size that was asked for
-     * @param bytes the size that was asked for
+     * Takes the ring that was asked for, of at least that size; if it is not wanted any more, it is given back at once.
      */
     void supply(MemoryRegion ring, int bytes) {
         changed = true;

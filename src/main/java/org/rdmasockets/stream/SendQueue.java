@@ -63,24 +63,13 @@ final class SendQueue {
     /** How long the last message is if it is data that may be added to, otherwise 0. */
     private int openBytes;
 
-    /**
-     * Where messages lie that are sent, and the chunks that they announce.
-     *
-     * @param region the send region
-     * @param layout where things lie in it
-     * @param entries whether the chunks do
-     */
+    /** Where messages lie that are sent, and the chunks that they announce. */
     private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {
     }
 
     /**
-     * An empty queue.
-     *
-     * @param queuePair where to post
-     * @param region the send region, null if there is none
-     * @param ring the send ring
-     * @param settings the sizes
-     * @param idBase the connection's part of work request identifiers
+     * An empty queue; the region is null if there is none, the base is the connection's part of work request
+     * identifiers.
      */
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
@@ -101,11 +90,8 @@ final class SendQueue {
     }
 
     /**
-     * Adds to a request what announces a chunk: in the send region, unless the device copies what is posted.
-     *
-     * @param announcing the request, which was begun
-     * @param entry what tells of the chunk
-     * @param slot below {@link #CONTROL_SLOTS}: the others may be on their way
+     * Adds to a request that was begun what announces a chunk: in the send region, unless the device copies what is
+     * posted. The slot is below {@link #CONTROL_SLOTS}: the others may be on their way.
      */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
@@ -125,47 +111,25 @@ final class SendQueue {
         return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
     }
 
-    /**
-     * Tells whether a control message can be posted.
-     *
-     * @param withPayload true if it carries a chunk
-     * @return true if enough control slots are free
-     */
+    /** Whether enough control slots are free for a control message, which may carry a chunk. */
     boolean hasControlSlot(boolean withPayload) {
         int needed = withPayload && !immediateData ? 2 : 1;
         return outstandingControl + needed <= CONTROL_SLOTS;
     }
 
-    /**
-     * Tells whether a payload is small enough to be copied when it is posted.
-     *
-     * @param bytes its length
-     * @return true if it is sent inline
-     */
+    /** Whether a payload is small enough to be copied when it is posted. */
     boolean isInline(int bytes) {
         return bytes <= mostInline;
     }
 
-    /**
-     * Starts a message with a payload; {@link #finish} posts it.
-     *
-     * @param kind kind of the work request
-     * @param address where the payload goes
-     * @param key the peer's key
-     * @return the request, to which the caller adds the payload
-     */
+    /** Starts a message to the peer's address, to which the caller adds the payload; {@link #finish} posts it. */
     SendRequest begin(int kind, long address, int key) {
         return request.write(WorkRequestId.of(idBase, kind, head), address, key);
     }
 
     /**
-     * Posts the message that was begun.
-     *
-     * @param kind kind of the work request
-     * @param bytes length of the payload
-     * @param kept how much of the payload is in the send ring until completion
-     * @param message the message
-     * @return {@link QueuePair#POSTED} or an error number
+     * Posts the message that was begun, of which {@code kept} bytes stay in the send ring until completion:
+     * {@link QueuePair#POSTED} or an error number.
      */
     int finish(int kind, int bytes, int kept, int message) {
         if (immediateData) {
@@ -176,13 +140,9 @@ final class SendQueue {
     }
 
     /**
-     * Posts data that was begun. Small data may join the message before it, if that was data that ended where this
-     * begins, and the peer has not taken it yet.
-     *
-     * @param bytes length of the payload
-     * @param kept how much of the payload is in the send ring until completion
-     * @param more whether more data may follow before the peer answers
-     * @return {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number
+     * Posts data that was begun: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. Small data may
+     * join the message before it, if that was data that ended where this begins, and the peer has not taken it yet;
+     * {@code more} may follow before the peer answers.
      */
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
@@ -209,11 +169,8 @@ final class SendQueue {
     }
 
     /**
-     * Starts a message whose payload goes into the peer's receive; {@link #finishSend} posts it.
-     *
-     * @param kind kind of the work request
-     * @param message the message
-     * @return the request, to which the caller adds the payload
+     * Starts a message whose payload, which the caller adds, goes into the peer's receive; {@link #finishSend} posts
+     * it.
      */
     SendRequest beginSend(int kind, int message) {
         request.send(WorkRequestId.of(idBase, kind, head));
@@ -221,15 +178,7 @@ final class SendQueue {
         return header == 0 ? request : request.add(stage.region, stage(message), header);
     }
 
-    /**
-     * Posts the message that was begun.
-     *
-     * @param kind kind of the work request
-     * @param bytes length of the payload
-     * @param kept how much of the payload is in the send ring until completion
-     * @param message the message
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts the message that was begun, as {@link #finish} does. */
     int finishSend(int kind, int bytes, int kept, int message) {
         if (immediateData) {
             request.immediate(message);
@@ -237,16 +186,7 @@ final class SendQueue {
         return postPayload(kind, bytes, kept);
     }
 
-    /**
-     * Posts a read; none is outstanding.
-     *
-     * @param into where to
-     * @param offset the first byte there
-     * @param bytes how many
-     * @param address where from
-     * @param key the peer's key
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts a read; none is outstanding. {@link QueuePair#POSTED} or an error number. */
     int postRead(MemoryRegion into, long offset, int bytes, long address, int key) {
         assert !reading;
         int error = queuePair.postSend(request.read(WorkRequestId.of(idBase, WorkRequestId.POSITION, 0), address, key)
@@ -255,13 +195,7 @@ final class SendQueue {
         return error;
     }
 
-    /**
-     * Posts the payload that was begun without a message, so that the peer is not told.
-     *
-     * @param bytes its length
-     * @param kept how much of it is in the send ring until completion
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts the payload that was begun without a message, so that the peer is not told. */
     int finishSilently(int bytes, int kept) {
         return postPayload(WorkRequestId.DATA, bytes, kept);
     }
@@ -286,13 +220,7 @@ final class SendQueue {
         return unsignalled > 0;
     }
 
-    /**
-     * Posts a message without a payload. On InfiniBand it is a write of nothing: nobody checks where to.
-     *
-     * @param kind kind of the work request
-     * @param message the message
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts a message without a payload. On InfiniBand it is a write of nothing: nobody checks where to. */
     int postMessage(int kind, int message) {
         if (!immediateData) {
             return send(kind, message);
@@ -373,10 +301,8 @@ final class SendQueue {
     }
 
     /**
-     * Retires a request and all that were posted before it; of a read only that.
-     *
-     * @param workRequestId its identifier
-     * @return how many bytes of the send ring they kept; 0 also if the request was retired before
+     * Retires a request and all that were posted before it; of a read only that. Tells how many bytes of the send ring
+     * they kept: 0 also if the request was retired before.
      */
     int complete(long workRequestId) {
         if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {

@@ -23,11 +23,7 @@ final class SendReceive extends Flow {
     /** What the message that was begun says. */
     private int message;
 
-    /**
-     * Nothing was sent.
-     *
-     * @param parts what the connection is made of
-     */
+    /** Nothing was sent. */
     SendReceive(Parts parts) {
         super(parts);
         received = new MessageQueue(parts);

@@ -31,20 +31,12 @@ final class SendWindow {
     /** Control messages that may still take a receive; null if the device tries again, and nobody needs to know. */
     private final UnseenControls controls;
 
-    /**
-     * A closed window.
-     *
-     * @param retry true if the device tries again when the peer has no receive
-     */
+    /** A closed window; {@code retry} if the device tries again when the peer has no receive. */
     SendWindow(boolean retry) {
         controls = retry ? null : new UnseenControls();
     }
 
-    /**
-     * Opens the window.
-     *
-     * @param peerCredits what the private data gave, 1 to 65534
-     */
+    /** Opens the window by what the private data gave, 1 to 65534. */
     void start(int peerCredits) {
         credits = peerCredits;
         limit = peerCredits;
@@ -74,10 +66,8 @@ final class SendWindow {
 
     /**
      * Takes a new limit. It is 16 bits of a number that only grows, and is at most 65534 ahead of what we sent; one
-     * that fits in no such way has gone backwards, which C never does.
-     *
-     * @param argument the limit as it came; bits above 16 do not count
-     * @return null if all is well, otherwise what the peer did wrong
+     * that fits in no such way has gone backwards, which C never does. Null if all is well, otherwise what the peer did
+     * wrong.
      */
     String raise(int argument) {
         int raised = limit + (argument - limit & LIMIT_MASK);
@@ -96,11 +86,7 @@ final class SendWindow {
         return controls == null || controls.count() < Math.max(1, reserve - URGENT_CONTROLS);
     }
 
-    /**
-     * Counts a control message that was sent.
-     *
-     * @param grantedBefore the limit the peer had from us before this message
-     */
+    /** Counts a control message that was sent, and the limit the peer had from us before it. */
     void controlSent(int grantedBefore) {
         if (controls != null) {
             controls.add(sent, grantedBefore);
@@ -108,9 +94,8 @@ final class SendWindow {
     }
 
     /**
-     * Looks whether the peer has taken control messages out of its receive queue.
-     *
-     * @param received how many data messages the peer has sent, wrapping around
+     * Looks whether the peer has taken control messages out of its receive queue, by how many data messages it has
+     * sent.
      */
     void confirm(int received) {
         if (controls != null) {

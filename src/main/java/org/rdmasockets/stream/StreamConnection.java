@@ -95,11 +95,7 @@ public final class StreamConnection {
         return RegionLayout.of(settings).describe(remoteRegion, settings);
     }
 
-    /**
-     * Posts all receives; before connect or accept, because the peer may send at once.
-     *
-     * @throws SocketException if the device refuses
-     */
+    /** Posts all receives; before connect or accept, because the peer may send at once. */
     public void postReceives() throws SocketException {
         failUnlessPosted("ibv_post_recv", receiveQueue.postAll());
         if (failure != null) {
@@ -107,12 +103,7 @@ public final class StreamConnection {
         }
     }
 
-    /**
-     * Tells whether this end can talk to a peer; for a server that wants to reject before it accepts.
-     *
-     * @param peer what the peer sent
-     * @throws SocketException if not
-     */
+    /** Tells whether this end can talk to a peer; for a server that wants to reject before it accepts. */
     public void check(ConnectData peer) throws SocketException {
         if (!settings.immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
             throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
@@ -122,10 +113,7 @@ public final class StreamConnection {
 
     /**
      * Begins to talk, in the way that both ends have agreed on. Call it once, when the queue pair can send (connect is
-     * done, or accept has returned). What the peer sent before counts.
-     *
-     * @param peer what the peer sent
-     * @throws SocketException if this end cannot talk to it
+     * done, or accept has returned). What the peer sent before counts. Throws if this end cannot talk to it.
      */
     public void start(ConnectData peer) throws SocketException {
         check(peer);
@@ -163,10 +151,7 @@ public final class StreamConnection {
      * Begins to talk as the end that accepted. Over iWARP it sends nothing before the first message of the other end
      * has come (RFC 5044, section 7.1: the initiator sends first), because soft-iWARP takes data behind the answer to
      * its connection request for an error. A peer that has nothing to say would be waited for in vain: see
-     * {@link #speak}.
-     *
-     * @param peer what the peer sent
-     * @throws SocketException if this end cannot talk to it
+     * {@link #speak}. Throws if this end cannot talk to it.
      */
     public void startAccepted(ConnectData peer) throws SocketException {
         listening = !settings.immediateData();
@@ -185,14 +170,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Takes a completion of a request that was posted here. Never throws because of what a peer sent.
-     *
-     * @param workRequestId the request
-     * @param status 0, or the device's error number; then only the identifier means something
-     * @param opcode what completed; not needed, the identifier tells it
-     * @param lengthBytes bytes that arrived, for receives
-     * @param hasImmediate true if immediate data came
-     * @param immediate immediate data, in host order
+     * Takes a completion of a request that was posted here; with a status other than 0 only the identifier means
+     * something. Never throws because of what a peer sent.
      */
     public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
             boolean hasImmediate, int immediate) {
@@ -248,11 +227,7 @@ public final class StreamConnection {
         owed = isControlDue();
     }
 
-    /**
-     * Something else ended the connection, such as a deadline or a removed device.
-     *
-     * @param cause why
-     */
+    /** Something else ended the connection, such as a deadline or a removed device. */
     public void onFailure(StreamFailure cause) {
         fail(Objects.requireNonNull(cause));
     }
@@ -290,14 +265,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Reads what is there.
-     *
-     * @param bytes where to
-     * @param offset the first
-     * @param length most bytes
-     * @return how many bytes were read; 0 if nothing is there now, or length is 0; -1 at the end of the stream
-     * @throws SocketException if the connection broke and all that arrived before was read; "Connection reset", or what
-     *         the peer did wrong
+     * Reads what is there: 0 if nothing is there now, -1 at the end of the stream. Throws "Connection reset", or what
+     * the peer did wrong, once all that arrived before was read.
      */
     public int read(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -332,14 +301,9 @@ public final class StreamConnection {
     }
 
     /**
-     * Writes as much as can be taken now. What was taken is copied and posted.
-     *
-     * @param bytes where from
-     * @param offset the first
-     * @param length how many
-     * @return how many bytes were taken; 0 if none can be taken now, or length is 0
-     * @throws SocketException if the connection broke: "Connection reset", or what the peer did wrong; or if this
-     *         direction is over: "Broken pipe", but the first write after the peer's close succeeds
+     * Writes as much as can be taken now, perhaps 0. What was taken is copied and posted. Throws "Connection reset", or
+     * what the peer did wrong; "Broken pipe" if this direction is over, but the first write after the peer's close
+     * succeeds.
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -534,9 +498,7 @@ public final class StreamConnection {
     }
 
     /**
-     * Asks the peer's device for a sign of life, like {@link #keepalive}.
-     *
-     * @throws SocketException if nothing can be written any more
+     * Asks the peer's device for a sign of life, like {@link #keepalive}; throws if nothing can be written any more.
      */
     public void probe() throws SocketException {
         if (!losesWrite(unfinished)) {

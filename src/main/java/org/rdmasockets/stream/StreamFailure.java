@@ -19,20 +19,13 @@ public record StreamFailure(String message, String detail, boolean violation) {
     /** The JDK's text for writing where nobody reads any more. */
     public static final String BROKEN_PIPE = "Broken pipe";
 
-    /**
-     * Checks that there is a text.
-     */
+    /** Checks that there is a text. */
     public StreamFailure {
         Objects.requireNonNull(message);
         Objects.requireNonNull(detail);
     }
 
-    /**
-     * The peer or the way to it is gone. What arrived before can still be read.
-     *
-     * @param detail what showed it
-     * @return a failure that reads "Connection reset"
-     */
+    /** The peer or the way to it is gone: "Connection reset". What arrived before can still be read. */
     public static StreamFailure reset(String detail) {
         return new StreamFailure(CONNECTION_RESET, detail, false);
     }
@@ -40,45 +33,26 @@ public record StreamFailure(String message, String detail, boolean violation) {
     /**
      * Something that is not the peer's doing, such as a deadline or a removed device. What arrived before can still be
      * read.
-     *
-     * @param message what the application is to see
-     * @param detail what went wrong
-     * @return the failure
      */
     public static StreamFailure of(String message, String detail) {
         return new StreamFailure(message, detail, false);
     }
 
-    /**
-     * The peer broke the protocol.
-     *
-     * @param what what it did
-     * @return the failure
-     */
+    /** The peer broke the protocol. */
     static StreamFailure violation(String what) {
         return new StreamFailure("rsockets protocol violated by the peer: " + what, what, true);
     }
 
     /**
-     * A work request failed. No status accuses the peer: one that was killed answers "access refused", too, because its
-     * memory goes before its queue pair.
-     *
-     * @param workRequestId which one
-     * @param status the device's number, not 0
-     * @return the failure
+     * A work request failed with the device's number. No status accuses the peer: one that was killed answers "access
+     * refused", too, because its memory goes before its queue pair.
      */
     static StreamFailure completion(long workRequestId, int status) {
         return reset(WorkRequestId.name(workRequestId) + " failed: " + WorkCompletionStatus.of(status) + " (" + status
                 + ")");
     }
 
-    /**
-     * A work request could not be posted.
-     *
-     * @param call the C call
-     * @param errorNumber what it returned
-     * @return the failure
-     */
+    /** A work request could not be posted. */
     static StreamFailure post(String call, int errorNumber) {
         return reset(call + " failed: " + Errno.of(errorNumber) + " (" + errorNumber + ")");
     }
@@ -86,9 +60,6 @@ public record StreamFailure(String message, String detail, boolean violation) {
     /**
      * Tells which of two failures counts: the first, but a reset that turns out to have a reason of its own, such as a
      * removed device, gets that, and after a violation nothing may be read.
-     *
-     * @param earlier what was known before
-     * @return whether this is to replace it
      */
     boolean outranks(StreamFailure earlier) {
         return !earlier.violation && (violation || earlier.message.equals(CONNECTION_RESET)

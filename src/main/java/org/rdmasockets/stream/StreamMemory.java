@@ -79,12 +79,9 @@ public final class StreamMemory {
     }
 
     /**
-     * Gives a region for a chunk; it belongs to the connection until it is retired, which may be at once.
-     *
-     * @param region zeroed, with LOCAL_WRITE and REMOTE_WRITE, of at least so many bytes
-     * @param bytes what {@link #wantedChunkBytes} said
-     * @param last true for the second of the two
-     * @return false if the connection has ended: then the region stays the caller's
+     * Gives one of the two regions for chunks, zeroed, with LOCAL_WRITE and REMOTE_WRITE, of at least what
+     * {@link #wantedChunkBytes} said. It belongs to the connection until it is retired, which may be at once; false if
+     * the connection has ended: then it stays the caller's.
      */
     public boolean supplyChunk(MemoryRegion region, int bytes, boolean last) {
         if (supplied == null) {
@@ -96,11 +93,9 @@ public final class StreamMemory {
     }
 
     /**
-     * Gives a region for the send ring; it belongs to the connection until it is retired, which may be at once.
-     *
-     * @param region with LOCAL_WRITE, of at least so many bytes
-     * @param bytes what {@link #wantedSendBytes} said
-     * @return false if the connection has ended: then the region stays the caller's
+     * Gives a region for the send ring, with LOCAL_WRITE, of at least what {@link #wantedSendBytes} said. It belongs to
+     * the connection until it is retired, which may be at once; false if the connection has ended: then it stays the
+     * caller's.
      */
     public boolean supplySend(MemoryRegion region, int bytes) {
         if (supplied == null) {

@@ -66,11 +66,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     /** Ring sizes chosen by {@link #withBuffers} are multiples of this, so that both halves begin on a cache line. */
     private static final int BUFFER_STEP = 128;
 
-    /**
-     * Checks the sizes.
-     *
-     * @throws IllegalArgumentException if a size is out of its range
-     */
+    /** Checks the sizes. */
     public StreamSettings {
         check("maxSends", maxSends, MIN_QUEUE, MAX_QUEUE);
         check("maxReceives", maxReceives, MIN_QUEUE, MAX_QUEUE);
@@ -115,13 +111,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         }
     }
 
-    /**
-     * The defaults for a device.
-     *
-     * @param device where the connection will be
-     * @param maxMessageBytes what its port can send at once (see {@code PortAttributes})
-     * @return default sizes
-     */
+    /** The defaults for a device whose port can send so much at once. */
     public static StreamSettings forDevice(Device device, long maxMessageBytes) {
         long mostBytes = device.supports(Capability.SOFTWARE_TRANSFER) ? SOFTWARE_WRITE_BYTES : maxMessageBytes;
         return new StreamSettings(device.supports(Capability.IMMEDIATE_DATA), device.supports(Capability.EMPTY_RECEIVE),
@@ -131,13 +121,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
                 Math.clamp(mostBytes, 1, ImmediateData.MAX_ARGUMENT), 0, FlowKind.CREDIT_RING, DEFAULT_MESSAGE_BYTES);
     }
 
-    /**
-     * The same with other queues; values out of range become the nearest that is in range.
-     *
-     * @param sends depth of the send queue
-     * @param receives depth of the receive queue
-     * @return new settings
-     */
+    /** The same with queues of other depths; values out of range become the nearest that is in range. */
     public StreamSettings withQueues(int sends, int receives) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost,
                 Math.clamp(sends, MIN_QUEUE, MAX_QUEUE), Math.clamp(receives, MIN_QUEUE, MAX_QUEUE), sendBufferBytes,
@@ -145,13 +129,10 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * The same for another flow; to be called last, for it goes by the queues and buffers that there are.
-     * {@link FlowKind#READ_RING} has its whole ring from the beginning; for {@link FlowKind#SEND_RECEIVE} there are as
-     * many receives as hold what may be lent to the peer.
-     *
-     * @param newFlow what is proposed to the peer, or was agreed to
-     * @param newMessageBytes most bytes of a message; becomes the nearest that is possible
-     * @return new settings
+     * The same for another flow that is proposed to the peer, or was agreed to; to be called last, for it goes by the
+     * queues and buffers that there are. {@link FlowKind#READ_RING} has its whole ring from the beginning; for
+     * {@link FlowKind#SEND_RECEIVE} there are as many receives as hold what may be lent to the peer. The message size
+     * becomes the nearest that is possible.
      */
     public StreamSettings withFlow(FlowKind newFlow, int newMessageBytes) {
         int message = Math.clamp(newMessageBytes, 1, MAX_MESSAGE_BYTES);
@@ -163,12 +144,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
                 maxWriteBytes, maps, newFlow, message);
     }
 
-    /**
-     * The same with maps.
-     *
-     * @param wanted how many; becomes the nearest smaller number that is possible
-     * @return new settings
-     */
+    /** The same with maps: the nearest smaller number that is possible. */
     public StreamSettings withMaps(int wanted) {
         return new StreamSettings(immediateData, emptyReceive, receiverNotReadyRetry, copiesAtPost, maxSends,
                 maxReceives, sendBufferBytes, receiveBufferBytes, firstSendBytes, firstChunkBytes, maxWriteBytes,
@@ -176,10 +152,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * Tells what number of maps the peer can be told.
-     *
-     * @param wanted any number
-     * @return 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than wanted if that is in this range
+     * What number of maps the peer can be told: 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than
+     * wanted if that is in this range.
      */
     public static int possibleMaps(int wanted) {
         return MapTable.unscale(MapTable.scale(Math.clamp(wanted, 0, MAX_MAPS)));
@@ -188,10 +162,6 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     /**
      * The same with other buffers; values out of range become the nearest that is in range, others are rounded up a
      * little.
-     *
-     * @param sendBytes most bytes of the send ring
-     * @param receiveBytes most bytes that are lent to the peer
-     * @return new settings
      */
     public StreamSettings withBuffers(int sendBytes, int receiveBytes) {
         int send = bufferBytes(sendBytes);

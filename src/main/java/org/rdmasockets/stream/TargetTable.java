@@ -56,10 +56,8 @@ final class TargetTable {
     private boolean large;
 
     /**
-     * An empty table.
-     *
-     * @param memory the remote region, zeroed, with the table at its beginning
-     * @param offerOffset where an offered chunk lies in it
+     * An empty table, at the beginning of the remote region, which is zeroed; an offered chunk lies at an offset of its
+     * own.
      */
     TargetTable(MemorySegment memory, long offerOffset) {
         this.memory = memory;
@@ -67,21 +65,13 @@ final class TargetTable {
     }
 
     /**
-     * Tells whether a peer can mean a piece of memory.
-     *
-     * @param address its beginning, unsigned
-     * @param lengthBytes its length as it came
-     * @return true if it has 1 to 2^31 - 1 bytes and does not run over the end of the address space
+     * Whether a peer can mean a piece of memory: 1 to 2^31 - 1 bytes that do not run over the end of the address space.
      */
     static boolean isRange(long address, int lengthBytes) {
         return lengthBytes > 0 && Long.compareUnsigned(address + lengthBytes, address) > 0;
     }
 
-    /**
-     * Takes the first chunk, which comes with the private data and fills entry 0.
-     *
-     * @param chunk the peer's private data, checked
-     */
+    /** Takes the first chunk, which comes with the private data, checked, and fills entry 0. */
     void first(ConnectData chunk) {
         address = chunk.chunkAddress();
         key = chunk.chunkKey();
@@ -90,10 +80,8 @@ final class TargetTable {
     }
 
     /**
-     * Takes the entry that is expected next, if it is there.
-     *
-     * @param announced true if the message said that there is one; iWARP's messages do not say
-     * @return null if all is well, otherwise what the peer did wrong
+     * Takes the entry that is expected next, if it is there; iWARP's messages do not say whether it was announced. Null
+     * if all is well, otherwise what the peer did wrong.
      */
     String adopt(boolean announced) {
         long entry = (long) expected * ENTRY_BYTES;
@@ -201,12 +189,7 @@ final class TargetTable {
         return key;
     }
 
-    /**
-     * Uses room up; called before the write is posted.
-     *
-     * @param bytes how many, at most {@link #room()}
-     * @return true if that was all of the chunk
-     */
+    /** Uses at most {@link #room()} bytes up, before the write is posted. True if that was all of the chunk. */
     boolean take(int bytes) {
         assert bytes <= room;
         address += bytes;

@@ -18,11 +18,7 @@ final class Undecided extends Flow {
     private final Received nothing;
     private final Queue<Message> early = new ArrayDeque<>(0);
 
-    /**
-     * Nothing has come yet.
-     *
-     * @param parts what the connection is made of
-     */
+    /** Nothing has come yet. */
     Undecided(Parts parts) {
         super(parts);
         proposed = parts.settings().flow();

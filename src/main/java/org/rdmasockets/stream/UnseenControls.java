@@ -19,10 +19,7 @@ final class UnseenControls {
     }
 
     /**
-     * Counts one that was sent.
-     *
-     * @param sentBefore how many data messages were sent before it
-     * @param grantedBefore the limit the peer had from us before it
+     * Counts one that was sent: how many data messages went before it, and the limit the peer had from us before it.
      */
     void add(int sentBefore, int grantedBefore) {
         if (marked == 0) {
@@ -37,10 +34,8 @@ final class UnseenControls {
     }
 
     /**
-     * Forgets those that the peer must have taken out.
-     *
-     * @param taken how many of our data messages it has taken out, as it says
-     * @param received how many data messages it has sent
+     * Forgets those that the peer must have taken out: it says how many of our data messages it took, and has sent
+     * {@code received} of its own.
      */
     void confirm(int taken, int received) {
         while (marked > 0 && (taken - markedSent > 0 || received - markedGranted > 0)) {

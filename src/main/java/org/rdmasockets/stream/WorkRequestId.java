@@ -37,43 +37,24 @@ final class WorkRequestId {
     }
 
     /**
-     * Makes an identifier.
-     *
-     * @param base the connection's part; its low 24 bits are 0
-     * @param kind one of the constants
-     * @param index the slot, below 2^20
-     * @return the identifier
+     * Makes an identifier of the connection's part, whose low 24 bits are 0, one of the constants, and a slot below
+     * 2^20.
      */
     static long of(long base, int kind, int index) {
         return base | (long) kind << INDEX_BITS | index;
     }
 
-    /**
-     * What the work request was for.
-     *
-     * @param workRequestId an identifier
-     * @return one of the constants, if it was made here
-     */
+    /** What the work request was for: one of the constants, if it was made here. */
     static int kind(long workRequestId) {
         return (int) (workRequestId >>> INDEX_BITS) & KIND_MASK;
     }
 
-    /**
-     * The slot of the work request.
-     *
-     * @param workRequestId an identifier
-     * @return below 2^20
-     */
+    /** The slot of the work request, below 2^20. */
     static int index(long workRequestId) {
         return (int) workRequestId & INDEX_MASK;
     }
 
-    /**
-     * Names a kind for a log line.
-     *
-     * @param workRequestId an identifier
-     * @return such as {@code DATA}
-     */
+    /** Names a kind for a log line. */
     static String name(long workRequestId) {
         return switch (kind(workRequestId)) {
             case RECEIVE -> "receive";

@@ -117,11 +117,7 @@ final class Arrival<P extends Protocol> {
         return broken;
     }
 
-    /**
-     * Set-up pool: makes everything the connection needs and accepts it.
-     *
-     * @param maker makes the connection
-     */
+    /** Set-up pool: makes everything the connection needs and accepts it. */
     void accept(Protocol.Maker<P> maker) {
         boolean ownFault = false;
         try {

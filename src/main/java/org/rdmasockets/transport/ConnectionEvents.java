@@ -55,11 +55,7 @@ final class ConnectionEvents implements ConnectionHandler {
         return steps.poll(nanos, TimeUnit.NANOSECONDS);
     }
 
-    /**
-     * Hands all further events, and those that nobody has taken yet, to the finished connection.
-     *
-     * @param owner the connection
-     */
+    /** Hands all further events, and those that nobody has taken yet, to the finished connection. */
     void attach(VerbsConnection owner) {
         synchronized (this) {
             connection = owner;

@@ -109,11 +109,7 @@ final class DirectPool {
         return !closed;
     }
 
-    /**
-     * Takes memory back that nobody reads from.
-     *
-     * @param region from {@link #take}
-     */
+    /** Takes memory back that nobody reads from. */
     synchronized void giveBack(MemoryRegion region) {
         if (closed) {
             return;

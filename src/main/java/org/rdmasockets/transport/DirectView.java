@@ -73,11 +73,7 @@ public final class DirectView implements AutoCloseable {
         return segment;
     }
 
-    /**
-     * Ends the view: the bytes were read. Idempotent.
-     *
-     * @throws WrongThreadException if another thread reads
-     */
+    /** Ends the view: the bytes were read. Idempotent. */
     @Override
     public void close() {
         if (arena.scope().isAlive()) {

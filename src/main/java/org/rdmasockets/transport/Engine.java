@@ -225,12 +225,7 @@ public final class Engine implements AutoCloseable {
         return true;
     }
 
-    /**
-     * Takes a connection into the registry; its device's asynchronous events are watched from now on.
-     *
-     * @param connection an established one
-     * @param device what it goes over
-     */
+    /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */
     void register(VerbsConnection connection, Device device) {
         coarseNanos = System.nanoTime();
         connections.add(connection);

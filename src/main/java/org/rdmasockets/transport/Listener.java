@@ -23,11 +23,7 @@ public interface Listener extends AutoCloseable {
     /** The address listened on: as it was asked for, with the port in use. */
     InetSocketAddress localAddress();
 
-    /**
-     * Changes the sizes of connections that come from now on.
-     *
-     * @param newOptions the sizes
-     */
+    /** Changes the sizes of connections that come from now on. */
     void options(StreamOptions newOptions);
 
     /**

@@ -51,13 +51,7 @@ final class NetErrors {
         return new SocketTimeoutException("Connect timed out");
     }
 
-    /**
-     * An error of taking a local address or listening on it.
-     *
-     * @param local what was asked for
-     * @param e what verbs said
-     * @return the exception to throw
-     */
+    /** An error of taking a local address or listening on it. */
     static IOException bindFailed(InetSocketAddress local, VerbsException e) {
         return switch (e.errno()) {
             case EADDRINUSE -> with(new BindException("Address already in use: "
@@ -71,13 +65,7 @@ final class NetErrors {
         };
     }
 
-    /**
-     * An error of a step of connecting.
-     *
-     * @param remote whom to reach
-     * @param e what verbs said
-     * @return the exception to throw
-     */
+    /** An error of a step of connecting. */
     static IOException connectFailed(InetSocketAddress remote, VerbsException e) {
         if (e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
             return tooManyFiles(e.errno(), remote, e);

@@ -12,11 +12,7 @@ public final class Patience {
     private Patience() {
     }
 
-    /**
-     * A wait of the JDK that takes a time.
-     *
-     * @param <T> what is waited for
-     */
+    /** A wait of the JDK that takes a time. */
     public interface Wait<T> {
         /**
          * Waits.

@@ -114,11 +114,7 @@ public interface Protocol extends CompletionClient {
         connection().later(connection()::takeIn);
     }
 
-    /**
-     * Makes what goes over connections.
-     *
-     * @param <P> what it makes
-     */
+    /** Makes what goes over connections. */
     interface Maker<P extends Protocol> {
         /** The octet of RFC 2474 for packets to come: 0 to 255, 0 for none in particular. */
         default int trafficClass() {

@@ -49,11 +49,7 @@ final class Rings {
         }
     }
 
-    /**
-     * Nothing yet besides what the connection was made with.
-     *
-     * @param transport the connection
-     */
+    /** Nothing yet besides what the connection was made with. */
     Rings(StreamTransport transport) {
         this.transport = transport;
         memory = transport.stream().memory();

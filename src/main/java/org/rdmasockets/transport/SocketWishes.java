@@ -16,9 +16,7 @@ import java.util.Set;
  */
 public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set, boolean urgentInline,
         boolean direct) {
-    /**
-     * Takes a snapshot.
-     */
+    /** Takes a snapshot. */
     public SocketWishes {
         set = Map.copyOf(set);
     }
@@ -34,19 +32,10 @@ public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set
         }
     }
 
-    /**
-     * Where an option can be set.
-     */
+    /** Where an option can be set. */
     @FunctionalInterface
     interface Target {
-        /**
-         * Sets one.
-         *
-         * @param <T> type of the value
-         * @param name the option
-         * @param value its value
-         * @throws IOException if it is refused
-         */
+        /** Sets one. */
         <T> void set(SocketOption<T> name, T value) throws IOException;
     }
 

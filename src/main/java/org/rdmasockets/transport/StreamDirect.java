@@ -12,8 +12,7 @@ import org.rdmasockets.stream.DirectSender;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * What a connection over RDMA does without copying. Made when it is first asked for, so that others need nothing
- * of it.
+ * What a connection over RDMA does without copying. Made when it is first asked for, so that others need nothing of it.
  */
 final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */

@@ -54,9 +54,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     /** What a socket starts with, from the system properties described at {@link TransportSettings}. */
     public static final StreamOptions DEFAULT = TransportSettings.streamOptions();
 
-    /**
-     * Brings every size into its range.
-     */
+    /** Brings every size into its range. */
     public StreamOptions {
         receiveBufferBytes = evenPages(receiveBufferBytes);
         sendBufferBytes = evenPages(sendBufferBytes);

@@ -17,11 +17,7 @@ final class TaskQueue {
         private final Runnable work;
         private Task next;
 
-        /**
-         * A task that waits for nothing yet.
-         *
-         * @param work what it does
-         */
+        /** A task that waits for nothing yet. */
         Task(Runnable work) {
             this.work = work;
         }

@@ -35,12 +35,7 @@ final class TcpConnection implements Connection {
     /** SO_LINGER was set. */
     private volatile boolean lingers;
 
-    /**
-     * Wraps a socket, and is its only user from here: if that fails, the socket is closed.
-     *
-     * @param socket a connected socket
-     * @throws IOException if it is closed
-     */
+    /** Wraps a socket, and is its only user from here: if that fails, the socket is closed. */
     TcpConnection(Socket socket) throws IOException {
         boolean whole = false;
         try {

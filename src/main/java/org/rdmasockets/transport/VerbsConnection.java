@@ -205,11 +205,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         engine.attend(this);
     }
 
-    /**
-     * Does what may block, some time soon. Any thread.
-     *
-     * @param work for the set-up pool
-     */
+    /** Does what may block, some time soon. Any thread. */
     public void later(Runnable work) {
         engine.setupPool().execute(work);
     }
@@ -228,11 +224,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Does something that may post, with the protocol lock, after everything that has arrived was taken in.
-     *
-     * @param work what to do
-     */
+    /** Does something that may post, with the protocol lock, after everything that has arrived was taken in. */
     public void locked(Runnable work) {
         inbox.enter();
         try {
@@ -248,8 +240,6 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /**
      * Does something as {@link #locked}, after what the completion queue holds was taken in, too. Call without locks.
-     *
-     * @param work what to do
      */
     public void drained(Runnable work) {
         inbox.drain();
@@ -273,22 +263,14 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         return e;
     }
 
-    /**
-     * Protocol lock held, after something may have been posted: starts the clock of the oldest send.
-     *
-     * @param outstanding how many sends are
-     */
+    /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
     public void noteSends(int outstanding) {
         if (liveness.posted(engine.coarseNanos(), outstanding)) {
             attend();
         }
     }
 
-    /**
-     * Protocol lock held, after a completion was applied.
-     *
-     * @param outstanding how many sends are
-     */
+    /** Protocol lock held, after a completion was applied. */
     public void noteCompletion(int outstanding) {
         if (liveness.completed(engine.coarseNanos(), outstanding)) {
             attend();
@@ -358,11 +340,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         });
     }
 
-    /**
-     * Protocol lock held: the connection manager, the poller or a deadline had something to say.
-     *
-     * @param token from the inbox
-     */
+    /** Protocol lock held: the connection manager, the poller or a deadline had something to say. */
     public void onToken(Object token) {
         switch (token) {
             case ConnectionEvent.Disconnected disconnected -> protocol.onDisconnected();
@@ -455,11 +433,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     // The end.
 
-    /**
-     * Any thread: ends the connection. Who waits is told, and what was sent gets a moment to arrive. Idempotent.
-     *
-     * @param lingerNanos the moment
-     */
+    /** Any thread: ends the connection. Who waits is told, and what was sent gets a moment to arrive. Idempotent. */
     public void close(long lingerNanos) {
         if (beginClosing(lingerNanos)) {
             inbox.beginClose();
@@ -672,11 +646,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Takes each step, whatever another throws; the first failure is the caller's.
-     *
-     * @param steps in this order
-     */
+    /** Takes each step, whatever another throws; the first failure is the caller's. */
     public static void endAll(Runnable... steps) {
         Throwable first = null;
         for (Runnable step : steps) {

@@ -24,8 +24,6 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A place is held by a connection that nobody has taken, and by a handshake in progress, unless the peer does not
  * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.
- *
- * @param <P> what a connection is
  */
 public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(VerbsListener.class);

@@ -82,12 +82,7 @@ public class Mapping extends Guard {
         return (long) LONG.getAcquire(EVERYTHING, memory.address() + offset);
     }
 
-    /**
-     * Writes a word of what is mapped, in an order with all that is volatile.
-     *
-     * @param offset as for {@link #getAcquire}
-     * @param value the word
-     */
+    /** Writes a word of what is mapped, in an order with all that is volatile. */
     protected final void setVolatile(long offset, long value) {
         LONG.setVolatile(EVERYTHING, memory.address() + offset, value);
     }

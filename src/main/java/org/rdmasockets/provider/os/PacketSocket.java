@@ -152,12 +152,7 @@ public final class PacketSocket extends Guard {
         };
     }
 
-    /**
-     * Asks the kernel who the peer is ({@code SO_PEERCRED}).
-     *
-     * @return process and user
-     * @throws VerbsException if there is no peer
-     */
+    /** Asks the kernel who the peer is ({@code SO_PEERCRED}). */
     public Peer peer() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment answer = arena.allocate(JAVA_INT, 4);
@@ -169,11 +164,7 @@ public final class PacketSocket extends Guard {
         }
     }
 
-    /**
-     * The user of this process, to compare with {@link Peer#user}.
-     *
-     * @return the effective user number
-     */
+    /** The user of this process, to compare with {@link Peer#user}. */
     public static int ownUser() {
         return (int) Posix.GETEUID.call();
     }
@@ -181,8 +172,6 @@ public final class PacketSocket extends Guard {
     /**
      * A number that nobody can guess ({@code getrandom}); {@link java.security.SecureRandom} would load sixty classes
      * for it.
-     *
-     * @return any number
      */
     public static long randomNumber() {
         return Posix.randomNumber();

@@ -115,12 +115,7 @@ final class Posix {
         return Arena.global().allocate(bytes, Long.BYTES);
     }
 
-    /**
-     * What a call captured.
-     *
-     * @param captured the memory given to the call
-     * @return positive errno
-     */
+    /** What a call captured. */
     static int capturedErrno(MemorySegment captured) {
         return captured.get(JAVA_INT, 0);
     }

@@ -135,11 +135,7 @@ public final class SealedMemory extends Guard {
         }
     }
 
-    /**
-     * The number of the descriptor, for as long as this is entered or known to be open.
-     *
-     * @return an open descriptor
-     */
+    /** The number of the descriptor, for as long as this is entered or known to be open. */
     public int descriptor() {
         return descriptor;
     }

@@ -28,13 +28,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
     private volatile int queueKey;
     private volatile boolean closed;
 
-    /**
-     * A queue pair for which room is reserved.
-     *
-     * @param domain the protection domain
-     * @param config sizes and completion queues
-     * @param number its number
-     */
+    /** A queue pair for which room is reserved. */
     DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, int number) {
         this.domain = domain;
         this.device = domain.device();

@@ -14,13 +14,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
  */
 record FaultyCompletion(SharedMemoryCompletionQueue queue, QueueRoom room, long id, CompletionOpcode opcode,
         Received received, int status) {
-    /**
-     * What the completion of a receive has beside.
-     *
-     * @param length how many bytes arrived
-     * @param hasImmediate whether immediate data came
-     * @param immediate the immediate data
-     */
+    /** What the completion of a receive has beside. */
     record Received(int length, boolean hasImmediate, int immediate) {
     }
 

@@ -438,12 +438,7 @@ final class ReceiveQueue {
     private static final class SharedRoom extends QueueRoom {
         private final QueueRoom shared;
 
-        /**
-         * A view of the room.
-         *
-         * @param queuePairNumber whose completions they are
-         * @param shared where room was taken
-         */
+        /** A view of the room. */
         SharedRoom(int queuePairNumber, QueueRoom shared) {
             super(queuePairNumber);
             this.shared = shared;

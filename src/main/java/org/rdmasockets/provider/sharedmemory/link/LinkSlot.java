@@ -64,11 +64,7 @@ public final class LinkSlot implements AutoCloseable {
         return true;
     }
 
-    /**
-     * Publishes how many receives were posted here since the slot was opened, and rings if the peer starves.
-     *
-     * @param cumulativeCount the count, wrapping around
-     */
+    /** Publishes how many receives were posted here since the slot was opened, and rings if the peer starves. */
     public void receivesPosted(int cumulativeCount) {
         long own = own();
         INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);

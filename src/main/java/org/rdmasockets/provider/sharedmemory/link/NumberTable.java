@@ -5,8 +5,6 @@ import java.util.function.Consumer;
 /**
  * Objects by numbers, of which thousands may be there: a hash table with open addressing, where one takes a third of
  * what it would take in a {@code HashMap}. Not for several threads at once.
- *
- * @param <T> type of the objects
  */
 public final class NumberTable<T> {
     /** At most three quarters of the table are full. */

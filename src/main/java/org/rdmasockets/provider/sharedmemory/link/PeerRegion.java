@@ -118,20 +118,12 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes() - bytes;
     }
 
-    /**
-     * How long it is; that much is mapped, which was checked.
-     *
-     * @return length in bytes
-     */
+    /** How long it is; that much is mapped, which was checked. */
     public long lengthBytes() {
         return memory().byteSize();
     }
 
-    /**
-     * What the peer allows.
-     *
-     * @return the flags it announced
-     */
+    /** What the peer allows. */
     public Set<AccessFlag> access() {
         return SETS.get(access);
     }

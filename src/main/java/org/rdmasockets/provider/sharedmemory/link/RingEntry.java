@@ -45,38 +45,22 @@ public final class RingEntry {
         return kindAndFlags & 0xFFFF;
     }
 
-    /**
-     * Bits that go with the kind.
-     *
-     * @return 0 to 65,535
-     */
+    /** Bits that go with the kind. */
     public int flags() {
         return kindAndFlags >>> 16;
     }
 
-    /**
-     * Whom it is for: an index of {@link LinkSlot#index()}, if the peer is honest.
-     *
-     * @return any number
-     */
+    /** Whom it is for: an index of {@link LinkSlot#index()}, if the peer is honest. */
     public int slot() {
         return (int) slotAndValue;
     }
 
-    /**
-     * First argument, such as immediate data.
-     *
-     * @return any number
-     */
+    /** First argument, such as immediate data. */
     public int value() {
         return (int) (slotAndValue >>> 32);
     }
 
-    /**
-     * Second argument.
-     *
-     * @return any number
-     */
+    /** Second argument. */
     public long first() {
         return first;
     }
@@ -84,18 +68,12 @@ public final class RingEntry {
     /**
      * Takes an open entry: an honest peer does not change its first argument any more after this, see
      * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
-     *
-     * @return the first argument, any number
      */
     public long takeFirst() {
         return (long) SegmentLayout.LONG.getAndSet(memory, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);
     }
 
-    /**
-     * Third argument.
-     *
-     * @return any number
-     */
+    /** Third argument. */
     public long second() {
         return second;
     }
@@ -111,8 +89,6 @@ public final class RingEntry {
 
     /**
      * The memory that holds the payload; only {@link #payloadBytes()} from {@link #payloadOffset()} are this entry's.
-     *
-     * @return the peer's ring
      */
     public MemorySegment memory() {
         return memory;

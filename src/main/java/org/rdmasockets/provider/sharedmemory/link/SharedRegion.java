@@ -94,8 +94,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
 
     /**
      * Revokes the memory: peers are told, their accesses are refused from now on, and one in progress ends in memory
-     * that is nobody's. Never blocks;
-     * idempotent.
+     * that is nobody's. Never blocks; idempotent.
      */
     @Override
     public void close() {
