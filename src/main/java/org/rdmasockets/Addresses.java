@@ -24,13 +24,9 @@ final class Addresses {
     }
 
     /**
-     * The address to connect to: the wildcard stands for this host.
-     *
-     * @param target what the application asked for
-     * @param own the address that the socket is bound to, null for none; it is chosen before the host's own, because a
-     *        device that has it may lead nowhere else
-     * @return an address that is not the wildcard; unresolved, if the target is: a proxy may know the name
-     * @throws UnknownHostException if this host has no name
+     * The address to connect to: the wildcard stands for this host, by the address that the socket is bound to, if any,
+     * before the host's own, because a device that has it may lead nowhere else. It stays unresolved, if the target is:
+     * a proxy may know the name. Throws if this host has no name.
      */
     static InetSocketAddress destination(InetSocketAddress target, InetAddress own) throws UnknownHostException {
         if (target.isUnresolved() || !target.getAddress().isAnyLocalAddress()) {

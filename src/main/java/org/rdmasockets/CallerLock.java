@@ -33,11 +33,9 @@ final class CallerLock extends AbstractQueuedSynchronizer {
     }
 
     /**
-     * Takes the lock.
-     *
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @throws SocketTimeoutException "Read timed out" at the deadline; only reads have one
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
+     * Takes the lock until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. Throws "Read timed
+     * out" at the deadline, which only reads have, {@code InterruptedIOException} if this is a virtual thread and was
+     * interrupted; the status stays set.
      */
     void lock(long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
         if (tryAcquire(TAKEN)) {

@@ -60,12 +60,7 @@ final class OptionValues {
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
 
-    /**
-     * Keeps in mind that the application has set an option, for a transport that is not known yet.
-     *
-     * @param name the option
-     * @param value a value of its type
-     */
+    /** Keeps in mind that the application has set an option, for a transport that is not known yet. */
     void noteSet(SocketOption<?> name, Object value) {
         if (set == null) {
             set = new LinkedHashMap<>();
@@ -92,11 +87,7 @@ final class OptionValues {
         transport = wanted;
     }
 
-    /**
-     * The transport asked for.
-     *
-     * @return its name, or null if the settings decide
-     */
+    /** The transport asked for, null if the settings decide. */
     String wantedTransport() {
         return transport == null ? null : transport.name();
     }
@@ -113,11 +104,7 @@ final class OptionValues {
         return known;
     }
 
-    /**
-     * How long a probe may stay unanswered.
-     *
-     * @return seconds, at least 1
-     */
+    /** How many seconds a probe may stay unanswered, at least 1. */
     int keepAliveProbeSeconds() {
         return keepAliveIntervalSeconds * keepAliveCount;
     }
@@ -136,11 +123,7 @@ final class OptionValues {
         return copy;
     }
 
-    /**
-     * These values, for good.
-     *
-     * @return this, or what another socket has that is equal; not to be changed any more
-     */
+    /** These values, for good, or what another socket has that is equal; not to be changed any more. */
     OptionValues shared() {
         return RECENT.same(this);
     }

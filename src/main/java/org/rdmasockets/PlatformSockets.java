@@ -8,20 +8,12 @@ import java.net.SocketException;
 import java.net.SocketImpl;
 
 /**
- * Makes what {@code java.net}'s sockets consist of where no factory is set: TCP, with the SOCKS settings. With a
- * factory set there is no public way to it, so package {@code java.net} must be open to this library. Any thread may
- * call anything.
- *
- * @param plain makes a TCP implementation, from whether it shall listen
- * @param socks lets one that connects honour the SOCKS settings
+ * Makes what {@code java.net}'s sockets consist of where no factory is set: a plain TCP implementation, and one that
+ * honours the SOCKS settings when it connects. With a factory set there is no public way to it, so package
+ * {@code java.net} must be open to this library. Any thread may call anything.
  */
 record PlatformSockets(MethodHandle plain, MethodHandle socks) {
-    /**
-     * Finds the way in.
-     *
-     * @return the way
-     * @throws SocketException if {@code java.net} is closed, or has changed; the message says what to do
-     */
+    /** Finds the way in. Throws if {@code java.net} is closed, or has changed; the message says what to do. */
     static PlatformSockets find() throws SocketException {
         try {
             Lookup inside = MethodHandles.privateLookupIn(SocketImpl.class, MethodHandles.lookup());
@@ -51,13 +43,7 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
         return module.isNamed() ? module.getName() : "ALL-UNNAMED";
     }
 
-    /**
-     * Makes the implementation of one socket.
-     *
-     * @param server whether it will listen
-     * @param direct whether it passes proxies over
-     * @return a new one, not created yet
-     */
+    /** Makes the implementation of one socket, not created yet; {@code direct} if it passes proxies over. */
     SocketImpl create(boolean server, boolean direct) {
         try {
             SocketImpl tcp = (SocketImpl) plain.invokeExact(server);

@@ -115,16 +115,10 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     /**
-     * Connects, and uses this up whatever the outcome.
-     *
-     * @param remote whom to reach; a proxy may know a name that is not resolved
-     * @param millis longest time in milliseconds, 0 for the default bound; what this process takes to load is not
-     *        counted
-     * @param wishes options that were set
-     * @return the connection
-     * @throws IOException as the transport that was asked for throws it, in {@code auto} as TCP does;
-     *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
-     *         {@code SocketException} if this was closed meanwhile
+     * Connects, and uses this up whatever the outcome. A proxy may know a name that is not resolved. The time is in
+     * milliseconds, 0 for the default bound; what this process takes to load is not counted. Throws what the transport
+     * that was asked for throws, in {@code auto} what TCP does; {@code InterruptedIOException} if this virtual thread
+     * was interrupted (status left set), {@code SocketException} if this was closed meanwhile.
      */
     public Chosen connect(InetSocketAddress remote, int millis, SocketWishes wishes) throws IOException {
         try {

@@ -71,12 +71,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         fallback(properties);
     }
 
-    /**
-     * Reads the settings.
-     *
-     * @param properties system properties
-     * @return what they say, mistakes included
-     */
+    /** Reads the settings, mistakes included. */
     static Policy of(Properties properties) {
         long attemptNanos = TimeUnit.MILLISECONDS.toNanos(
                 Property.number("transport.attemptTimeout", DEFAULT_ATTEMPT_MILLIS, 1, MAX_ATTEMPT_MILLIS));
@@ -105,13 +100,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         return text.equals(ALLOWED);
     }
 
-    /**
-     * Checks a transport's name.
-     *
-     * @param name what somebody has written
-     * @return the name
-     * @throws IllegalArgumentException if there is none of that name
-     */
+    /** Gives a transport's name; throws {@code IllegalArgumentException} if there is none of that name. */
     static String checkedTransport(String name) {
         if (!TRANSPORTS.contains(name)) {
             throw new IllegalArgumentException("'" + name + "' is no transport: one of " + String.join(", ", TRANSPORTS)
@@ -150,12 +139,8 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     }
 
     /**
-     * Decides for one socket.
-     *
-     * @param wish the socket's own, one of {@link #TRANSPORTS}, or null for none
-     * @param address the peer's, or the one to listen on
-     * @return what shall be used
-     * @throws SocketException if there is a mistake in the settings
+     * Decides for one socket, which may wish for one of {@link #TRANSPORTS}, null for none, and the address of its
+     * peer, or to listen on. Throws if there is a mistake in the settings.
      */
     public Decision decide(String wish, InetSocketAddress address) throws SocketException {
         if (wish != null) {

@@ -16,10 +16,8 @@ final class Proxies {
     }
 
     /**
-     * Tells whether {@code java.net.Socket} would try a proxy first.
-     *
-     * @param remote whom to reach, resolved or not
-     * @return whether it would; true also if the selector fails, which java.net tells its own way
+     * Whether {@code java.net.Socket} would try a proxy first; true also if the selector fails, which java.net tells
+     * its own way.
      */
     static boolean leadTo(InetSocketAddress remote) {
         ProxySelector selector = ProxySelector.getDefault();

@@ -8,15 +8,7 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * One line of a rules file: a transport for the addresses and ports that match.
- *
- * @param transport one of {@link Policy#TRANSPORTS}
- * @param hosts which addresses match
- * @param firstPort lowest port that matches
- * @param lastPort highest port that matches
- * @param origin file and line, for people
- */
+/** One line of a rules file, known by file and line: a transport for the addresses and ports that match. */
 record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int lastPort, String origin) {
     private static final int MAX_PORT = 65_535;
     private static final String ANY = "*";

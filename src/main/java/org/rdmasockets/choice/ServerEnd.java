@@ -51,15 +51,9 @@ public final class ServerEnd implements AutoCloseable {
     }
 
     /**
-     * Begins to listen.
-     *
-     * @param wish the transport that the socket asks for, null for none
-     * @param local address, may be the wildcard, and port; port 0 takes one that is free on all transports
-     * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param wishes options that were set
-     * @return what listens
-     * @throws IOException {@code BindException} if the port is taken or the address cannot be had,
-     *         {@code SocketException} if nothing can listen; the message says why
+     * Begins to listen; the wish is null for no transport of its own. The address may be the wildcard, port 0 takes one
+     * that is free on all transports, a backlog below 1 means 50. Throws {@code BindException} if the port is taken or
+     * the address cannot be had, {@code SocketException} if nothing can listen; the message says why.
      */
     public static ServerEnd open(String wish, InetSocketAddress local, int backlog, SocketWishes wishes)
             throws IOException {
@@ -78,14 +72,8 @@ public final class ServerEnd implements AutoCloseable {
     @FunctionalInterface
     interface Opener {
         /**
-         * Takes a port.
-         *
-         * @param transport the transport's name
-         * @param address address and port; port 0 takes a free one
-         * @param accepted gets the connections
-         * @return a listener that has not begun
-         * @throws IOException {@code BindException} "Address already in use" if the port is taken; another if this
-         *         transport cannot listen there
+         * Takes a port, 0 for a free one, with a listener that has not begun. Throws {@code BindException} "Address
+         * already in use" if it is taken, another exception if this transport cannot listen there.
          */
         Listener open(String transport, InetSocketAddress address, AcceptQueue<Connection> accepted) throws IOException;
     }
@@ -188,20 +176,12 @@ public final class ServerEnd implements AutoCloseable {
         return new StreamListener(Binding.open(engine, !decision.isAuto(), address), backlog, wishes.sizes(), accepted);
     }
 
-    /**
-     * What is listened on.
-     *
-     * @return the address as it was asked for, with the port in use
-     */
+    /** The address as it was asked for, with the port in use. */
     public InetSocketAddress localAddress() {
         return new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
     }
 
-    /**
-     * What was asked for.
-     *
-     * @return a transport's name or {@code auto}
-     */
+    /** The transport that was asked for, or {@code auto}. */
     public String transport() {
         return decision.transport();
     }
@@ -220,13 +200,10 @@ public final class ServerEnd implements AutoCloseable {
     }
 
     /**
-     * Takes the next connection, waiting for one if need be. Any number of threads may wait.
-     *
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return a connection
-     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
-     *         virtual thread was interrupted (status left set), {@code SocketException} when this is closed or cannot
-     *         listen any more
+     * Takes the next connection, waiting for one until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no
+     * end. Any number of threads may wait. Throws {@code SocketTimeoutException} at the deadline,
+     * {@code InterruptedIOException} if this virtual thread was interrupted (status left set), {@code SocketException}
+     * when this is closed or cannot listen any more.
      */
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
@@ -250,14 +227,7 @@ public final class ServerEnd implements AutoCloseable {
         listeners.forEach(listener -> listener.options(options));
     }
 
-    /**
-     * Sets an option of {@code java.net} on every listener that knows it.
-     *
-     * @param <T> type of the value
-     * @param name the option
-     * @param value the new value, in its range
-     * @throws SocketException if it is refused
-     */
+    /** Sets an option of {@code java.net}, to a value in its range, on every listener that knows it. */
     public <T> void setOption(SocketOption<T> name, T value) throws SocketException {
         for (Listener listener : listeners) {
             listener.setOption(name, value);

@@ -6,18 +6,14 @@ package org.rdmasockets.completion;
  */
 public interface CompletionClient {
     /**
-     * Takes in one completion or token. After a token that is a {@link Throwable}, every role must be ready.
-     *
-     * @param completion what arrived; not to be kept
+     * Takes in one completion or token, which is not to be kept. After a token that is a {@link Throwable}, every role
+     * must be ready.
      */
     void apply(Completion completion);
 
     /**
-     * Tells whether a role may stop waiting: there is data or room, or nothing more can come. What it tells may change
+     * Whether a role may stop waiting: there is data or room, or nothing more can come. What it tells may change
      * between {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only.
-     *
-     * @param role which waiter asks
-     * @return true if waiting is over
      */
     boolean ready(Role role);
 

@@ -92,9 +92,8 @@ public final class CompletionInbox {
     }
 
     /**
-     * Changes how long a wait may poll for itself before it parks, from the next wait on. Any thread.
-     *
-     * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
+     * Changes how long a wait may poll for itself before it parks, from the next wait on: 0 to 1,000,000 nanoseconds, 0
+     * to park at once. Any thread.
      */
     public void spinBudgetNanos(int nanos) {
         spinBudgetNanos = nanos;
@@ -283,10 +282,6 @@ public final class CompletionInbox {
     /**
      * Waits until the client is ready for a role; as {@link #awaitAndEnter}, but outside, and the client may also
      * become ready without anybody's entering, who then unparks this thread.
-     *
-     * @param role what is waited for; at most one thread per role at a time
-     * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
-     * @return how the wait ended; {@link Wait#READY} wins when several are true
      */
     public Wait await(Role role, long deadlineNanos) {
         (role == Role.READER ? reader : writer()).asks();
@@ -296,15 +291,12 @@ public final class CompletionInbox {
     }
 
     /**
-     * Waits until the client is ready for a role, which it becomes only while somebody is inside, and returns as
-     * {@link #enter} does: {@link #exit} must follow,
-     * however the wait ended. The caller holds no lock that others need to make the client ready. First polls the
-     * completion queue for itself for a while, if that is worthwhile, then parks. It parks from here, not from a method
-     * of its own: each frame that is parked takes a hundred bytes of the heap.
-     *
-     * @param role what is waited for; at most one thread per role at a time
-     * @param deadlineNanos when to give up, by {@link System#nanoTime}; {@link Long#MAX_VALUE} for never
-     * @return how the wait ended; {@link Wait#READY} wins when several are true
+     * Waits until the client is ready for a role, which it becomes only while somebody is inside, or until a time of
+     * {@link System#nanoTime}, {@link Long#MAX_VALUE} for never, and returns as {@link #enter} does: {@link #exit} must
+     * follow, however the wait ended; {@link Wait#READY} wins when several are true. At most one thread waits for a
+     * role. The caller holds no lock that others need to make the client ready. First polls the completion queue for
+     * itself for a while, if that is worthwhile, then parks. It parks from here, not from a method of its own: each
+     * frame that is parked takes a hundred bytes of the heap.
      */
     public Wait awaitAndEnter(Role role, long deadlineNanos) {
         Waiter waiter = role == Role.READER ? reader : writer();
@@ -452,10 +444,8 @@ public final class CompletionInbox {
     }
 
     /**
-     * Puts something in and wakes both waiters. Never blocks. Completions that are still in the completion queue come
-     * after it; see {@link #drainThenOffer}.
-     *
-     * @param token what {@link Completion#token()} will be, not null
+     * Puts in what {@link Completion#token()} will be, not null, and wakes both waiters. Never blocks. Completions that
+     * are still in the completion queue come after it; see {@link #drainThenOffer}.
      */
     public void offerToken(Object token) {
         if (token == null) {
@@ -477,8 +467,6 @@ public final class CompletionInbox {
     /**
      * Takes over every completion that the completion queue holds at this time, for all its connections, and then puts
      * a token in, so that it comes after them. May wait for the holder of the completion queue's lock, briefly.
-     *
-     * @param token what {@link Completion#token()} will be, not null
      */
     public void drainThenOffer(Object token) {
         shard.drain();
@@ -568,9 +556,8 @@ public final class CompletionInbox {
      * From now on, what arrives while nobody waits runs a task, in the thread that brought it, and now if something is
      * there already. It runs once for all that arrives until somebody calls {@link #enter}. It also runs in
      * {@link #exit} of whoever has taken something in, the task's own thread included, so that it hears of everything.
-     *
-     * @param task must not block or throw: hand the work, which begins with {@code enter()} and does nothing if there
-     *        is nothing to do, to another thread
+     * The task must not block or throw: it hands the work, which begins with {@code enter()} and does nothing if there
+     * is nothing to do, to another thread.
      */
     public void onOrphan(Runnable task) {
         orphanTask = task;
@@ -582,10 +569,8 @@ public final class CompletionInbox {
     }
 
     /**
-     * Says how much may arrive before {@link CompletionClient#onBacklog} is called if nobody waits. What is there
-     * already does not count.
-     *
-     * @param bytes at least 1; {@code Integer.MAX_VALUE}, as in the beginning, for never
+     * Says how many bytes, at least 1, may arrive before {@link CompletionClient#onBacklog} is called if nobody waits:
+     * {@code Integer.MAX_VALUE}, as in the beginning, for never. What is there already does not count.
      */
     public void backlogBytes(int bytes) {
         backlogBytes = bytes;

@@ -110,12 +110,7 @@ public final class CompletionPoller implements AutoCloseable {
     /** Why this poller does nothing any more; also set by close. */
     private volatile Throwable failure;
 
-    /**
-     * Starts the thread.
-     *
-     * @param events what the thread waits with; from now on this poller's, which closes it
-     * @param settings see {@link PollerSettings#defaults()}
-     */
+    /** Starts the thread, which waits with events that are this poller's from now on: it closes them. */
     public CompletionPoller(EventPoller events, PollerSettings settings) {
         this(events, settings, Faults.NONE);
     }
@@ -138,34 +133,24 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Adds something else to wait for, such as a connection manager or a device's asynchronous events.
-     *
-     * @param source a source of the event poller's provider
-     * @param drain takes all events of the source, on the poller's thread; must not block; what it throws is logged,
-     *         and it is called again while the source is ready
+     * Adds something else to wait for, such as a connection manager or a device's asynchronous events. The drain takes
+     * all events of the source, on the poller's thread, and must not block; what it throws is logged, and it is called
+     * again while the source is ready.
      */
     public void addSource(EventSource source, Runnable drain) {
         sources.put(source, drain);
         events.add(source);
     }
 
-    /**
-     * Ends waiting for a source; its drain may still run once.
-     *
-     * @param source what was added; another is ignored
-     */
+    /** Ends waiting for a source, if it was added; its drain may still run once. */
     public void removeSource(EventSource source) {
         events.remove(source);
         sources.remove(source);
     }
 
     /**
-     * Adds a completion queue that has no inboxes, alone on its channel.
-     *
-     * @param channel its channel
-     * @param queue whose events are waited for from now on
-     * @param task arms the queue and takes its completions, on the poller's thread; must not block; what it throws is
-     *        logged
+     * Adds a completion queue that has no inboxes, alone on its channel. The task arms the queue and takes its
+     * completions, on the poller's thread, and must not block; what it throws is logged.
      */
     public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task) {
         others.put(queue, task);
@@ -179,40 +164,25 @@ public final class CompletionPoller implements AutoCloseable {
         });
     }
 
-    /**
-     * Ends waiting for a queue; its task may still run once.
-     *
-     * @param channel its channel
-     * @param queue what was added; another is ignored
-     */
+    /** Ends waiting for a queue, if it was added; its task may still run once. */
     public void removeQueue(CompletionChannel channel, CompletionQueue queue) {
         removeSource(channel);
         others.remove(queue);
     }
 
     /**
-     * Finds or makes a completion queue of a device with room. Others may take the room meanwhile, and then
-     * {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap. <em>May block</em>.
-     *
-     * @param device the device
-     * @param side whose queue it is
-     * @param entriesNeeded how many completions must fit
-     * @return a shard that had room
-     * @throws VerbsException if the device has no more completion queues, or this poller has failed
+     * Finds or makes a completion queue of a device with room for so many completions. Others may take the room
+     * meanwhile, and then {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap.
+     * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
      */
     public CompletionShard shard(Device device, Side side, int entriesNeeded) throws VerbsException {
         return shardsOf(device).find(side, entriesNeeded);
     }
 
     /**
-     * Opens an inbox in a completion queue of a device that has room, and keeps that room for it. <em>May block</em>.
-     *
-     * @param device the device
-     * @param side the side of the connection
-     * @param client what the inbox delivers to
-     * @param maxOutstanding depths of the connection's send queue and receive queue together
-     * @return the inbox; make the queue pair with {@code shard().queue()}
-     * @throws VerbsException if the device has no more completion queues, or this poller has failed
+     * Opens an inbox in a completion queue of a device that has room, and keeps that room, the depths of the
+     * connection's send queue and receive queue together, for it; make the queue pair with {@code shard().queue()}.
+     * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
      */
     public CompletionInbox openInbox(Device device, Side side, CompletionClient client, int maxOutstanding)
             throws VerbsException {
@@ -242,9 +212,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Adds something to do now and then, on the poller's thread, while inboxes are open.
-     *
-     * @param everyTick must not block; what it throws is logged
+     * Adds something to do now and then, on the poller's thread, while inboxes are open. It must not block; what it
+     * throws is logged.
      */
     public void tick(Runnable everyTick) {
         ticks.add(everyTick);
@@ -252,10 +221,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Runs something once on the poller's thread.
-     *
-     * @param task must not block; what it throws is logged
-     * @throws RejectedExecutionException if the poller has failed or is closed
+     * Runs something once on the poller's thread. It must not block; what it throws is logged. Throws
+     * {@code RejectedExecutionException} if the poller has failed or is closed.
      */
     public void execute(Runnable task) {
         synchronized (tasks) {
@@ -590,10 +557,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Notes that a completion queue has lost completions: its inboxes fail, and it gets no further ones.
-     *
-     * @param queue a queue of this poller; another is ignored
-     * @param cause what {@link Completion#token()} will be
+     * Notes that a completion queue of this poller has lost completions: its inboxes fail with the cause, and it gets
+     * no further ones.
      */
     public void failQueue(CompletionQueue queue, Throwable cause) {
         CompletionShard shard = shards.get(queue);

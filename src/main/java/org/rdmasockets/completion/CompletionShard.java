@@ -104,15 +104,10 @@ public final class CompletionShard extends Apart {
     }
 
     /**
-     * Opens an inbox and sets room in the completion queue aside for it, until it is retired. Open the inbox before
-     * the queue pair is made: then the queue pair finds room for sure.
-     *
-     * @param client what the inbox delivers to
-     * @param maxOutstanding most work requests that the connection has outstanding: the depths of its send queue and
-     *         receive queue together
-     * @return the inbox
-     * @throws VerbsException if there is no room (any more; ask {@link CompletionPoller#shard} again), or the queue or
-     *         the poller has failed
+     * Opens an inbox and sets room in the completion queue aside for it, until it is retired: the depths of the
+     * connection's send queue and receive queue together. Open it before the queue pair is made: then that finds room
+     * for sure. Throws if there is no room (any more; ask {@link CompletionPoller#shard} again), or the queue or the
+     * poller has failed.
      */
     public CompletionInbox openInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
         CompletionInbox inbox = tryOpenInbox(client, maxOutstanding);
@@ -208,12 +203,9 @@ public final class CompletionShard extends Apart {
     /**
      * Polls one batch for a waiter, who looks into his inbox after this and lets its other waiter go on when he leaves:
      * nobody has to be woken there. If the waiter {@linkplain Waiter#holds holds} a completion afterwards, he has the
-     * inbox's protocol lock and enters next, and there was nothing else for anybody.
-     *
-     * @param own the waiter's inbox
-     * @param waiter who waits there
-     * @param looks how often to look for completions, spinning, where the device has a quick way to do so
-     * @return how many completions the batch had, or -1 if somebody else polls
+     * inbox's protocol lock and enters next, and there was nothing else for anybody. {@code looks} is how often to
+     * look, spinning, where the device has a quick way to do so. Tells how many completions the batch had, -1 if
+     * somebody else polls.
      */
     int lead(CompletionInbox own, Waiter waiter, int looks) {
         LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
@@ -319,10 +311,8 @@ public final class CompletionShard extends Apart {
     }
 
     /**
-     * Looks after this shard: after an event, a kick, or when a lease has run out. Poller thread only.
-     *
-     * @param event true if the queue's event was taken from the channel
-     * @return true if this shard is leased, so that the poller must come by again
+     * Looks after this shard: after an event that was taken from the channel, a kick, or when a lease has run out. True
+     * if this shard is leased, so that the poller must come by again. Poller thread only.
      */
     boolean service(boolean event) {
         boolean disarmed = event;
@@ -385,11 +375,8 @@ public final class CompletionShard extends Apart {
     }
 
     /**
-     * Takes one batch out and puts it into the inboxes, or gives its only completion to the waiter; cqLock held.
-     *
-     * @param own an inbox whose waiter polls and needs no waking, or null
-     * @param waiter that one, or null
-     * @return whom to wake once the lock is released, or null for nobody
+     * Takes one batch out and puts it into the inboxes, or gives its only completion to the waiter, who polls and needs
+     * no waking; null for none. Gives whom to wake once the lock is released, or null; cqLock held.
      */
     private WakeList pollBatch(CompletionInbox own, Waiter waiter) {
         faults.beforePoll();

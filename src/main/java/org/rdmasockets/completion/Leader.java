@@ -5,15 +5,7 @@ final class Leader {
     private Leader() {
     }
 
-    /**
-     * Leads while the policy allows.
-     *
-     * @param inbox whose waiter it is
-     * @param role what it waits for
-     * @param waiter the role's
-     * @param deadlineNanos when the wait has to end
-     * @return true if the role became ready, and then inside
-     */
+    /** Leads while the policy allows, until the wait has to end. True if the role became ready, and then inside. */
     static boolean lead(CompletionInbox inbox, Role role, Waiter waiter, long deadlineNanos) {
         CompletionShard shard = inbox.shard();
         SpinPolicy policy = shard.poller.spinPolicy;

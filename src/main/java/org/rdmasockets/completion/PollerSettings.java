@@ -45,68 +45,37 @@ public record PollerSettings(String threadName, int batch, int spinBudgetNanos, 
                 true, 1_024, 16_384);
     }
 
-    /**
-     * The same with another longest spin.
-     *
-     * @param nanos 0 to 1,000,000 nanoseconds, 0 to park at once
-     * @return a changed copy
-     */
+    /** The same with another longest spin, 0 to 1,000,000 nanoseconds, 0 to park at once. */
     public PollerSettings withSpinBudgetNanos(int nanos) {
         return new PollerSettings(threadName, batch, nanos, processors, tickMillis, watchMillis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /**
-     * The same with another number of processors.
-     *
-     * @param count at least 1
-     * @return a changed copy
-     */
+    /** The same with another number of processors, at least 1. */
     public PollerSettings withProcessors(int count) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, count, tickMillis, watchMillis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /**
-     * The same with another tick.
-     *
-     * @param millis 1 to 60,000 milliseconds
-     * @return a changed copy
-     */
+    /** The same with another tick, 1 to 60,000 milliseconds. */
     public PollerSettings withTickMillis(int millis) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, millis, watchMillis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /**
-     * The same with another longest sleep in a system call.
-     *
-     * @param millis 0 to 3,600,000 milliseconds, 0 to park at once
-     * @return a changed copy
-     */
+    /** The same with another longest sleep in a system call, 0 to 3,600,000 milliseconds, 0 to park at once. */
     public PollerSettings withWatchMillis(int millis) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, millis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /**
-     * The same with or without the valve.
-     *
-     * @param on whether to let the poller wake now and then
-     * @return a changed copy
-     */
+    /** The same with the valve, which lets the poller wake now and then, or without. */
     public PollerSettings withValve(boolean on) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, on,
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /**
-     * The same with other sizes of completion queues.
-     *
-     * @param first size of the first one of a device, in entries
-     * @param max size of the largest, in entries
-     * @return a changed copy
-     */
+    /** The same with other sizes of the first and the largest completion queue of a device, in entries. */
     public PollerSettings withQueueEntries(int first, int max) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, valve,
                 first, max);

@@ -55,9 +55,8 @@ final class SpinPolicy {
     private volatile int restShift;
 
     /**
-     * A policy for the processors of the settings.
-     *
-     * @param queued how many virtual threads wait for a carrier; null if nobody knows, and then virtual threads park
+     * A policy for the processors of the settings; {@code queued} counts virtual threads that wait for a carrier, null
+     * if nobody knows: then virtual threads park.
      */
     SpinPolicy(PollerSettings settings, IntSupplier queued) {
         this.processors = settings.processors();
@@ -78,10 +77,8 @@ final class SpinPolicy {
     }
 
     /**
-     * Takes one of the few places for spinners; true must be followed by {@link #end}.
-     *
-     * @param side whose
-     * @param trying whether the caller's spins have not paid, and this one is to see whether that has changed
+     * Takes one of the few places for spinners; true must be followed by {@link #end}. A caller whose spins have not
+     * paid is {@code trying} whether that has changed.
      */
     boolean begin(Side side, boolean trying) {
         int waiting = waiting();

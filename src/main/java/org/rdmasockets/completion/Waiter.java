@@ -161,15 +161,7 @@ final class Waiter {
         flags |= WATCH_REST << REST_SHIFT;
     }
 
-    /**
-     * Learns from a wait that did not spin, or not only.
-     *
-     * @param parkedNanos how long it took
-     * @param budgetNanos longest spin but for trials
-     * @param watchNanos longest watch
-     * @param wakesBefore how many threads have been woken by now
-     * @param policy whether trials may begin
-     */
+    /** Learns from a wait that did not spin, or not only; {@code wakesBefore} threads had been woken when it began. */
     void woken(long parkedNanos, int budgetNanos, long watchNanos, int wakesBefore, SpinPolicy policy) {
         boolean rests = flags >> REST_SHIFT > 0;
         flags -= (byte) (rests ? 1 << REST_SHIFT : 0);

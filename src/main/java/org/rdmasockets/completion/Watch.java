@@ -53,13 +53,8 @@ final class Watch {
     private int wakes;
 
     /**
-     * A place.
-     *
-     * @param events what the poller's thread waits with
-     * @param policy whether others want to run
-     * @param limitNanos longest time of one wait; 0 for none at all
-     * @param faults test hooks
-     * @param handler what handles the event of a queue in the thread that waits here
+     * A place, for waits of at most the limit, 0 for none at all; the handler takes the event of a queue in the thread
+     * that waits here.
      */
     Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults,
             Consumer<? super CompletionQueue> handler) {
@@ -73,10 +68,6 @@ final class Watch {
     /**
      * Takes the place if it is free and does not keep others from running; true must be followed by {@link #end}. What
      * may end the wait is looked at after this and before {@link #await}.
-     * @param shard what the caller waits for
-     * @param waiter the caller's
-     * @param sinceNanos when its wait began
-     * @param deadlineNanos when it has to end
      */
     boolean begin(CompletionShard shard, Waiter waiter, long sinceNanos, long deadlineNanos) {
         boolean begins = (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
@@ -147,10 +138,9 @@ final class Watch {
     }
 
     /**
-     * Wakes a thread if it is here: false if it is not, and then it may be parked.
-     *
-     * @param overtook whether the poller's thread does it, which has taken an event that came before the thread slept
-     *         here: the next one may go to the thread, so it was right to watch
+     * Wakes a thread if it is here: false if it is not, and then it may be parked. The poller's thread has overtaken it
+     * with an event that came before the thread slept here: the next one may go to the thread, so it was right to
+     * watch.
      */
     boolean wake(Thread thread, boolean overtook) {
         WAKES.setOpaque(this, wakes() + 1);

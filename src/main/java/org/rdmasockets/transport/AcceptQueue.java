@@ -28,11 +28,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
     /** What {@link #accept} says from now on, null while this is open; changed under this. */
     private volatile String ended;
 
-    /**
-     * An empty queue without listeners.
-     *
-     * @param reset ends a connection that nobody will take
-     */
+    /** An empty queue without listeners; {@code reset} ends a connection that nobody will take. */
     public AcceptQueue(Consumer<? super T> reset) {
         this.reset = reset;
     }
@@ -59,9 +55,8 @@ public final class AcceptQueue<T> implements AutoCloseable {
     }
 
     /**
-     * A connection is there; it is reset if the queue has ended.
-     *
-     * @param taken told in the acceptor's thread, or when the connection is reset
+     * A connection is there; it is reset if the queue has ended. {@code taken} is told in the acceptor's thread, or
+     * when the connection is reset.
      */
     void add(T connection, Runnable taken) {
         put(new Entry<>(connection, null, taken));
@@ -80,13 +75,10 @@ public final class AcceptQueue<T> implements AutoCloseable {
     }
 
     /**
-     * Takes the next connection, waiting for one if need be.
-     *
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return a connection
-     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
-     *         virtual thread was interrupted (status left set), {@code SocketException} when this has ended; a
-     *         listener's own exception if it could not take a connection
+     * Takes the next connection, waiting for one until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no
+     * end. Throws {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this virtual thread
+     * was interrupted (status left set), {@code SocketException} when this has ended; a listener's own exception if it
+     * could not take a connection.
      */
     public T accept(long deadlineNanos) throws IOException {
         Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only who would wait

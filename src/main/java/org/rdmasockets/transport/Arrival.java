@@ -64,12 +64,7 @@ final class Arrival<P extends Protocol> {
         identifier.handler((id, event) -> onEvent(event));
     }
 
-    /**
-     * Tells whether a peer was refused only because no place was free.
-     *
-     * @param privateData what it was told
-     * @return true if this class has refused it so
-     */
+    /** Whether a peer was refused, by this class, only because no place was free. */
     static boolean isNoPlace(byte[] privateData) {
         return privateData.length >= NO_PLACE.length
                 && Arrays.equals(privateData, 0, NO_PLACE.length, NO_PLACE, 0, NO_PLACE.length);

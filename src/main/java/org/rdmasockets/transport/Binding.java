@@ -45,26 +45,17 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Takes no address yet: connect will.
-     *
-     * @param engine whose devices are used
-     * @param iwarp whether that may be an iWARP device
-     * @param local address to connect from, the wildcard for the one that the routing table gives, and port, 0 for any
-     * @return a binding for {@link #connect} only
+     * Takes no address yet: connect will, on an iWARP device if that may be. The wildcard stands for the address that
+     * the routing table gives, port 0 for any.
      */
     public static Binding later(Engine engine, boolean iwarp, InetSocketAddress local) {
         return new Binding(engine, iwarp, local);
     }
 
     /**
-     * Takes a local address ({@code rdma_bind_addr}).
-     *
-     * @param engine whose devices are used
-     * @param iwarp whether that may be an iWARP device
-     * @param local address, may be the wildcard, and port; port 0 takes a free one
-     * @return what holds it
-     * @throws IOException {@code BindException} if the port is taken or the address is no RDMA device's;
-     *         {@code SocketException} if RDMA is not available
+     * Takes a local address ({@code rdma_bind_addr}), on an iWARP device if that may be; port 0 takes a free one.
+     * Throws {@code BindException} if the port is taken or the address is no RDMA device's; {@code SocketException} if
+     * RDMA is not available.
      */
     public static Binding open(Engine engine, boolean iwarp, InetSocketAddress local) throws IOException {
         if (local.isUnresolved()) {
@@ -125,12 +116,7 @@ public final class Binding implements AutoCloseable {
         return engine.name();
     }
 
-    /**
-     * Tells whose devices are used.
-     *
-     * @param other an engine
-     * @return whether it is this one's
-     */
+    /** Whether it is the engine whose devices are used. */
     public boolean isOf(Engine other) {
         return engine == other;
     }
@@ -141,17 +127,11 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Connects, and uses this binding up whatever the outcome.
-     *
-     * @param <P> what is made
-     * @param remote whom to reach, resolved
-     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
-     * @param maker makes the connection
-     * @return the connection
-     * @throws IOException {@code ConnectException} if nobody listens or the network is unreachable,
-     *         {@code NoRouteToHostException} if no RDMA device leads there, {@code SocketTimeoutException} at the
-     *         deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
-     *         {@code SocketException} if this binding was closed meanwhile
+     * Connects, and uses this binding up whatever the outcome, until a time of {@code System.nanoTime},
+     * {@code Long.MAX_VALUE} for the default bound. Throws {@code ConnectException} if nobody listens or the network is
+     * unreachable, {@code NoRouteToHostException} if no RDMA device leads there, {@code SocketTimeoutException} at the
+     * deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
+     * {@code SocketException} if this binding was closed meanwhile.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos,
             Protocol.Maker<P> maker) throws IOException {
@@ -159,16 +139,9 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way.
-     *
-     * @param <P> what is made
-     * @param remote whom to reach, resolved
-     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
-     * @param silenceNanos end of the attempt unless the peer has acknowledged it by then
-     * @param maker makes the connection
-     * @return the connection
-     * @throws IOException likewise; its cause is a {@code VerbsException} with {@link Errno#EAGAIN} if the failure says
-     *         nothing of the next attempt
+     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way: only
+     * until the end of the silence, unless the peer has acknowledged the attempt by then. The cause is a
+     * {@code VerbsException} with {@link Errno#EAGAIN} if the failure says nothing of the next attempt.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
             Protocol.Maker<P> maker) throws IOException {
@@ -242,15 +215,8 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Listens, and uses this binding up.
-     *
-     * @param <P> what is made
-     * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param maker makes the connections
-     * @param accepted gets the connections
-     * @return the listener
-     * @throws IOException {@code BindException} if the port is taken (iWARP shares TCP's ports),
-     *         {@code SocketException} if this binding is used up
+     * Listens, and uses this binding up; a backlog below 1 means 50. Throws {@code BindException} if the port is taken
+     * (iWARP shares TCP's ports), {@code SocketException} if this binding is used up.
      */
     public <P extends Protocol> VerbsListener<P> listen(int backlog, Protocol.Maker<P> maker,
             AcceptQueue<? super P> accepted) throws IOException {

@@ -33,106 +33,68 @@ public interface Connection extends AutoCloseable {
     InetSocketAddress remoteAddress();
 
     /**
-     * Reads what is there, waiting for the first byte.
-     *
-     * @param bytes where to put it
-     * @param offset first index
-     * @param length most bytes, at least 1
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return how many bytes, or -1 at the end of the stream
-     * @throws IOException {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this
-     *         virtual thread was interrupted (status left set), {@code SocketException} if the connection is closed
-     *         or broken
+     * Reads what is there, waiting for the first byte until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE}
+     * for no end; -1 at the end of the stream. Throws {@code SocketTimeoutException} at the deadline,
+     * {@code InterruptedIOException} if this virtual thread was interrupted (status left set), {@code SocketException}
+     * if the connection is closed or broken.
      */
     int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException;
 
     /**
      * Writes everything, waiting while the peer does not read. When it returns, the data was copied and is on its way.
-     *
-     * @param bytes what to write
-     * @param offset first index
-     * @param length how many bytes
-     * @throws IOException {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
-     *         {@code SocketException} if the connection is closed or broken
+     * Throws as {@link #read} does.
      */
     void write(byte[] bytes, int offset, int length) throws IOException;
 
     /** What this connection does without copying. */
     Direct direct();
 
-    /**
-     * How many bytes can be read without waiting.
-     *
-     * @return a number of bytes, 0 at the end of the stream
-     * @throws IOException if the connection is closed
-     */
+    /** How many bytes can be read without waiting, 0 at the end of the stream; throws if the connection is closed. */
     int available() throws IOException;
 
     /**
-     * Ends reading: what is unread and what still comes is thrown away, and reads return -1.
-     *
-     * @throws IOException if the connection is closed
+     * Ends reading: what is unread and what still comes is thrown away, and reads return -1. Throws if the connection
+     * is closed.
      */
     void shutdownInput() throws IOException;
 
     /**
-     * Ends writing: the peer reads the end of the stream after what was written before.
-     *
-     * @throws IOException if the connection is closed
+     * Ends writing: the peer reads the end of the stream after what was written before. Throws if the connection is
+     * closed.
      */
     void shutdownOutput() throws IOException;
 
-    /**
-     * Probes an idle connection from now on, or no longer.
-     *
-     * @param on whether to probe
-     * @param idleSeconds seconds of silence before a probe
-     * @param probeSeconds seconds until an unanswered probe breaks the connection
-     */
+    /** Probes a connection that was idle for so many seconds, or no longer; an unanswered probe breaks it. */
     void keepAlive(boolean on, int idleSeconds, int probeSeconds);
 
     /**
-     * Changes how long a caller that waits may look for data itself before it parks; nothing where the kernel waits.
-     *
-     * @param micros 0 to {@link StreamOptions#MAX_SPIN_MICROS} microseconds, 0 to park at once
+     * Changes how long a caller that waits may look for data itself before it parks, 0 to
+     * {@link StreamOptions#MAX_SPIN_MICROS} microseconds, 0 to park at once; nothing where the kernel waits.
      */
     void spin(int micros);
 
     /**
-     * Sends one byte of urgent data. What carries none gets a sign of life from the peer's device instead: the peer
-     * would throw the byte away, unless it has asked for it.
-     *
-     * @param data the byte, in the lower eight bits
-     * @throws IOException if the connection is closed or broken, or its output is shut down
+     * Sends one byte, the lower eight bits, of urgent data. What carries none gets a sign of life from the peer's
+     * device instead: the peer would throw the byte away, unless it has asked for it. Throws if the connection is
+     * closed or broken, or its output is shut down.
      */
     void sendUrgentData(int data) throws IOException;
 
     /**
-     * Reads urgent data in the stream from now on, or throws it away.
-     *
-     * @param on whether to read it
-     * @throws SocketException if nothing carries urgent data here, and it is asked for
+     * Reads urgent data in the stream from now on, or throws it away. Throws if nothing carries urgent data here, and
+     * it is asked for.
      */
     void urgentInline(boolean on) throws SocketException;
 
     /**
-     * Sets an option of {@code java.net} where the carrier has such; elsewhere the socket only keeps the value.
-     *
-     * @param <T> type of the value
-     * @param name the option
-     * @param value the new value, in its range
-     * @throws SocketException if the carrier refuses it
+     * Sets an option of {@code java.net}, to a value in its range, where the carrier has such; elsewhere the socket
+     * only keeps the value.
      */
     <T> void setOption(SocketOption<T> name, T value) throws SocketException;
 
     /**
-     * Gives the value of an option.
-     *
-     * @param <T> type of the value
-     * @param name the option
-     * @param kept what the socket keeps
-     * @return the carrier's value if it has that option, else what is kept
-     * @throws SocketException if the connection is closed
+     * Gives the carrier's value of an option if it has that, else what the socket keeps; throws if the connection is
+     * closed.
      */
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
@@ -144,10 +106,8 @@ public interface Connection extends AutoCloseable {
     void close();
 
     /**
-     * Closes and waits for the peer to have everything.
-     *
-     * @param lingerSeconds longest wait in seconds; 0 resets the connection: unsent data is dropped and the peer reads
-     *         "Connection reset"
+     * Closes and waits so many seconds at most for the peer to have everything; 0 resets the connection: unsent data is
+     * dropped and the peer reads "Connection reset".
      */
     void close(int lingerSeconds);
 }

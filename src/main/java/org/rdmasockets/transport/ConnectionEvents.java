@@ -44,13 +44,7 @@ final class ConnectionEvents implements ConnectionHandler {
         }
     }
 
-    /**
-     * Takes the next event.
-     *
-     * @param nanos longest wait in nanoseconds
-     * @return the event, {@link #CANCELLED}, or null when the time is over
-     * @throws InterruptedException if the thread was interrupted
-     */
+    /** Takes the next event, or {@link #CANCELLED}; null when the time is over. */
     Object next(long nanos) throws InterruptedException {
         return steps.poll(nanos, TimeUnit.NANOSECONDS);
     }

@@ -77,13 +77,9 @@ final class Dialer<P extends Protocol> {
     }
 
     /**
-     * Connects.
-     *
-     * @param deadline end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound
-     * @param silence end of the attempt unless the peer has acknowledged the request by then, or earlier if the peer is
-     *        stopped; {@code Long.MAX_VALUE} if there is no other way
-     * @return what goes over the connection
-     * @throws IOException as {@link Binding#connect} says
+     * Connects until the deadline, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; or until
+     * the end of the silence, unless the peer has acknowledged the request by then, or earlier if the peer is stopped:
+     * {@code Long.MAX_VALUE} if there is no other way. Throws as {@link Binding#connect} says.
      */
     P dial(long deadline, long silence) throws IOException {
         impatient = silence != Long.MAX_VALUE;

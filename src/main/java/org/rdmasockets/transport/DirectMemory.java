@@ -19,12 +19,8 @@ public final class DirectMemory implements AutoCloseable {
     private volatile boolean closed;
 
     /**
-     * Memory in use.
-     *
-     * @param owner the connection's
-     * @param region where it is registered, null if it is not
-     * @param segment the part that the application asked for
-     * @param giveBack takes the region, once, when nobody uses the memory any more
+     * Memory in use, of which the application asked for a part; the region, null if it is not registered, is given back
+     * once, when nobody uses the memory any more.
      */
     DirectMemory(Direct owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
         this.owner = owner;
@@ -34,10 +30,8 @@ public final class DirectMemory implements AutoCloseable {
     }
 
     /**
-     * The bytes.
-     *
-     * @return native memory that stays readable and writable as long as this segment is reachable
-     * @throws IllegalStateException if this is closed
+     * The bytes, readable and writable as long as this segment is reachable; throws {@code IllegalStateException} if
+     * this is closed.
      */
     public MemorySegment segment() {
         if (closed) {
@@ -51,11 +45,8 @@ public final class DirectMemory implements AutoCloseable {
     }
 
     /**
-     * Begins a write.
-     *
-     * @param user who is going to write
-     * @throws IllegalStateException if this is closed
-     * @throws IllegalArgumentException if this is another connection's
+     * Begins a write; throws {@code IllegalStateException} if this is closed, {@code IllegalArgumentException} if it is
+     * another connection's.
      */
     public synchronized void enter(Direct user) {
         if (user != owner) {
@@ -88,9 +79,8 @@ public final class DirectMemory implements AutoCloseable {
     }
 
     /**
-     * Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks.
-     *
-     * @throws IllegalStateException if it is mapped and somebody does I/O with the segment: it stays open
+     * Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks. Throws
+     * {@code IllegalStateException} if it is mapped and somebody does I/O with the segment: it stays open.
      */
     @Override
     public synchronized void close() {

@@ -40,23 +40,15 @@ final class DirectPool {
     /** Guarded by this. */
     private boolean closed;
 
-    /**
-     * An empty pool.
-     *
-     * @param pool where memory is registered
-     * @param transport whose protection domain it is registered in
-     */
+    /** An empty pool for memory of the transport's protection domain. */
     DirectPool(SetupPool pool, StreamTransport transport) {
         this.pool = pool;
         this.transport = transport;
     }
 
     /**
-     * Takes memory, waiting until it is registered.
-     *
-     * @param wantedBytes how much is needed, at least 1
-     * @return a region of at least so many bytes, whatever is in them
-     * @throws IOException as {@link Direct#allocate}
+     * Takes at least so much memory, whatever is in it, waiting until it is registered. Throws as
+     * {@link Direct#allocate}.
      */
     MemoryRegion take(int wantedBytes) throws IOException {
         MemoryRegion again = takeIdle(wantedBytes);

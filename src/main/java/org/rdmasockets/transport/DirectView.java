@@ -15,11 +15,8 @@ public final class DirectView implements AutoCloseable {
     private final Consumer<DirectView> end;
 
     /**
-     * An open view.
-     *
-     * @param arena of the thread that reads
-     * @param segment lives in that arena, read-only
-     * @param end called once, when nobody can look any more
+     * An open view, read-only, in the arena of the thread that reads; {@code end} is called once, when nobody can look
+     * any more.
      */
     DirectView(Arena arena, MemorySegment segment, Consumer<DirectView> end) {
         this.arena = arena;
@@ -27,25 +24,13 @@ public final class DirectView implements AutoCloseable {
         this.end = end;
     }
 
-    /**
-     * A view of memory of a ring, which stays as it is until the end.
-     *
-     * @param ring the bytes
-     * @param end gives them back
-     * @return a view of the calling thread
-     */
+    /** A view for the calling thread of memory of a ring, which stays as it is until the end. */
     static DirectView of(MemorySegment ring, Consumer<DirectView> end) {
         Arena arena = Arena.ofConfined();
         return new DirectView(arena, within(arena, ring).asReadOnly(), end);
     }
 
-    /**
-     * Memory that lasts longer than an arena, as it is seen until that is closed.
-     *
-     * @param arena whose life the view shall have
-     * @param memory native memory
-     * @return the same bytes
-     */
+    /** Memory that lasts longer than an arena, as it is seen until that is closed. */
     @SuppressWarnings("restricted") // it shortens the life of the segment, and never lengthens it
     public static MemorySegment within(Arena arena, MemorySegment memory) {
         return memory.reinterpret(arena, null);
@@ -53,11 +38,8 @@ public final class DirectView implements AutoCloseable {
 
     /**
      * The same for memory that only its segments keep: a view that is never closed keeps it as long as somebody can
-     * look. Memory of the arena itself would stay for ever then.
-     *
-     * @param arena of the thread that reads
-     * @param memory of an automatic arena
-     * @return that memory, or other memory of the same size where native access is denied: TCP works there, too
+     * look. Memory of the arena itself would stay for ever then. Where native access is denied it is other memory of
+     * the same size: TCP works there, too.
      */
     @SuppressWarnings("restricted") // likewise
     static MemorySegment keeping(Arena arena, MemorySegment memory) {

@@ -90,11 +90,8 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * The engine of a provider.
-     *
-     * @param provider whose devices are used
-     * @return the engine, made now if this is the first use
-     * @throws SocketException if the provider is not available; the message says why and what to do
+     * The engine of a provider, made now if this is the first use. Throws if the provider is not available; the message
+     * says why and what to do.
      */
     public static synchronized Engine of(VerbsProvider provider) throws SocketException {
         Engine engine = ENGINES.get(provider);
@@ -156,12 +153,7 @@ public final class Engine implements AutoCloseable {
         return provider.name();
     }
 
-    /**
-     * Tells whether this machine has an iWARP device, which listens like TCP does.
-     *
-     * @return true if there is one now
-     * @throws SocketException if the devices cannot be listed
-     */
+    /** Whether this machine has an iWARP device now, which listens like TCP does. */
     boolean hasIwarp() throws SocketException {
         try {
             return provider.devices().stream().anyMatch(d -> d.transport() == TransportType.IWARP);
@@ -257,11 +249,7 @@ public final class Engine implements AutoCloseable {
         return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }
 
-    /**
-     * Takes a connection that was torn down out of the registry.
-     *
-     * @param connection whether or not it was registered
-     */
+    /** Takes a connection that was torn down, whether or not it was registered, out of the registry. */
     void forget(VerbsConnection connection) {
         connections.remove(connection);
     }

@@ -12,11 +12,8 @@ public final class Forgotten {
     }
 
     /**
-     * Releases something when its owner is not reachable any more.
-     *
-     * @param owner who should release it
-     * @param release does so without blocking, once; must not lead back to the owner
-     * @return to release it before
+     * Releases something, without blocking, once, when its owner is not reachable any more, to which it must not lead
+     * back; or before, by what is returned.
      */
     public static Cleaner.Cleanable whenForgotten(Object owner, Runnable release) {
         return CLEANER.register(owner, release);

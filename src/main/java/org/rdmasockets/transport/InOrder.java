@@ -12,11 +12,7 @@ final class InOrder implements Executor {
     /** Whether the executor has been asked to run the next; protected by this. */
     private boolean scheduled;
 
-    /**
-     * Nothing to run yet.
-     *
-     * @param executor runs each task, in any of its threads
-     */
+    /** Nothing to run yet. */
     InOrder(Executor executor) {
         this.executor = executor;
     }

@@ -14,9 +14,8 @@ public interface Listener extends AutoCloseable {
     String transport();
 
     /**
-     * Begins to listen, once. Until then the port is held, and who connects is refused.
-     *
-     * @throws IOException {@code BindException} if the port is taken; this is to be closed then
+     * Begins to listen, once. Until then the port is held, and who connects is refused. Throws {@code BindException} if
+     * the port is taken; this is to be closed then.
      */
     void start() throws IOException;
 
@@ -26,14 +25,7 @@ public interface Listener extends AutoCloseable {
     /** Changes the sizes of connections that come from now on. */
     void options(StreamOptions newOptions);
 
-    /**
-     * Sets an option of {@code java.net} where the carrier has such.
-     *
-     * @param <T> type of the value
-     * @param name the option
-     * @param value the new value, in its range
-     * @throws SocketException if the carrier refuses it
-     */
+    /** Sets an option of {@code java.net}, to a value in its range, where the carrier has such. */
     <T> void setOption(SocketOption<T> name, T value) throws SocketException;
 
     /** Stops listening. The port is free when this returns, which takes a moment. */

@@ -77,12 +77,8 @@ final class NetErrors {
     }
 
     /**
-     * Marks a failure that says nothing of the next attempt, even if that follows at once.
-     *
-     * @param failure for the application
-     * @param remote whom to reach
-     * @param remedy what a person can do about it
-     * @return the failure
+     * Marks a failure that says nothing of the next attempt, even if that follows at once, and adds what a person can
+     * do about it.
      */
     static <T extends IOException> T notNow(T failure, InetSocketAddress remote, String remedy) {
         return with(failure, new VerbsException("rdma_connect", Errno.EAGAIN.number(), "remote=" + remote, remedy));
@@ -94,13 +90,7 @@ final class NetErrors {
                 + address + ": " + errno.remedy()), e);
     }
 
-    /**
-     * An error of connecting by its number.
-     *
-     * @param remote whom to reach, and why not if that is known
-     * @param errno what went wrong
-     * @return the exception to throw, or null when the number has no {@code java.net} counterpart
-     */
+    /** An error of connecting by its number, null when it has no {@code java.net} counterpart. */
     private static IOException connectFailed(String remote, Errno errno) {
         return switch (errno) {
             case ECONNREFUSED, ECONNRESET -> new ConnectException("Connection refused: " + remote);

@@ -15,23 +15,14 @@ public final class Patience {
     /** A wait of the JDK that takes a time. */
     public interface Wait<T> {
         /**
-         * Waits.
-         *
-         * @param nanos longest time in nanoseconds
-         * @return what was waited for, or null when the time is over
-         * @throws InterruptedException if the thread was interrupted; its status is clear then
+         * Waits so long at most: null when the time is over. If the thread was interrupted, its status is clear then.
          */
         T within(long nanos) throws InterruptedException;
     }
 
     /**
-     * Waits until a deadline.
-     *
-     * @param <T> what is waited for
-     * @param wait how to wait
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return what was waited for, or null at the deadline
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
+     * Waits until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; null at the deadline. Throws if
+     * this is a virtual thread and was interrupted; the status stays set.
      */
     public static <T> T await(Wait<T> wait, long deadlineNanos) throws InterruptedIOException {
         boolean interrupted = false;
@@ -53,25 +44,14 @@ public final class Patience {
         }
     }
 
-    /**
-     * Waits for a lock.
-     *
-     * @param lock which one
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return true if this thread has it now, false at the deadline
-     * @throws InterruptedIOException as {@link #await}
-     */
+    /** Waits for a lock as {@link #await}: true if this thread has it now, false at the deadline. */
     public static boolean lock(Lock lock, long deadlineNanos) throws InterruptedIOException {
         return await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos) != null;
     }
 
     /**
-     * Waits for the outcome of a task.
-     *
-     * @param outcome a result or a failure
-     * @param nanos longest time in nanoseconds
-     * @return true when there is one, which the caller then asks for; null when the time is over
-     * @throws InterruptedException if the thread was interrupted
+     * Waits for the outcome of a task: true when there is one, which the caller then asks for; null when the time is
+     * over.
      */
     static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
         try {
@@ -85,10 +65,7 @@ public final class Patience {
     }
 
     /**
-     * The time left.
-     *
-     * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return nanoseconds, 0 when it has passed
+     * The nanoseconds until a time of {@code System.nanoTime}, 0 when it has passed; {@code Long.MAX_VALUE} for no end.
      */
     public static long remaining(long deadlineNanos) {
         return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());

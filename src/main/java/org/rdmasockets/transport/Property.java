@@ -13,10 +13,8 @@ public final class Property {
     }
 
     /**
-     * Reads a switch; a value that is neither {@code true} nor {@code false} is ignored with a warning.
-     *
-     * @param name name behind the prefix
-     * @return whether it is switched on; off unless the property says otherwise
+     * Reads a switch, which is off unless the property says otherwise; a value that is neither {@code true} nor
+     * {@code false} is ignored with a warning.
      */
     public static boolean flag(String name) {
         String text = System.getProperty(PREFIX + name, "false").strip();
@@ -30,11 +28,6 @@ public final class Property {
     /**
      * Reads one of some names, in capitals or not, with hyphens or underscores; any other value is ignored with a
      * warning.
-     *
-     * @param <E> the names
-     * @param name name behind the prefix
-     * @param otherwise what holds if the property is not set or ignored
-     * @return what was named
      */
     public static <E extends Enum<E>> E choice(String name, E otherwise) {
         String property = PREFIX + name;
@@ -53,15 +46,7 @@ public final class Property {
         return otherwise;
     }
 
-    /**
-     * Reads a number; a value that is none, or out of range, is ignored with a warning.
-     *
-     * @param name name behind the prefix
-     * @param otherwise what holds if the property is not set or ignored
-     * @param least smallest possible value
-     * @param most largest possible value
-     * @return the value
-     */
+    /** Reads a number; a value that is none, or out of range, is ignored with a warning. */
     public static int number(String name, int otherwise, int least, int most) {
         String property = PREFIX + name;
         String text = System.getProperty(property);

@@ -15,10 +15,8 @@ public interface Protocol extends CompletionClient {
     VerbsConnection connection();
 
     /**
-     * Set-up pool: makes memory, inbox and queue pair, ready to connect or to accept, with receives posted.
-     *
-     * @param side who connects to whom
-     * @throws IOException if the device refuses; {@link #end} gives back what was made then
+     * Set-up pool: makes memory, inbox and queue pair, ready to connect or to accept, with receives posted. Throws if
+     * the device refuses; {@link #end} gives back what was made then.
      */
     void allocate(Side side) throws IOException;
 
@@ -38,23 +36,15 @@ public interface Protocol extends CompletionClient {
     int receiverNotReadyTimer();
 
     /**
-     * The connection is up.
-     *
-     * @param peer the peer's private data, perhaps with zeros behind it
-     * @param accepted whether this is the end that accepted
-     * @throws IOException if the connection is of no use; the caller aborts it
+     * The connection is up; the peer's private data has perhaps zeros behind it. If it throws, the connection is of no
+     * use, and the caller aborts it.
      */
     void start(byte[] peer, boolean accepted) throws IOException;
 
     /** The connection manager says that the peer is gone; what it sent before was taken in. */
     void onDisconnected();
 
-    /**
-     * The connection cannot go on.
-     *
-     * @param reset true if a peer that died brings that, too
-     * @param reason what has happened, for people
-     */
+    /** The connection cannot go on; {@code reset} if a peer that died brings that, too. */
     void fail(boolean reset, String reason);
 
     /** After anything that may have changed what is to be posted, or what memory is needed. */
@@ -72,12 +62,7 @@ public interface Protocol extends CompletionClient {
     /** Asks the peer's device for a sign of life. */
     void keepAlive();
 
-    /**
-     * Poller thread, at each tick or in each round.
-     *
-     * @param now by {@code System.nanoTime}
-     * @return whether to be called at the next tick, too
-     */
+    /** Poller thread, at each tick or in each round: whether to be called at the next tick, too. */
     boolean tick(long now);
 
     /** This process ends soon, which the peer is told where the protocol has a word for it. */
@@ -121,21 +106,12 @@ public interface Protocol extends CompletionClient {
             return 0;
         }
 
-        /**
-         * Checks what a peer asks for, before anything is made for it.
-         *
-         * @param privateData what the peer has sent
-         * @throws IOException if it cannot be had: the peer is refused
-         */
+        /** Checks what a peer asks for, before anything is made for it. If it throws, the peer is refused. */
         void check(byte[] privateData) throws IOException;
 
         /**
-         * Set-up pool: makes one, which needs nothing of the device yet.
-         *
-         * @param connection what it will go over
-         * @param asked what the peer has asked for, if this is the end that accepts; else null
-         * @return what goes over the connection
-         * @throws IOException if it cannot be had there
+         * Set-up pool: makes one, which needs nothing of the device yet, for what a peer has asked for, or null at the
+         * end that connects.
          */
         P make(VerbsConnection connection, ConnectionParameters asked) throws IOException;
     }

@@ -24,12 +24,7 @@ public final class Recent<T> {
     public Recent() {
     }
 
-    /**
-     * Looks for an equal value.
-     *
-     * @param value any value
-     * @return an equal one that came before, or this one
-     */
+    /** Gives an equal value that came before, or this one. */
     public T same(T value) {
         int home = value.hashCode() * SPREAD >>> SHIFT;
         int other = home ^ 1;

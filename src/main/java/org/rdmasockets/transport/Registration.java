@@ -19,14 +19,9 @@ public final class Registration {
     }
 
     /**
-     * Waits for memory that is registered on the set-up pool.
-     *
-     * @param pool the set-up pool
-     * @param make registers it
-     * @param unwanted takes it if the caller does not wait for it
-     * @return the memory
-     * @throws IOException {@code SocketException} if the device refuses, {@code InterruptedIOException} if this virtual
-     *         thread was interrupted (status left set)
+     * Waits for memory that is registered on the set-up pool; {@code unwanted} takes it if the caller does not wait for
+     * it. Throws {@code SocketException} if the device refuses, {@code InterruptedIOException} if this virtual thread
+     * was interrupted (status left set).
      */
     public static MemoryRegion await(SetupPool pool, Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted)
             throws IOException {

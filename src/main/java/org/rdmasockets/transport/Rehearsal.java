@@ -35,10 +35,8 @@ final class Rehearsal implements Runnable {
     }
 
     /**
-     * Rehearses, if the provider can, on a thread with a stack of its own. A failure harms nobody: the first real
-     * connection meets it again, if there is one.
-     *
-     * @param provider over which somebody is about to listen
+     * Rehearses for who is about to listen, if the provider can, on a thread with a stack of its own. A failure harms
+     * nobody: the first real connection meets it again, if there is one.
      */
     static void of(VerbsProvider provider) {
         VerbsProvider apart = provider.rehearsal().orElse(null);

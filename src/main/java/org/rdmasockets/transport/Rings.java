@@ -179,12 +179,7 @@ final class Rings {
         }
     }
 
-    /**
-     * Poller thread, now and then: tells whether the connection has been idle for so long that it should shrink now.
-     *
-     * @param now the time, by {@code System.nanoTime}
-     * @param lastActivity when something happened last
-     */
+    /** Poller thread, now and then: whether the connection has been idle for so long that it should shrink now. */
     boolean isPauseOver(long now, long lastActivity) {
         if (!large) {
             return false;

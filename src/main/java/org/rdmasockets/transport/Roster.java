@@ -31,10 +31,8 @@ final class Roster {
 
         /**
          * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines that have
-         * passed. Must not block.
-         *
-         * @param now by {@code System.nanoTime}
-         * @return false if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before
+         * passed. Must not block. False if it will do to look within {@link Engine#ROUND_NANOS} again, unless it
+         * attends before.
          */
         abstract boolean tick(long now);
     }

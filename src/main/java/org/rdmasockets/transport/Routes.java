@@ -41,10 +41,8 @@ public final class Routes {
     }
 
     /**
-     * Refuses an address that no socket of this JVM can have or reach, as the JDK does.
-     *
-     * @param address resolved
-     * @throws SocketException if it is of version 6, and this JVM has only version 4
+     * Refuses an address that no socket of this JVM can have or reach, as the JDK does: one of version 6, if this JVM
+     * has only version 4.
      */
     public static void ensureFamily(InetAddress address) throws SocketException {
         if (address instanceof Inet6Address && !hasVersionSix()) {
@@ -59,11 +57,8 @@ public final class Routes {
 
     /**
      * The local address that a connection to somebody would have: a connected UDP socket knows it and sends nothing.
-     *
-     * @param remote whom to reach, resolved
-     * @return an address of this host
-     * @throws IOException {@code ConnectException} if there is no route, {@code SocketException} if there are too many
-     *         open files, or this JVM has no such addresses
+     * Throws {@code ConnectException} if there is no route, {@code SocketException} if there are too many open files,
+     * or this JVM has no such addresses.
      */
     public static InetAddress sourceOf(InetSocketAddress remote) throws IOException {
         InetAddress host = remote.getAddress();
@@ -87,10 +82,8 @@ public final class Routes {
     }
 
     /**
-     * Tells whether an address is this host's own: connections to such come from the same address.
-     *
-     * @param remote whom to reach, resolved
-     * @return true if it is; false also if there is no route
+     * Whether an address is this host's own: connections to such come from the same address. False also if there is no
+     * route.
      */
     public static boolean endsHere(InetSocketAddress remote) {
         try {

@@ -63,9 +63,8 @@ public final class SetupPool {
     }
 
     /**
-     * Runs a task some time soon, and again if an {@code Error} ends it. Never blocks.
-     *
-     * @param task must not wait for another task of this pool
+     * Runs a task some time soon, and again if an {@code Error} ends it. Never blocks. It must not wait for another
+     * task of this pool.
      */
     public void execute(Runnable task) {
         add(queue, new TaskQueue.Task(task));
@@ -85,13 +84,7 @@ public final class SetupPool {
         }
     }
 
-    /**
-     * Runs a task and gives its outcome.
-     *
-     * @param <T> what it gives
-     * @param task must not wait for another task of this pool
-     * @return completed with the task's result or exception
-     */
+    /** Runs a task, which must not wait for another task of this pool, and gives its outcome. */
     public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(queue, new TaskQueue.Task(() -> complete(outcome, task)));
@@ -99,11 +92,8 @@ public final class SetupPool {
     }
 
     /**
-     * Makes a call that waits for a peer and gives its outcome.
-     *
-     * @param <T> what it gives
-     * @param call may take minutes
-     * @return completed with the call's result or exception; while many such calls are stuck, not even begun for long
+     * Makes a call that waits for a peer, perhaps for minutes, and gives its outcome; while many such calls are stuck,
+     * it has not even begun for long.
      */
     public <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();

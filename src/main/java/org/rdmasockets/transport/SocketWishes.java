@@ -21,11 +21,7 @@ public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set
         set = Map.copyOf(set);
     }
 
-    /**
-     * Refuses what the transport cannot do.
-     *
-     * @throws SocketException if urgent data is to be read in the stream
-     */
+    /** Refuses to read urgent data in the stream, which only TCP can. */
     public void ensureNotUrgent() throws SocketException {
         if (urgentInline) {
             throw NetErrors.notUrgent();
@@ -39,13 +35,7 @@ public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set
         <T> void set(SocketOption<T> name, T value) throws IOException;
     }
 
-    /**
-     * Sets what was set here on a socket too.
-     *
-     * @param supported the options that the socket has
-     * @param target the socket
-     * @throws SocketException if it refuses one
-     */
+    /** Sets what was set here on a socket too, as far as it has the options. */
     void applyTo(Set<SocketOption<?>> supported, Target target) throws IOException {
         for (Map.Entry<SocketOption<?>, Object> each : set.entrySet()) {
             if (supported.contains(each.getKey())) {

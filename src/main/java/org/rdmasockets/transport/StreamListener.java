@@ -14,14 +14,7 @@ public final class StreamListener implements Listener {
     /** Null until this listens. */
     private volatile VerbsListener<StreamTransport> listener;
 
-    /**
-     * Will listen, and takes a binding over.
-     *
-     * @param binding address and port
-     * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param options sizes of the connections to come
-     * @param accepted gets the connections
-     */
+    /** Will listen, and takes a binding over; a backlog below 1 means 50. */
     public StreamListener(Binding binding, int backlog, StreamOptions options, AcceptQueue<Connection> accepted) {
         this.binding = binding;
         this.backlog = backlog;

@@ -79,12 +79,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return FlowKind.valueOf(streamKind);
     }
 
-    /**
-     * The same for another flow.
-     *
-     * @param other what is proposed, or agreed to
-     * @return new options, or these
-     */
+    /** The same for another flow, which is proposed, or agreed to. */
     StreamOptions withFlow(FlowKind other) {
         return other == flow() ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
                 receiveQueueSize, inlineBytes, maps, other.name(), messageBytes, trafficClass, spinMicros, keepAlive,
@@ -109,12 +104,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return proposed == flow() && possible ? proposed : FlowKind.CREDIT_RING;
     }
 
-    /**
-     * Tells how many maps are possible.
-     *
-     * @param wanted any number
-     * @return the nearest smaller number that the protocol has
-     */
+    /** The nearest smaller number of maps that the protocol has. */
     public static int possibleMaps(int wanted) {
         return StreamSettings.possibleMaps(wanted);
     }

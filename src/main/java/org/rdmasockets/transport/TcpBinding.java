@@ -23,22 +23,14 @@ public final class TcpBinding implements AutoCloseable {
     /** The socket is a connection's from now on. */
     private volatile boolean handedOver;
 
-    /**
-     * Holds nothing yet: connect will take what it needs.
-     *
-     * @param wishes whether proxies are passed over, and options for {@link #connect}
-     */
+    /** Holds nothing yet: connect will take what it needs. */
     public TcpBinding(SocketWishes wishes) {
         socket = wishes.direct() ? new Socket(Proxy.NO_PROXY) : new Socket();
     }
 
     /**
-     * Takes a local address.
-     *
-     * @param local address, may be the wildcard, and port; port 0 takes a free one
-     * @param wishes options that were set
-     * @return what holds it
-     * @throws IOException {@code BindException} if the port is taken or the address is not this host's
+     * Takes a local address, which may be the wildcard; port 0 takes a free one. Throws {@code BindException} if the
+     * port is taken or the address is not this host's.
      */
     public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
         TcpBinding binding = new TcpBinding(wishes);
@@ -61,15 +53,10 @@ public final class TcpBinding implements AutoCloseable {
     }
 
     /**
-     * Connects. If that fails, nothing is held any more.
-     *
-     * @param remote whom to reach, resolved
-     * @param deadlineNanos end of the attempt by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's
-     * @param leastNanos if not 0, what the peer has instead, once this process has loaded everything, in nanoseconds
-     * @param wishes options that were set
-     * @return the connection
-     * @throws IOException as {@code java.net.Socket} throws it; {@code InterruptedIOException} if this virtual thread
-     *         was interrupted (status left set), {@code SocketException} "Socket closed" if this was closed meanwhile
+     * Connects until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's; {@code leastNanos}, if
+     * not 0, is what the peer has instead, once this process has loaded everything. If that fails, nothing is held any
+     * more. Throws what {@code java.net.Socket} throws; {@code InterruptedIOException} if this virtual thread was
+     * interrupted (status left set), {@code SocketException} "Socket closed" if this was closed meanwhile.
      */
     public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, SocketWishes wishes)
             throws IOException {
@@ -98,10 +85,8 @@ public final class TcpBinding implements AutoCloseable {
     }
 
     /**
-     * Holds the port for as long as a connection over another transport lives, which has the same: no other connection
-     * of this host shall come from it.
-     *
-     * @param connection nobody else has it yet
+     * Holds the port for as long as a connection over another transport lives, which has the same and which nobody else
+     * has yet: no other connection of this host shall come from it.
      */
     public void keepFor(VerbsConnection connection) {
         KEPT.put(connection, socket);

@@ -53,14 +53,8 @@ public final class TcpListener implements Listener {
     }
 
     /**
-     * Takes an address, and does not listen yet.
-     *
-     * @param local address, may be the wildcard, and port; port 0 takes a free one
-     * @param backlog most connections that wait to be accepted; below 1 means 50
-     * @param wishes options that were set
-     * @param accepted gets the connections
-     * @return the listener
-     * @throws IOException {@code BindException} if the port is taken or the address is not this host's
+     * Takes an address, which may be the wildcard, and port, 0 for a free one, and does not listen yet; a backlog below
+     * 1 means 50. Throws {@code BindException} if the port is taken or the address is not this host's.
      */
     public static TcpListener open(InetSocketAddress local, int backlog, SocketWishes wishes,
             AcceptQueue<Connection> accepted) throws IOException {

@@ -82,11 +82,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Set-up pool: makes what a connection needs, with receives posted, ready to connect or to accept.
-     *
-     * @param asked what the peer has asked for, if this is the end that accepts; else null
-     * @return what goes over the connection
-     * @throws IOException if the device refuses; the identifier stays the caller's then
+     * Set-up pool: makes what a connection needs, with receives posted, ready to connect, or to accept what the peer
+     * has asked for, else null. Throws if the device refuses; the identifier stays the caller's then.
      */
     static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             Protocol.Maker<P> maker, ConnectionParameters asked) throws IOException {
@@ -105,38 +102,21 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Set-up pool: opens the inbox; first of the two.
-     *
-     * @param side who connects to whom
-     * @param maxOutstanding how many completions may be there at once
-     * @return where completions arrive from now on
-     * @throws IOException if the device refuses
-     */
+    /** Set-up pool: opens the inbox, for so many completions at once; first of the two. */
     public CompletionInbox openInbox(Side side, int maxOutstanding) throws IOException {
         inbox = engine.poller().openInbox(device, side, protocol, maxOutstanding);
         return inbox;
     }
 
-    /**
-     * Set-up pool: makes the queue pair.
-     *
-     * @param domain whose memory it may touch
-     * @param config its sizes
-     * @return the queue pair, which is this connection's
-     * @throws VerbsException if the device refuses
-     */
+    /** Set-up pool: makes the queue pair, which may touch the domain's memory. */
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
         queuePair = identifier.createQueuePair(domain, config);
         return queuePair;
     }
 
     /**
-     * Set-up pool: the connection is up.
-     *
-     * @param peer the peer's private data, perhaps with zeros behind it
-     * @param accepted whether this is the end that accepted
-     * @throws IOException if the connection is of no use; the caller aborts it
+     * Set-up pool: the connection is up; the peer's private data has perhaps zeros behind it. If it throws, the
+     * connection is of no use, and the caller aborts it.
      */
     void start(byte[] peer, boolean accepted) throws IOException {
         int timer = protocol.receiverNotReadyTimer();
@@ -190,10 +170,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * How long the peer's device may be silent.
-     *
-     * @param limitNanos until a request that it has not acknowledged breaks the connection
-     * @param idleNanos of quiet, until it is asked for a sign of life
+     * How many nanoseconds the peer's device may be silent, until a request that it has not acknowledged breaks the
+     * connection, and how long there may be quiet, until it is asked for a sign of life.
      */
     public void watch(long limitNanos, long idleNanos) {
         liveness.watch(limitNanos, idleNanos);
@@ -252,10 +230,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Protocol lock held: how far something got is not known, so this connection cannot go on.
-     *
-     * @param e what has cut it short
-     * @return the same, to be thrown
+     * Protocol lock held: what was cut short by an error got nobody knows how far, so this connection cannot go on.
+     * Gives the error, to be thrown.
      */
     public Error spoiled(Error e) {
         protocol.fail(false, "an operation on this connection was cut short: " + e);
@@ -328,10 +304,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Any thread: this connection cannot go on, because its device says so.
-     *
-     * @param reset true if a peer that died brings that, too
-     * @param reason what happened, for people
+     * Any thread: this connection cannot go on, because its device says so; {@code reset} if a peer that died brings
+     * that, too.
      */
     void fail(boolean reset, String reason) {
         later(() -> {
