@@ -23,11 +23,7 @@ public final class Availability {
     private Availability() {
     }
 
-    /**
-     * Tells what is missing now.
-     *
-     * @return empty if nothing is
-     */
+    /** Tells what is missing now; empty if nothing is. */
     public static Optional<String> problem() {
         if (available) {
             return Optional.empty();
@@ -93,12 +89,8 @@ public final class Availability {
     }
 
     /**
-     * Reads a small file of the kernel at one go, as it gives a number at once or not at all. A reader of lines loads
-     * more, and {@code readString} begins with one byte.
-     *
-     * @param file in {@code /proc}
-     * @return its first 4 KiB
-     * @throws IOException if it cannot be read
+     * Reads the first 4 KiB of a small file of the kernel at one go, as it gives a number at once or not at all. A
+     * reader of lines loads more, and {@code readString} begins with one byte.
      */
     public static String read(Path file) throws IOException {
         try (FileInputStream in = new FileInputStream(file.toFile())) {

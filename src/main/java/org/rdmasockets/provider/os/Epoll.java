@@ -51,12 +51,7 @@ public final class Epoll extends Guard {
         descriptor = (int) Posix.EPOLL_CREATE1.check("", Posix.EPOLL_CLOEXEC);
     }
 
-    /**
-     * Makes an empty set.
-     *
-     * @return the set
-     * @throws VerbsException if there are too many descriptors
-     */
+    /** Makes an empty set; throws if there are too many descriptors. */
     public static Epoll create() throws VerbsException {
         Epoll beside = new Epoll(null);
         Epoll made = null;
@@ -71,12 +66,10 @@ public final class Epoll extends Guard {
     }
 
     /**
-     * Adds a socket, or changes what it is watched for. If there is something to do already, somebody is told.
-     *
-     * @param socket an open socket
-     * @param interest {@link #READABLE}, {@link #WRITABLE} or both; the end of the stream counts always; {@link #ONE}
-     * @param data what {@link EpollWait#data} gives for it, not negative
-     * @throws VerbsException {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if this is; or the kernel refuses
+     * Adds a socket, or changes what it is watched for: {@link #READABLE}, {@link #WRITABLE} or both, and always the
+     * end of the stream; {@link #ONE}. {@link EpollWait#data} gives data for it that is not negative. If there is
+     * something to do already, somebody is told. Throws {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if
+     * this is; or the kernel refuses.
      */
     public void watch(PacketSocket socket, int interest, long data) throws VerbsException {
         if (!socket.enter()) {
@@ -91,13 +84,8 @@ public final class Epoll extends Guard {
     }
 
     /**
-     * Adds a descriptor, which the caller keeps open until it is removed or all this is closed, or changes what it is
-     * watched for. If there is something to do already, somebody is told.
-     *
-     * @param watched an open descriptor
-     * @param interest as for a socket
-     * @param data as for a socket
-     * @throws VerbsException if the kernel refuses, or this is closed
+     * Adds a descriptor, as a socket, which the caller keeps open until it is removed or all this is closed, or changes
+     * what it is watched for. If there is something to do already, somebody is told.
      */
     public void watch(int watched, int interest, long data) throws VerbsException {
         if (!enter()) {
@@ -145,11 +133,7 @@ public final class Epoll extends Guard {
         }
     }
 
-    /**
-     * Removes a descriptor.
-     *
-     * @param removed a descriptor of this set
-     */
+    /** Removes a descriptor of this set. */
     public void remove(int removed) {
         if (!enter()) {
             return;

@@ -38,23 +38,14 @@ public final class EpollWait extends Guard {
         id = set.addWait(this, eventDescriptor);
     }
 
-    /**
-     * Makes something to wait with beside others: for what one only is told, and first.
-     *
-     * @param set what to wait for
-     * @return a new wait
-     * @throws VerbsException if there are too many descriptors, or the set is closed
-     */
+    /** Makes something to wait with beside others: for what one only is told, and first. */
     public static EpollWait beside(Epoll set) throws VerbsException {
         return on(set.beside);
     }
 
     /**
-     * Makes something to wait with.
-     *
-     * @param set what to wait for; it is kept open until this is freed
-     * @return a new wait
-     * @throws VerbsException if there are too many descriptors, or the set is closed
+     * Makes something to wait with for a set, which is kept open until this is freed; throws if there are too many
+     * descriptors, or the set is closed.
      */
     public static EpollWait on(Epoll set) throws VerbsException {
         if (!set.enter()) {
@@ -78,13 +69,9 @@ public final class EpollWait extends Guard {
 
     /**
      * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
-     * the time is over. <em>Blocks</em>,
-     * in the system call: a virtual thread keeps its carrier. One thread at a time. Whoever alone is told of a
-     * socket has to look after it.
-     *
-     * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
-     * @return how many sockets there are, see {@link #data}
-     * @throws VerbsException if waiting failed, or this is closed
+     * the time is over: in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a
+     * virtual thread keeps its carrier. One thread at a time. Tells how many sockets there are, see {@link #data}.
+     * Whoever alone is told of a socket has to look after it.
      */
     public int await(int timeoutMillis) throws VerbsException {
         if (!enter()) {
@@ -146,12 +133,7 @@ public final class EpollWait extends Guard {
         return false;
     }
 
-    /**
-     * Which socket it is.
-     *
-     * @param index 0 to what {@link #await} returned, exclusive
-     * @return the data given with it
-     */
+    /** The data given with one of the sockets that {@link #await} counted. */
     public long data(int index) {
         return events.get(JAVA_LONG_UNALIGNED, (long) index * Epoll.EVENT_BYTES + Epoll.DATA_OFFSET);
     }

@@ -31,11 +31,7 @@ public abstract class Guard implements AutoCloseable {
     /** Frees what is guarded. Called once, by the last to leave or by the thread that closes. Must not throw. */
     protected abstract void free();
 
-    /**
-     * Begins a use.
-     *
-     * @return false if this is closed; then {@link #leave} must not be called
-     */
+    /** Begins a use; false if this is closed: then {@link #leave} must not be called. */
     public final boolean enter() {
         int now = (int) USERS.getVolatile(this);
         while (now >= 0) {
@@ -55,20 +51,12 @@ public abstract class Guard implements AutoCloseable {
         }
     }
 
-    /**
-     * Whether this was closed.
-     *
-     * @return true as soon as {@link #close} was called
-     */
+    /** Whether {@link #close} was called. */
     public final boolean isClosed() {
         return (int) USERS.getVolatile(this) < 0;
     }
 
-    /**
-     * Refuses new uses.
-     *
-     * @return true for the first caller
-     */
+    /** Refuses new uses; true for the first caller. */
     protected final boolean shut() {
         int before = (int) USERS.getAndBitwiseOr(this, CLOSED);
         if (before == 0) {

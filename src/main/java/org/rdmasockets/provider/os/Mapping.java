@@ -27,13 +27,9 @@ public class Mapping extends Guard {
     }
 
     /**
-     * Maps a descriptor as {@link SealedMemory#map} does, and shows the beginning.
-     *
-     * @param descriptor any descriptor; stays the caller's
-     * @param mappedBytes the size it must have, which {@link #mappedBytes} has to tell
-     * @param bytes how much of it {@link #memory} shows
-     * @param own whether this process made it, and shows it to applications
-     * @throws VerbsException as {@link SealedMemory#map}
+     * Maps a descriptor, which stays the caller's, as {@link SealedMemory#map} does: {@link #mappedBytes} has to tell
+     * its size, and {@link #memory} shows the beginning. {@code own} if this process made it, and shows it to
+     * applications.
      */
     protected Mapping(int descriptor, long mappedBytes, long bytes, boolean own) throws VerbsException {
         long address = SealedMemory.mapAt(descriptor, mappedBytes);
@@ -42,41 +38,26 @@ public class Mapping extends Guard {
         this.own = own;
     }
 
-    /**
-     * Memory that could not be mapped: it is closed, and nobody gets in.
-     *
-     * @param bytes how much {@link #memory} pretends to show
-     */
+    /** Memory that could not be mapped: it is closed, and nobody gets in; {@link #memory} pretends to show so much. */
     protected Mapping(long bytes) {
         memory = Posix.memoryAt(0, bytes);
         own = false;
         shut();
     }
 
-    /**
-     * The memory.
-     *
-     * @return what is shown of it
-     */
+    /** What is shown of the memory. */
     public final MemorySegment memory() {
         return memory;
     }
 
-    /**
-     * How much is mapped.
-     *
-     * @return bytes from the beginning of {@link #memory} on
-     */
+    /** How much is mapped, from the beginning of {@link #memory} on. */
     protected long mappedBytes() {
         return memory.byteSize();
     }
 
     /**
-     * Reads a word of what is mapped, by acquire. As for the next method, the caller has entered or knows that this is
-     * open.
-     *
-     * @param offset where it is, also behind what is shown; a multiple of 8 within {@link #mappedBytes}
-     * @return the word
+     * Reads a word of what is mapped, also behind what is shown, by acquire; the offset is a multiple of 8. As for the
+     * next method, the caller has entered or knows that this is open.
      */
     protected final long getAcquire(long offset) {
         return (long) LONG.getAcquire(EVERYTHING, memory.address() + offset);
@@ -88,11 +69,8 @@ public class Mapping extends Guard {
     }
 
     /**
-     * Gives pages back to the kernel, which read as zero then; as for {@link #getAcquire}.
-     *
-     * @param offset where they begin
-     * @param bytes how long they are, in whole pages
-     * @return false if the kernel refused
+     * Gives whole pages back to the kernel, which read as zero then; as for {@link #getAcquire}. False if the kernel
+     * refused.
      */
     public final boolean discard(long offset, long bytes) {
         return Mappings.discard(memory.address() + offset, bytes);

@@ -50,20 +50,14 @@ public final class Mappings {
     private Mappings() {
     }
 
-    /**
-     * How many mappings this library has now.
-     *
-     * @return mappings, those included that are about to be given back
-     */
+    /** How many mappings this library has now, those included that are about to be given back. */
     public static synchronized int count() {
         return count;
     }
 
     /**
-     * Takes mappings that somebody else is going to make, such as a driver.
-     *
-     * @param more how many
-     * @throws VerbsException {@code ENOMEM} if this process would have too many
+     * Takes mappings that somebody else is going to make, such as a driver; throws {@code ENOMEM} if this process would
+     * have too many.
      */
     public static synchronized void reserve(int more) throws VerbsException {
         if (count + more > allowed && !hasRoom(more)) {
@@ -120,14 +114,7 @@ public final class Mappings {
         return lines;
     }
 
-    /**
-     * Maps shared memory.
-     *
-     * @param descriptor a sealed memfd of at least as many bytes
-     * @param bytes how much to map, a multiple of the page size
-     * @return the address
-     * @throws VerbsException {@code ENOMEM} if there are too many mappings
-     */
+    /** Maps whole pages of a sealed memfd; throws {@code ENOMEM} if there are too many mappings. */
     static long map(int descriptor, long bytes) throws VerbsException {
         reserve(1);
         long address = Posix.MMAP.call(0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED, descriptor, 0L);
@@ -138,13 +125,7 @@ public final class Mappings {
         return address;
     }
 
-    /**
-     * Puts harmless private memory in place of what is mapped.
-     *
-     * @param address from {@link #map}
-     * @param bytes as given there
-     * @return false if the kernel did not do it
-     */
+    /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */
     static boolean empty(long address, long bytes) {
         return Posix.MMAP.call(address, bytes, Posix.PROT_READ_WRITE, PRIVATE | Posix.MAP_FIXED, -1, 0L) == address;
     }

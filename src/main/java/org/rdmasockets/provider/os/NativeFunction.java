@@ -64,12 +64,7 @@ final class NativeFunction {
         return new NativeFunction(name, true);
     }
 
-    /**
-     * Calls the function.
-     *
-     * @param arguments its arguments, pointers as addresses
-     * @return what it returned, or the errno negated if that was -1
-     */
+    /** Calls the function, with pointers as addresses: what it returned, or the errno negated if that was -1. */
     long call(long... arguments) {
         long[] all = arguments.length == MOST_ARGUMENTS ? arguments
                 : Arrays.copyOf(arguments, MOST_ARGUMENTS);
@@ -83,10 +78,8 @@ final class NativeFunction {
     }
 
     /**
-     * Calls a function of at most four arguments without allocating.
-     *
-     * @param captured memory for errno
-     * @return what it returned, or the errno negated if that was -1
+     * Calls a function of at most four arguments without allocating: what it returned, or the errno negated if that was
+     * -1.
      */
     long call(MemorySegment captured, long first, long second, long third, long fourth) {
         try {
@@ -115,12 +108,8 @@ final class NativeFunction {
     }
 
     /**
-     * Calls the function and expects success.
-     *
-     * @param text the arguments that matter to a person, as {@code name=value} pairs
-     * @param arguments its arguments, pointers as addresses
-     * @return what it returned
-     * @throws VerbsException if that was -1
+     * Calls the function and expects success; the text has the arguments that matter to a person, as {@code name=value}
+     * pairs.
      */
     long check(String text, long... arguments) throws VerbsException {
         long result = call(arguments);
@@ -131,11 +120,8 @@ final class NativeFunction {
     }
 
     /**
-     * The exception for a failure of this function.
-     *
-     * @param errorNumber positive errno
-     * @param text the arguments that matter to a person
-     * @return the exception, with a remedy where one is known
+     * The exception for a failure of this function, with the arguments that matter to a person, and a remedy where one
+     * is known.
      */
     VerbsException failure(long errorNumber, String text) {
         return new VerbsException(name, (int) errorNumber, text, Remedies.of(name, (int) errorNumber));

@@ -59,46 +59,29 @@ public final class PacketBuffer {
         memory.set(JAVA_LONG, IOV_OFFSET, packet.address());
     }
 
-    /**
-     * The packet.
-     *
-     * @return memory of {@link #MAX_PACKET_BYTES} bytes, aligned to 8
-     */
+    /** The packet: memory of {@link #MAX_PACKET_BYTES} bytes, aligned to 8. */
     public MemorySegment packet() {
         return packet;
     }
 
-    /**
-     * How long the packet received is.
-     *
-     * @return length in bytes, at least 1
-     */
+    /** How long the packet received is, at least 1 byte. */
     public int length() {
         return length;
     }
 
-    /**
-     * Whether the packet received is too long, or has more than one descriptor.
-     *
-     * @return true if it is useless
-     */
+    /** Whether the packet received is useless: too long, or with more than one descriptor. */
     public boolean isMalformed() {
         return malformed;
     }
 
-    /**
-     * Whether the packet received had a descriptor that this process could not take, because it has too many.
-     *
-     * @return true if there is none now, for this reason
-     */
+    /** Whether the packet received had a descriptor that this process could not take, because it has too many. */
     public boolean isDescriptorLost() {
         return descriptorLost;
     }
 
     /**
-     * The descriptor that came with the packet, which is the caller's to close until {@link #closeDescriptor}.
-     *
-     * @return an open descriptor, or -1
+     * The descriptor that came with the packet, -1 for none, which is the caller's to close until
+     * {@link #closeDescriptor}.
      */
     public int descriptor() {
         return descriptor;

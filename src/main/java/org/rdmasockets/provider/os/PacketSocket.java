@@ -48,24 +48,14 @@ public final class PacketSocket extends Guard {
         this.shared = shared;
     }
 
-    /**
-     * A socket that is neither named nor connected.
-     *
-     * @return an open socket
-     * @throws VerbsException if there are too many descriptors
-     */
+    /** A socket that is neither named nor connected; throws if there are too many descriptors. */
     public static PacketSocket unnamed() throws VerbsException {
         return new PacketSocket(Posix.SOCKET.check("", Posix.AF_UNIX, TYPE, 0), false);
     }
 
     /**
-     * Listens under a name. Where the kernel can say so (Linux 6.16), nobody can send descriptors to what is accepted
-     * before {@link #admitDescriptors}.
-     *
-     * @param name at most 107 bytes
-     * @param backlog most connections waiting
-     * @return a listening socket
-     * @throws VerbsException {@code EADDRINUSE} if the name is taken
+     * Listens under a name of at most 107 bytes; throws {@code EADDRINUSE} if it is taken. Where the kernel can say so
+     * (Linux 6.16), nobody can send descriptors to what is accepted before {@link #admitDescriptors}.
      */
     public static PacketSocket listen(String name, int backlog) throws VerbsException {
         PacketSocket socket = unnamed();
@@ -83,12 +73,9 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * Connects to a name, without waiting: a listener's kernel accepts at once or refuses.
-     *
-     * @param name at most 107 bytes
-     * @return a connected socket
-     * @throws VerbsException {@code ECONNREFUSED} if nobody listens there, {@code ENOENT} if the name is not taken,
-     *         {@code EACCES} if another user's is, {@code EAGAIN} if the backlog is full
+     * Connects to a name of at most 107 bytes, without waiting: a listener's kernel accepts at once or refuses. Throws
+     * {@code ECONNREFUSED} if nobody listens there, {@code ENOENT} if the name is not taken, {@code EACCES} if another
+     * user's is, {@code EAGAIN} if the backlog is full.
      */
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
@@ -128,10 +115,8 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * Takes a connection that waits.
-     *
-     * @return a connected socket, or null if none waits or it has gone again
-     * @throws VerbsException if this process has too many descriptors; the connection goes on waiting
+     * Takes a connection that waits, null if none does or it has gone again. Throws if this process has too many
+     * descriptors; the connection goes on waiting.
      */
     public PacketSocket accept() throws VerbsException {
         long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
@@ -177,11 +162,7 @@ public final class PacketSocket extends Guard {
         return Posix.randomNumber();
     }
 
-    /**
-     * How many descriptors this process may have.
-     *
-     * @return the limit, as {@code ulimit -n} says it
-     */
+    /** How many descriptors this process may have, as {@code ulimit -n} says it. */
     public static int mostDescriptors() {
         try {
             String limits = Availability.read(LIMITS);
@@ -193,12 +174,8 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * Sends a packet.
-     *
-     * @param buffer holds the packet
-     * @param bytes its length, 1 to {@link PacketBuffer#MAX_PACKET_BYTES}
-     * @param attached a descriptor to send with it, or -1
-     * @return 0, or a positive errno: {@code EAGAIN} if there is no room now, {@code EPIPE} if the peer has gone
+     * Sends a packet of 1 to {@link PacketBuffer#MAX_PACKET_BYTES}, with a descriptor unless that is -1: 0, or a
+     * positive errno, {@code EAGAIN} if there is no room now, {@code EPIPE} if the peer has gone.
      */
     public int send(PacketBuffer buffer, int bytes, int attached) {
         if (!enter()) {
@@ -227,10 +204,8 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * Receives a packet.
-     *
-     * @param buffer gets the packet
-     * @return its length; 0 if the peer has gone or this is shut down; a negated errno, {@code EAGAIN} for nothing now
+     * Receives a packet and gives its length; 0 if the peer has gone or this is shut down; a negated errno,
+     * {@code EAGAIN} for nothing now.
      */
     public int receive(PacketBuffer buffer) {
         if (!enter()) {

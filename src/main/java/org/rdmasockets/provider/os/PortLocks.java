@@ -31,10 +31,8 @@ public final class PortLocks {
     }
 
     /**
-     * Takes a port.
-     *
-     * @param port 1 to 65535
-     * @return false if somebody holds it, in this process or another; where no file can be had, only this one counts
+     * Takes a port; false if somebody holds it, in this process or another. Where no file can be had, only this one
+     * counts.
      */
     public static synchronized boolean tryLock(int port) {
         if (HELD.get(port) || isForeign(set(port, Posix.F_WRLCK))) {
@@ -44,11 +42,7 @@ public final class PortLocks {
         return true;
     }
 
-    /**
-     * Gives a port back.
-     *
-     * @param port one that {@link #tryLock} gave
-     */
+    /** Gives a port back that {@link #tryLock} gave. */
     public static synchronized void unlock(int port) {
         HELD.clear(port);
         set(port, Posix.F_UNLCK);

@@ -202,10 +202,7 @@ final class Posix {
     }
 
     /**
-     * What a handle threw that cannot throw anything of its own.
-     *
-     * @param thrown what was thrown
-     * @return never; errors and runtime exceptions are thrown as they are
+     * What a handle threw that cannot throw anything of its own: errors and runtime exceptions are thrown as they are.
      */
     static AssertionError unexpected(Throwable thrown) {
         switch (thrown) {

@@ -7,13 +7,7 @@ final class Remedies {
     private Remedies() {
     }
 
-    /**
-     * The remedy for an error of a call.
-     *
-     * @param call the C function
-     * @param errorNumber positive errno
-     * @return a clause without a full stop, empty if none is known
-     */
+    /** The remedy for an error of a call, a clause without a full stop; empty if none is known. */
     static String of(String call, int errorNumber) {
         Errno errno = Errno.of(errorNumber);
         return switch (errno) {

@@ -26,33 +26,18 @@ public final class SealedMemory extends Guard {
         this.descriptor = descriptor;
     }
 
-    /**
-     * Rounds up to whole pages.
-     *
-     * @param bytes a size
-     * @return a multiple of 4,096
-     */
+    /** Rounds up to whole pages of 4,096 bytes. */
     public static long wholePages(long bytes) {
         return bytes + PAGE_BYTES - 1 & -PAGE_BYTES;
     }
 
-    /**
-     * Makes zeroed memory, which takes up room only where it is touched.
-     *
-     * @param bytes its size, a multiple of the page size
-     * @return the descriptor
-     * @throws VerbsException if the kernel refuses
-     */
+    /** Makes zeroed memory of whole pages, which takes up room only where it is touched. */
     public static SealedMemory create(long bytes) throws VerbsException {
         return new SealedMemory(open(bytes));
     }
 
     /**
-     * Makes zeroed memory as {@link #create} does, for somebody who knows when to close it.
-     *
-     * @param bytes its size, a multiple of the page size
-     * @return the number of the descriptor, for {@link #close(int)}
-     * @throws VerbsException if the kernel refuses
+     * Makes zeroed memory as {@link #create} does, for somebody who knows when to {@link #close(int)} the descriptor.
      */
     public static int open(long bytes) throws VerbsException {
         int descriptor = createDescriptor();
@@ -66,11 +51,7 @@ public final class SealedMemory extends Guard {
         }
     }
 
-    /**
-     * Closes a descriptor.
-     *
-     * @param descriptor what {@link #open} gave, once
-     */
+    /** Closes a descriptor that {@link #open} gave, once. */
     public static void close(int descriptor) {
         Posix.CLOSE.call(descriptor);
     }
@@ -91,13 +72,10 @@ public final class SealedMemory extends Guard {
     }
 
     /**
-     * Maps a descriptor that came from a peer, after checking that it is what {@link #create} makes. The order matters:
-     * only memory answers the question for seals, so nothing that could wait is asked of another kind of file.
-     *
-     * @param descriptor any descriptor; stays the caller's
-     * @param bytes the size it must have, a multiple of the page size
-     * @return the mapping
-     * @throws VerbsException {@code EPROTO} if it is something else; another errno if this process lacks something
+     * Maps a descriptor that came from a peer, and stays the caller's, after checking that it is what {@link #create}
+     * makes, in the size it must have. The order matters: only memory answers the question for seals, so nothing that
+     * could wait is asked of another kind of file. Throws {@code EPROTO} if it is something else; another errno if this
+     * process lacks something.
      */
     public static Mapping map(int descriptor, long bytes) throws VerbsException {
         return new Mapping(mapAt(descriptor, bytes), bytes);

@@ -93,13 +93,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Takes a name and listens.
-     *
-     * @param name of a file
-     * @param backlog most connections waiting
-     * @return what listens
-     * @throws VerbsException {@code EADDRINUSE} if another process of this user has the name, {@code ENOENT} with the
-     *         reasons if there is no directory that only this user may write to
+     * Takes the name of a file and listens. Throws {@code EADDRINUSE} if another process of this user has the name,
+     * {@code ENOENT} with the reasons if there is no directory that only this user may write to.
      */
     public Named listen(String name, int backlog) throws VerbsException {
         List<String> problems = new ArrayList<>();
@@ -212,11 +207,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Opens a file of this user's processes to lock parts of it, and makes it unless it is there.
-     *
-     * @param name of a file, which stays
-     * @return a descriptor
-     * @throws VerbsException if there is no directory that only this user may write to, or no descriptor left
+     * Opens a file of this user's processes, which stays, to lock parts of it, and makes it unless it is there. Throws
+     * if there is no directory that only this user may write to, or no descriptor left.
      */
     int openFile(String name) throws VerbsException {
         for (Path place : places) {
@@ -304,11 +296,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Connects to whoever listens under a name.
-     *
-     * @param name of a file
-     * @return a connected socket
-     * @throws VerbsException {@code ECONNREFUSED} if nobody does, {@code EAGAIN} if the listener's backlog is full
+     * Connects to whoever listens under the name of a file; throws {@code ECONNREFUSED} if nobody does, {@code EAGAIN}
+     * if the listener's backlog is full.
      */
     public PacketSocket connect(String name) throws VerbsException {
         for (Path place : places) {
@@ -338,10 +327,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Looks for another user who listens under a name: whoever cannot be reached for that reason shall say so.
-     *
-     * @param name of a file
-     * @return the user's number as this process sees it, or -1 if there is none
+     * Looks for another user who listens under a name: whoever cannot be reached for that reason shall say so. Gives
+     * the user's number as this process sees it, or -1 if there is none.
      */
     public long otherUser(String name) {
         for (Path place : places) {

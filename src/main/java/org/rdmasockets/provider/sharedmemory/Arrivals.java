@@ -82,12 +82,8 @@ final class Arrivals {
     }
 
     /**
-     * Leaves an entry, with the lock.
-     *
-     * @param target whose receive it takes; there is one, not promised to another entry
-     * @param length how many bytes were written
-     * @param immediate the immediate data
-     * @return the number of the entry, for {@link #isTaken}, or -1 if there is no room
+     * Leaves an entry, with the lock, for a receive of the target, which is there and not promised to another. Gives
+     * the number of the entry, for {@link #isTaken}, or -1 if there is no room.
      */
     long leave(ReceiveQueue target, int length, int immediate) {
         long tail = words[TAIL];
@@ -137,9 +133,8 @@ final class Arrivals {
     }
 
     /**
-     * Takes in what is there, and no more than the ring can hold. Waits for another thread that does so.
-     *
-     * @return whether the completion queue was armed: then it has to be reported
+     * Takes in what is there, and no more than the ring can hold. Waits for another thread that does so. True if the
+     * completion queue was armed: then it has to be reported.
      */
     boolean takeIn() {
         boolean report = false;

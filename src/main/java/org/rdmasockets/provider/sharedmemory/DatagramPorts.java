@@ -44,20 +44,10 @@ public final class DatagramPorts {
 
     /** Takes what comes to a port: by any thread, without a wait. */
     public interface Receiver {
-        /**
-         * Tells whether there is room, before data is copied.
-         *
-         * @param bytes how much has come
-         * @return false to drop it
-         */
+        /** Tells whether there is room, before data is copied; false to drop it. */
         boolean hasRoom(int bytes);
 
-        /**
-         * Takes a datagram.
-         *
-         * @param source who says to have sent it
-         * @param data its own array
-         */
+        /** Takes a datagram, in an array of its own, of whoever says to have sent it. */
         void take(InetSocketAddress source, byte[] data);
     }
 
@@ -144,40 +134,23 @@ public final class DatagramPorts {
                     : System.nanoTime() - sinceNanos > REFUSED_NANOS;
         }
 
-        /**
-         * When the search has begun.
-         *
-         * @return by {@code System.nanoTime}
-         */
+        /** When the search has begun, by {@code System.nanoTime}. */
         public long begunNanos() {
             return begunNanos;
         }
 
-        /**
-         * Waits until it is known whether this leads anywhere.
-         *
-         * @param nanos longest wait, in nanoseconds
-         * @return whether it is known
-         * @throws InterruptedException if the thread is interrupted
-         */
+        /** Waits, so many nanoseconds at most, until it is known whether this leads anywhere. */
         public boolean await(long nanos) throws InterruptedException {
             return known.await(nanos, TimeUnit.NANOSECONDS);
         }
 
-        /**
-         * Why this leads nowhere, now.
-         *
-         * @return null if it leads to somebody
-         */
+        /** Why this leads nowhere, now; null if it leads to somebody. */
         public String refusal() {
             return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
         }
 
         /**
-         * Sends a datagram, which may be lost.
-         *
-         * @param source who sends it, of the destination's family
-         * @param data at most {@link #MAX_BYTES}
+         * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
          */
         public void send(InetSocketAddress source, MemorySegment data) {
             boolean first = !rung;
@@ -206,12 +179,8 @@ public final class DatagramPorts {
     }
 
     /**
-     * Takes a port, among all processes of this user.
-     *
-     * @param address an address of this host or the wildcard, and a port, not 0
-     * @param receiver gets what comes
-     * @return the port, to be closed
-     * @throws VerbsException {@code EADDRINUSE} if another has it; or why there is no shared memory here
+     * Takes a port, not 0, of an address of this host or the wildcard, among all processes of this user. Throws
+     * {@code EADDRINUSE} if another has it, or why there is no shared memory here.
      */
     public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
         InetSocketAddress key = key(address);
@@ -237,14 +206,7 @@ public final class DatagramPorts {
                 : ports.get(new InetSocketAddress(WILDCARD, destination.getPort()));
     }
 
-    /**
-     * Gives a datagram to a port of this process, if there is one.
-     *
-     * @param source who sends it
-     * @param destination whom it is for
-     * @param data at most {@link #MAX_BYTES}
-     * @return false if no port of this process is there
-     */
+    /** Gives a datagram of at most {@link #MAX_BYTES} to a port of this process; false if there is none. */
     public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data) {
         Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
@@ -259,10 +221,7 @@ public final class DatagramPorts {
     }
 
     /**
-     * The way to another process; a search begins unless one has found something.
-     *
-     * @param destination an address of this host and a port
-     * @return the way, of which more may be known later
+     * The way to another process, of which more may be known later; a search begins unless one has found something.
      */
     public Route route(InetSocketAddress destination) {
         Route known = routes.get(destination);
@@ -292,12 +251,7 @@ public final class DatagramPorts {
         }
     }
 
-    /**
-     * Takes a datagram of another process.
-     *
-     * @param entry what that process says
-     * @throws IllegalArgumentException if no honest process says so
-     */
+    /** Takes a datagram of another process; throws {@code IllegalArgumentException} if no honest process says so. */
     void onDatagram(RingEntry entry) {
         int addressBytes = entry.flags();
         int destinationPort = entry.value() & PORT_MASK;

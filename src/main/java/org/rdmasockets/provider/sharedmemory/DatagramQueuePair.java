@@ -38,12 +38,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
         receives = new ReceiveQueue(this, (SharedMemoryCompletionQueue) config.receiveQueue(), null);
     }
 
-    /**
-     * Takes a datagram, if this is ready for it; any thread.
-     *
-     * @param datagram what comes
-     * @param key the key that it carries
-     */
+    /** Takes a datagram that carries a key, if this is ready for it; any thread. */
     void take(Datagram datagram, int key) {
         boolean ready = state == QueuePairState.READY_TO_RECEIVE || state == QueuePairState.READY_TO_SEND;
         if (ready && key == queueKey) {

@@ -26,13 +26,7 @@ final class DatagramSendQueue {
         datagram = new Datagram(owner.number());
     }
 
-    /**
-     * Posts a request, and delivers it.
-     *
-     * @param request what to send
-     * @param state the state of the queue pair
-     * @return {@link QueuePair#POSTED} or an error number
-     */
+    /** Posts a request, and delivers it: {@link QueuePair#POSTED} or an error number. */
     int post(SendRequest request, QueuePairState state) {
         boolean unreported;
         synchronized (this) {

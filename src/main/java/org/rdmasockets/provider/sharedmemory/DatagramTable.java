@@ -22,11 +22,7 @@ final class DatagramTable {
     DatagramTable() {
     }
 
-    /**
-     * Gives out a number, whose datagrams are dropped until {@link #put}.
-     *
-     * @return the number, or 0 if there are no more
-     */
+    /** Gives out a number, whose datagrams are dropped until {@link #put}; 0 if there are no more. */
     synchronized int reserve() {
         int index = 0;
         while (index < numbers.length && numbers[index] < 0) {
@@ -67,12 +63,7 @@ final class DatagramTable {
         return number & (1 << INDEX_BITS) - 1;
     }
 
-    /**
-     * Finds a queue pair.
-     *
-     * @param number any number
-     * @return the queue pair of that number, or null
-     */
+    /** Finds a queue pair by any number, or null. */
     DatagramQueuePair find(int number) {
         DatagramQueuePair[] all = queuePairs;
         int index = index(number);

@@ -32,11 +32,8 @@ abstract class EventDelivery implements ConnectionIdentifier {
     }
 
     /**
-     * Gives an event to the handler.
-     *
-     * @param event what happened
-     * @return false if nobody got it: there is no handler, or this was stopped
-     * @throws Error the handler's: it shall get the event again
+     * Gives an event to the handler; false if nobody got it: there is no handler, or this was stopped. If the handler
+     * throws an {@code Error}, it shall get the event again.
      */
     final boolean dispatch(ConnectionEvent event) {
         ConnectionHandler current;

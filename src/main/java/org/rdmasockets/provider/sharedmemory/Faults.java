@@ -6,27 +6,14 @@ package org.rdmasockets.provider.sharedmemory;
  */
 interface Faults {
     /**
-     * Takes a completion out of the device's hands: it is lost, unless {@link FaultyCompletion#deliver} is called.
-     *
-     * @param completion a completion that is about to be reported
-     * @return false to report it as it is
+     * Takes a completion that is about to be reported out of the device's hands: it is lost, unless
+     * {@link FaultyCompletion#deliver} is called. False to report it as it is.
      */
     boolean take(FaultyCompletion completion);
 
-    /**
-     * Tells whether a queue pair behaves as if it had no receive posted.
-     *
-     * @param queuePairNumber which queue pair
-     * @return true to let its peer wait
-     */
+    /** Whether a queue pair behaves as if it had no receive posted, which lets its peer wait. */
     boolean hidesReceives(int queuePairNumber);
 
-    /**
-     * Tells whether a queue behaves as if it were full.
-     *
-     * @param queuePairNumber which queue pair
-     * @param receives true for its receive queue
-     * @return true to refuse posts
-     */
+    /** Whether the send or receive queue of a queue pair behaves as if it were full, and refuses posts. */
     boolean isFull(int queuePairNumber, boolean receives);
 }

@@ -17,12 +17,8 @@ final class Gather {
     }
 
     /**
-     * Enters all pieces; {@link #leave} has to follow.
-     *
-     * @param request the request
-     * @param domain whose regions they must be
-     * @param changed whether the pieces will be written to
-     * @return false if one is not of the domain, closed, or must not be written to; then nothing is entered
+     * Enters all pieces, which may be written to if they will be {@code changed}; {@link #leave} has to follow. False
+     * if one is not of the domain, closed, or must not be written to; then nothing is entered.
      */
     static boolean enter(SendRequest request, SharedMemoryProtectionDomain domain, boolean changed) {
         int count = pieces(request);

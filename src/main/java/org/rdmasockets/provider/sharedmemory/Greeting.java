@@ -53,13 +53,7 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
         out.put((byte) host.length).put(host).putInt(scope).putShort((short) address.getPort());
     }
 
-    /**
-     * Reads a payload, which may be any bytes.
-     *
-     * @param entry an entry of a peer
-     * @return what it says
-     * @throws IllegalArgumentException if it says nothing
-     */
+    /** Reads a payload, which may be any bytes; throws {@code IllegalArgumentException} if it says nothing. */
     static Greeting decode(RingEntry entry) {
         ByteBuffer in = ByteBuffer.wrap(payload(entry, MOST_BYTES));
         try {
@@ -97,11 +91,8 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
     }
 
     /**
-     * Copies a payload, once.
-     *
-     * @param entry an entry of a peer
-     * @return its bytes
-     * @throws IllegalArgumentException if there are more than private data and a greeting can have
+     * Copies a payload, once; throws {@code IllegalArgumentException} if it is longer than private data and a greeting
+     * can be.
      */
     static byte[] data(RingEntry entry) {
         return payload(entry, MOST_DATA_BYTES);

@@ -116,12 +116,7 @@ final class LinkEnd implements LinkHandler {
     /** For all who know no other; never changed. */
     final LinkEnd[] alone = {this};
 
-    /**
-     * The end of a new link.
-     *
-     * @param fabric what all objects of the provider share
-     * @param link the link
-     */
+    /** The end of a new link. */
     LinkEnd(SharedMemoryFabric fabric, Link link) {
         this.fabric = fabric;
         this.link = link;
@@ -135,13 +130,7 @@ final class LinkEnd implements LinkHandler {
 
     // What this process does.
 
-    /**
-     * Asks for a connection.
-     *
-     * @param identifier the connecting end
-     * @param parameters what it asks for
-     * @throws VerbsException if the link has no slot, or is dead
-     */
+    /** Asks for a connection; throws if the link has no slot, or is dead. */
     void connect(SharedMemoryIdentifier identifier, ConnectionParameters parameters) throws VerbsException {
         SharedMemoryQueuePair own = identifier.queuePair();
         LinkPeer peer = register(UNKNOWN_SLOT);
@@ -252,13 +241,7 @@ final class LinkEnd implements LinkHandler {
 
     /**
      * Puts an entry that is no data into the ring, or keeps it until there is room, and rings if somebody may sleep.
-     *
-     * @param peer whose connection it is about
-     * @param kind kind of the entry
-     * @param flags its flags
-     * @param value its value
-     * @param payload its payload
-     * @return false if the last entry for the connection was sent before; then nothing is sent
+     * False if the last entry for the peer's connection was sent before; then nothing is sent.
      */
     boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
         Letter letter = new Letter(kind, flags, peer.peerSlot(), value, payload);
@@ -338,13 +321,9 @@ final class LinkEnd implements LinkHandler {
     }
 
     /**
-     * Sends a datagram, or drops it if the ring has no room.
-     *
-     * @param source who sends it, of the destination's family
-     * @param destination whom it is for
-     * @param data at most {@link DatagramPorts#MAX_BYTES}
-     * @param unasked whether to ring the peer even if it did not ask for that
-     * @return false if it was dropped
+     * Sends a datagram of at most {@link DatagramPorts#MAX_BYTES}, from an address of the destination's family, or
+     * drops it and gives false if the ring has no room; {@code unasked} to ring the peer even if it did not ask for
+     * that.
      */
     boolean sendDatagram(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean unasked) {
         byte[] to = destination.getAddress().getAddress();

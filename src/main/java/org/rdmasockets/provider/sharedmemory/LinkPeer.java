@@ -63,13 +63,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** Sends that come, null before the first; in the order of the ring. */
     private IncomingSends sends;
 
-    /**
-     * A connection that has a slot.
-     *
-     * @param end the link's end
-     * @param slot its slot
-     * @param peerSlot the other side's slot, -1 if it is not known yet
-     */
+    /** A connection that has a slot; the other side's is -1 if it is not known yet. */
     LinkPeer(LinkEnd end, LinkSlot slot, int peerSlot) {
         this.end = end;
         writer = end.link.writer();
@@ -109,11 +103,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     /**
-     * Lets the other side see the receives and regions of our queue pair.
-     *
-     * @param own our queue pair
-     * @return false if the connection is over already
-     * @throws VerbsException if the link takes no more regions
+     * Lets the other side see the receives and regions of our queue pair. False if the connection is over already;
+     * throws if the link takes no more regions.
      */
     synchronized boolean attach(SharedMemoryQueuePair own) throws VerbsException {
         if (released) {

@@ -35,10 +35,8 @@ final class Links implements LinkOwner {
     }
 
     /**
-     * The hub of this provider.
-     *
-     * @return the hub, opened now if this is the first use
-     * @throws VerbsException if there is no shared memory here, with the reason and a remedy
+     * The hub of this provider, opened now if this is the first use. Throws the reason, with a remedy, if there is no
+     * shared memory here.
      */
     LinkHub hub() throws VerbsException {
         LinkHub open = hub;
@@ -90,9 +88,8 @@ final class Links implements LinkOwner {
     }
 
     /**
-     * Remembers a link that has more entries; whoever waits goes on with it. Takes no memory.
-     *
-     * @param end one that is not remembered yet
+     * Remembers a link that has more entries, and is not remembered yet; whoever waits goes on with it. Takes no
+     * memory.
      */
     void drainLater(LinkEnd end) {
         LinkEnd before;

@@ -21,11 +21,8 @@ final class LocalAddresses {
     }
 
     /**
-     * An address, or one asked for before if that is equal: thousands of connections may lead to one place. They share
-     * the host name, too, once somebody has looked it up.
-     *
-     * @param address any that is resolved
-     * @return an address that is equal, also in its name
+     * An address, or one asked for before if that is equal, also in its name: thousands of connections may lead to one
+     * place. They share the host name, too, once somebody has looked it up.
      */
     static InetSocketAddress recent(InetSocketAddress address) {
         int place = (address.hashCode() ^ address.getHostString().hashCode()) & PLACES - 1;
@@ -39,15 +36,7 @@ final class LocalAddresses {
         return address;
     }
 
-    /**
-     * Refuses an address that is none of this host's.
-     *
-     * @param fabric what knows whether there still is a device
-     * @param call the C function that was asked for
-     * @param address an address, which may be the wildcard
-     * @throws VerbsException {@link Errno#ENODEV} if the address is another host's
-     * @throws IllegalArgumentException if the address is not resolved
-     */
+    /** Refuses an address, which may be the wildcard, that is none of this host's: {@link Errno#ENODEV}. */
     static void require(SharedMemoryFabric fabric, String call, InetSocketAddress address) throws VerbsException {
         InetAddress host = address.getAddress();
         if (host == null) {
@@ -75,12 +64,9 @@ final class LocalAddresses {
     }
 
     /**
-     * An address with the objects of another, as far as these are equal: a host has few addresses, and may have
-     * thousands of connections. Not with those of one that somebody has given by name: the name would show.
-     *
-     * @param address any
-     * @param known one that is kept in any case
-     * @return an address equal to the first
+     * An address with the objects of another, which is kept in any case, as far as these are equal: a host has few
+     * addresses, and may have thousands of connections. Not with those of one that somebody has given by name: the name
+     * would show.
      */
     static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
         InetAddress host = known.getAddress();

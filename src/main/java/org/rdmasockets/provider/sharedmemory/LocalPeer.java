@@ -28,12 +28,7 @@ final class LocalPeer implements Peer {
     /** Whether the arrivals are locked for a write that is not told yet. */
     private boolean locked;
 
-    /**
-     * A peer in this process.
-     *
-     * @param regions where keys are looked up
-     * @param target the queue pair of the other end
-     */
+    /** A peer in this process. */
     LocalPeer(RegionTable regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;

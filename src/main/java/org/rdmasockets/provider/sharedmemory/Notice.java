@@ -39,12 +39,8 @@ final class Notice {
     private SharedMemoryCompletionQueue unreported;
 
     /**
-     * Takes a request over.
-     *
-     * @param request the request, with its pieces entered; used until {@link #keep} or the end of the post
-     * @param bytes how many it has
-     * @param howItEnded status of the memory part
-     * @param signals whether it completes visibly when it succeeds
+     * Takes a request over, with its pieces entered; used until {@link #keep} or the end of the post. {@code signals}
+     * if it completes visibly when it succeeds.
      */
     void fill(SendRequest request, long bytes, int howItEnded, boolean signals) {
         id = request.workRequestId();

@@ -7,24 +7,13 @@ import org.rdmasockets.verbs.VerbsException;
 interface Partner {
     /**
      * Connects the queue pair of this end, which is about to accept the request that this partner made: what it sends
-     * from now on arrives there, although the partner does not know yet.
-     *
-     * @param own the queue pair of the accepting end
-     * @param request what the partner asked for
-     * @param answer what the partner will be told
-     * @return false if the partner has gone
-     * @throws VerbsException if the partner cannot be given access to the memory of this end
+     * from now on arrives there, although the partner does not know yet. False if the partner has gone; throws if it
+     * cannot be given access to the memory of this end.
      */
     boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer)
             throws VerbsException;
 
-    /**
-     * Accepts the request that this partner made, after {@link #join}.
-     *
-     * @param own the queue pair of the accepting end
-     * @param answer what to tell the partner
-     * @return false if the partner has gone
-     */
+    /** Accepts the request that this partner made, after {@link #join}; false if the partner has gone. */
     boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer);
 
     /** Tells the partner that its request has arrived, and is answered later. */
@@ -40,12 +29,8 @@ interface Partner {
     void disconnect();
 
     /**
-     * Says at last what {@link #disconnect} or {@link #reject} could not say, as soon as there is memory for that.
-     * Takes none.
-     *
-     * @param requested whether this end has not answered the other one's request
-     * @param cause what was thrown
-     * @return false if this cannot do so
+     * Says at last what {@link #disconnect} or {@link #reject}, for a request that was not answered, could not say, as
+     * soon as there is memory for that. Takes none. False if this cannot do so.
      */
     default boolean leaveLater(boolean requested, Error cause) {
         return false;

@@ -12,13 +12,8 @@ interface Peer {
     boolean isAlive();
 
     /**
-     * Finds memory of the other end that a request may touch.
-     *
-     * @param key the key that the request names
-     * @param address the first address that it names
-     * @param length how many bytes, at least 1
-     * @param needed what it wants to do
-     * @return the memory, entered, or null if the other end does not allow this
+     * Finds memory of the other end that a request may touch, at least 1 byte, and enters it; null if the other end
+     * does not allow this.
      */
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
 
@@ -34,13 +29,10 @@ interface Peer {
     }
 
     /**
-     * Tells the other end of a request, which takes its next receive.
-     *
-     * @param notice what to tell
-     * @param messages how many requests wait to be told, this one included
-     * @return {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
-     *         {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the
-     *         request failed
+     * Tells the other end of a request, which takes its next receive; {@code messages} wait to be told, this one
+     * included. {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
+     * {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the request
+     * failed.
      */
     int tell(Notice notice, int messages);
 

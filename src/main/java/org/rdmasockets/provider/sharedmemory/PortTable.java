@@ -86,12 +86,9 @@ final class PortTable {
     }
 
     /**
-     * Takes an address and port alone, among all processes of this user. For a port that was chosen, {@link #name}
-     * follows if somebody is to listen there.
-     *
-     * @param wanted address or wildcard, and port, 0 for a free one
-     * @return the claim
-     * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken, or no port is free
+     * Takes an address or wildcard and a port, 0 for a free one, alone, among all processes of this user. For a port
+     * that was chosen, {@link #name} follows if somebody is to listen there. Throws {@link Errno#EADDRINUSE} if it is
+     * taken, or no port is free.
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
         fabric.links.hub(); // or says why there is no shared memory here
@@ -123,9 +120,8 @@ final class PortTable {
     }
 
     /**
-     * Takes the name by which other processes find this one, unless the claim has it.
-     *
-     * @throws VerbsException {@link Errno#EADDRINUSE} if it is taken
+     * Takes the name by which other processes find this one, unless the claim has it; throws {@link Errno#EADDRINUSE}
+     * if it is taken.
      */
     void name(Claim claim) throws VerbsException {
         synchronized (this) {
@@ -217,12 +213,7 @@ final class PortTable {
         return portOutside(kernels, ThreadLocalRandom.current().nextDouble());
     }
 
-    /**
-     * A port outside a range.
-     *
-     * @param range its first and last
-     * @param part how far along the others, from 0 to less than 1
-     */
+    /** A port outside a range, given by its first and last: how far along the others, from 0 to less than 1. */
     static int portOutside(int[] range, double part) {
         int first = Math.max(range[0], FIRST);
         int inside = Math.max(0, Math.min(range[1], LAST) - first + 1);
@@ -243,11 +234,8 @@ final class PortTable {
     }
 
     /**
-     * Makes a claim a connection's.
-     *
-     * @param claim one without a listener
-     * @param chosen whether the port was chosen for it; then others may listen there
-     * @throws VerbsException {@link Errno#EADDRINUSE} if another connection of this host has the port
+     * Makes a claim without a listener a connection's. If the port was chosen for it, others may listen there. Throws
+     * {@link Errno#EADDRINUSE} if another connection of this host has the port.
      */
     synchronized void connect(Claim claim, boolean chosen) throws VerbsException {
         boolean ours = false;
@@ -312,10 +300,8 @@ final class PortTable {
     }
 
     /**
-     * Finds who listens at an address: at exactly that one, else at the wildcard. That of IPv4 takes IPv4 only.
-     *
-     * @param destination an address and port
-     * @return the listener, or null
+     * Finds who listens at an address: at exactly that one, else at the wildcard, or null. That of IPv4 takes IPv4
+     * only.
      */
     synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
         SharedMemoryIdentifier found = null;

@@ -36,12 +36,7 @@ final class PostedReceives extends IdQueue {
         }
     }
 
-    /**
-     * None yet.
-     *
-     * @param most most receives
-     * @param maxElements most elements of one
-     */
+    /** None yet. */
     PostedReceives(int most, int maxElements) {
         this.most = most;
         this.maxElements = maxElements;

@@ -51,13 +51,7 @@ final class ReceiveQueue {
     /** The code of {@code min_rnr_timer}; 0 is the default of the connection manager. */
     private volatile byte notReadyTimer;
 
-    /**
-     * An empty queue.
-     *
-     * @param owner the queue pair
-     * @param completions where receives complete
-     * @param shared where receives come from if they are not posted here, or null
-     */
+    /** An empty queue; receives come from {@code shared} if they are not posted here, else null. */
     ReceiveQueue(QueueOwner owner, SharedMemoryCompletionQueue completions,
             SharedMemorySharedReceiveQueue shared) {
         this.owner = owner;
@@ -91,10 +85,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Posts a receive. The caller wakes the peer afterwards if {@link #takeStarving} says so.
-     *
-     * @param request where to put the data
-     * @return {@link QueuePair#POSTED} or an error number
+     * Posts a receive: {@link QueuePair#POSTED} or an error number. The caller wakes the peer afterwards if
+     * {@link #takeStarving} says so.
      */
     synchronized int post(ReceiveRequest request) {
         int result = post(request, request.workRequestId());
@@ -134,10 +126,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Gets receives of the shared queue for a peer in another process, now or as soon as there are any.
-     *
-     * @param count how many messages wait
-     * @return false if the peer wants more at once than it may, or these receives are not shared
+     * Gets receives of the shared queue for so many messages of a peer in another process, now or as soon as there are
+     * any; false if the peer wants more at once than it may, or these receives are not shared.
      */
     synchronized boolean want(int count) {
         if (shared == null || count < 1 || count > MOST_WANTED - wanted - receives.size()) {
@@ -231,12 +221,9 @@ final class ReceiveQueue {
     }
 
     /**
-     * Begins to fill the oldest receive.
-     *
-     * @param length how many bytes will come
-     * @return {@link Status#SUCCESS}; {@link Status#NOT_READY} if there is none, and the peer will be told of the next;
-     *         else what is wrong, for the peer: then the receive has completed with an error, and the queue pair has to
-     *         be failed once no lock is held
+     * Begins to fill the oldest receive: {@link Status#SUCCESS}; {@link Status#NOT_READY} if there is none, and the
+     * peer will be told of the next; else what is wrong, for the peer: then the receive has completed with an error,
+     * and the queue pair has to be failed once no lock is held.
      */
     synchronized int begin(long length) {
         if (flushing || closed) {
@@ -255,13 +242,7 @@ final class ReceiveQueue {
         return Status.SUCCESS;
     }
 
-    /**
-     * Completes the oldest receive by writes with immediate data that are done.
-     *
-     * @param length how many bytes were written
-     * @param immediate the immediate data
-     * @return as for {@link #begin}
-     */
+    /** Completes the oldest receive by writes with immediate data that are done, as {@link #begin} does. */
     synchronized int written(int length, int immediate) {
         int status = begin(0);
         if (status == Status.SUCCESS) {
@@ -271,11 +252,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Completes the oldest receive by a write with immediate data that was left to who takes it in.
-     *
-     * @param length how many bytes were written
-     * @param immediate the immediate data
-     * @return whether that has to be reported; not if receives complete as flushed, which they may since it was left
+     * Completes the oldest receive by a write with immediate data that was left to who takes it in. Tells whether that
+     * has to be reported; not if receives complete as flushed, which they may since it was left.
      */
     synchronized boolean arrived(int length, int immediate) {
         return receives.size() > 0 && received(false, length, true, immediate);
@@ -292,13 +270,9 @@ final class ReceiveQueue {
     }
 
     /**
-     * Puts data into the receive that was begun, behind what is there.
-     *
-     * @param source where the data is
-     * @param offset where it begins
-     * @param length how many bytes, within what was announced
-     * @return false if the receive's memory is not valid or too short, or nothing was begun: then the queue pair has to
-     *         be failed once no lock is held
+     * Puts data, within what was announced, into the receive that was begun, behind what is there. False if the
+     * receive's memory is not valid or too short, or nothing was begun: then the queue pair has to be failed once no
+     * lock is held.
      */
     synchronized boolean put(MemorySegment source, long offset, long length) {
         return filling && fill(null, source, offset, length);

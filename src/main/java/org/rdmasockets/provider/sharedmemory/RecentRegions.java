@@ -22,15 +22,8 @@ abstract class RecentRegions {
     }
 
     /**
-     * Finds memory that a request may touch.
-     *
-     * @param link always the same
-     * @param domain the number of the protection domain that the memory must be of
-     * @param key the key that the request names
-     * @param address the first address that it names
-     * @param bytes how many
-     * @param needed what it wants to do
-     * @return the memory, entered, or null if the other end does not allow this
+     * Finds memory that a request may touch, of the domain of that number, and enters it; null if the other end does
+     * not allow this. The link is always the same.
      */
     final PeerMemory enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
         PeerMemory region = enter(link, domain, key, address);

@@ -10,25 +10,12 @@ final class Refusals {
     private Refusals() {
     }
 
-    /**
-     * A call on something closed.
-     *
-     * @param call the C function that was asked for
-     * @param what what is closed, such as {@code queue pair}
-     * @return the exception to throw
-     */
+    /** A call on something closed, such as {@code queue pair}. */
     static VerbsException closed(String call, String what) {
         return new VerbsException(call, Errno.ESHUTDOWN, "the " + what + " is closed");
     }
 
-    /**
-     * A call with arguments, or in a state, that it cannot have.
-     *
-     * @param call the C function that was asked for
-     * @param arguments the arguments that matter
-     * @param remedy what to do about it
-     * @return the exception to throw
-     */
+    /** A call with arguments, or in a state, that it cannot have, and what to do about it. */
     static VerbsException invalid(String call, String arguments, String remedy) {
         return new VerbsException(call, Errno.EINVAL.number(), arguments, remedy);
     }

@@ -23,12 +23,7 @@ final class RegionTable {
     /** The first index never used; guarded by this. 0 is no index: a key of zero bits names nothing. */
     private int next = 1;
 
-    /**
-     * Takes a region up and gives it its key.
-     *
-     * @param region a region without a key
-     * @return false if the table is full
-     */
+    /** Takes a region up and gives it its key; false if the table is full. */
     synchronized boolean add(SharedMemoryRegion region) {
         if (free.isEmpty() && next > SharedMemoryDevice.MAX_REGIONS) {
             return false;
@@ -52,12 +47,7 @@ final class RegionTable {
         free.add(index);
     }
 
-    /**
-     * Finds a region.
-     *
-     * @param key any number
-     * @return the region of that key, which may be closing, or null
-     */
+    /** Finds a region, which may be closing, by any number, or null. */
     SharedMemoryRegion find(int key) {
         SharedMemoryRegion[] all = regions;
         int index = key >>> INDEX_SHIFT;

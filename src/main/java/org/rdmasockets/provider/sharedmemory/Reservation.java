@@ -9,13 +9,8 @@ final class Reservation {
     }
 
     /**
-     * Takes room; the queue pair gives it back when it closes.
-     *
-     * @param call the C function that was asked for
-     * @param domain the protection domain
-     * @param config sizes and completion queues
-     * @param shared where its receives come from if they are not its own, or null
-     * @throws VerbsException if something is closed, a size is too large or a completion queue has no room
+     * Takes room; the queue pair gives it back when it closes. Receives come from {@code shared} if they are not its
+     * own, else null. Throws if something is closed, a size is too large or a completion queue has no room.
      */
     static void make(String call, SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {

@@ -39,12 +39,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         return route != null;
     }
 
-    /**
-     * Begins; without any lock.
-     *
-     * @param destination whom to reach
-     * @param timeoutMillis longest search in milliseconds
-     */
+    /** Begins a search of at most so long; without any lock. */
     void start(InetSocketAddress destination, int timeoutMillis) {
         synchronized (this) {
             searching = true;

@@ -70,12 +70,7 @@ final class SendQueue implements Deadlines.Expiring {
         room = new QueueRoom(owner.number());
     }
 
-    /**
-     * Connects.
-     *
-     * @param newPeer the other end
-     * @param retries how often it may be found without a receive, 0 to 6, or 7 for ever
-     */
+    /** Connects to a peer that may be found without a receive 0 to 6 times, or for ever with 7. */
     synchronized void connect(Peer newPeer, int retries) {
         peer = newPeer;
         notReadyRetries = (byte) retries;
@@ -91,12 +86,7 @@ final class SendQueue implements Deadlines.Expiring {
         return notReadyRetries;
     }
 
-    /**
-     * Posts a request.
-     *
-     * @param request what to do
-     * @return {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number
-     */
+    /** Posts a request: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. */
     int post(SendRequest request) {
         int result;
         boolean unsettled;

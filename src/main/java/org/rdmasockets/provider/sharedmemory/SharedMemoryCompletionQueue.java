@@ -49,13 +49,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     private int events;
     private SharedMemoryCompletionQueue nextWithEvents;
 
-    /**
-     * An empty queue.
-     *
-     * @param device the parent
-     * @param entries most completions, at least 1
-     * @param channel where its events go, or null
-     */
+    /** An empty queue of at least 1 entry; its events go to the channel, if any. */
     SharedMemoryCompletionQueue(SharedMemoryDevice device, int entries, SharedMemoryCompletionChannel channel) {
         this.device = device;
         this.entries = entries;
@@ -69,12 +63,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         return closed;
     }
 
-    /**
-     * Promises entries to a queue pair.
-     *
-     * @param wanted how many
-     * @return false if there are not as many
-     */
+    /** Promises entries to a queue pair; false if there are not as many. */
     synchronized boolean tryReserve(int wanted) {
         boolean fits = wanted <= entries - reserved;
         if (fits) {
@@ -94,9 +83,8 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     }
 
     /**
-     * Adds the completion of a request; its room is given back when it is polled.
-     *
-     * @return true if the queue was armed: then {@link #report} or {@link #handOver} has to be called
+     * Adds the completion of a request; its room is given back when it is polled. True if the queue was armed: then
+     * {@link #report} or {@link #handOver} has to be called.
      */
     boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
         Faults faults = device.fabric.faults();

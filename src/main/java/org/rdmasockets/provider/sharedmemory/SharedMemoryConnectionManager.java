@@ -26,12 +26,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     private record Delivery(SharedMemoryIdentifier identifier, ConnectionEvent event) {
     }
 
-    /**
-     * A manager without identifiers.
-     *
-     * @param fabric what all objects of the provider share
-     * @param last whether its close ends the links of the provider
-     */
+    /** A manager without identifiers; the close of the {@code last} ends the links of the provider. */
     SharedMemoryConnectionManager(SharedMemoryFabric fabric, boolean last) {
         this.fabric = fabric;
         this.last = last;

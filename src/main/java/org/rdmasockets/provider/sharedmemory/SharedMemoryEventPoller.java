@@ -33,12 +33,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     private volatile Thread beside;
     private volatile boolean closed;
 
-    /**
-     * A poller without sources.
-     *
-     * @param fabric what all objects of the provider share
-     * @throws VerbsException if no descriptor can be had
-     */
+    /** A poller without sources; throws if no descriptor can be had. */
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
         waiter = fabric.links.hub().newWaiter();

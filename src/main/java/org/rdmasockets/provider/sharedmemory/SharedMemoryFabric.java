@@ -34,11 +34,7 @@ final class SharedMemoryFabric {
     private volatile Faults faults;
     private volatile boolean removed;
 
-    /**
-     * An empty fabric with its device.
-     *
-     * @param linksOnly true to reach even this process by a link, for tests
-     */
+    /** An empty fabric with its device; {@code linksOnly} to reach even this process by a link, for tests. */
     SharedMemoryFabric(boolean linksOnly) {
         this.linksOnly = linksOnly;
     }

@@ -403,12 +403,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    /**
-     * Takes the other end of a request that is about to be made.
-     *
-     * @param newPartner the other end
-     * @return false if this is closed, or waits for none
-     */
+    /** Takes the other end of a request that is about to be made; false if this is closed, or waits for none. */
     synchronized boolean partner(Partner newPartner) {
         if (closed || state != State.CONNECTING) {
             return false;
@@ -469,10 +464,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /**
-     * Takes a request into care until a handler gets it.
-     *
-     * @param request from {@link #newRequest}
-     * @return 0, or the reason code if this listens no more, or too many wait; then the request is forgotten
+     * Takes a request of {@link #newRequest} into care until a handler gets it: 0, or the reason code if this listens
+     * no more, or too many wait; then the request is forgotten.
      */
     synchronized int offer(SharedMemoryIdentifier request) {
         boolean listening = !closed && requests != null;
@@ -549,13 +542,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         return new VerbsException("rdma_accept", Errno.ECONNRESET, peerText());
     }
 
-    /**
-     * The other end accepted the request of this one.
-     *
-     * @param peer its queue pair
-     * @param answer what it says
-     * @return false if this is closed, or does not wait for an answer
-     */
+    /** The other end accepted the request of this one; false if this is closed, or does not wait for an answer. */
     synchronized boolean accepted(Peer peer, ConnectionParameters answer) {
         if (closed || state != State.CONNECTING) {
             return false;
@@ -795,11 +782,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         /** Most requests; 0 after the close. */
         private int most;
 
-        /**
-         * Takes requests from now on.
-         *
-         * @param backlog how many may wait, at least
-         */
+        /** Takes requests from now on, of which at least so many may wait. */
         WaitingRequests(int backlog) {
             most = Math.max(backlog, LEAST);
         }

@@ -53,13 +53,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         this(device, null, false);
     }
 
-    /**
-     * A domain for connections to one process.
-     *
-     * @param device the device
-     * @param home the link to it, null for this process, or for any
-     * @param local whether that is this process
-     */
+    /** A domain for connections to this process, or by the link to another, null for this one or for any. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkEnd home, boolean local) {
         this.device = device;
         this.home = home;
@@ -208,10 +202,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     /**
-     * Gives another process access to the regions of this domain, those to come included.
-     *
-     * @param end the link to it
-     * @throws VerbsException if the link takes no more regions
+     * Gives another process access to the regions of this domain, those to come included; throws if the link takes no
+     * more.
      */
     synchronized void share(LinkEnd end) throws VerbsException {
         if (!isClosed() && !Arrays.asList(ends).contains(end)) {

@@ -25,11 +25,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
         this(false);
     }
 
-    /**
-     * A provider for tests.
-     *
-     * @param linksOnly true to reach even this process by a link
-     */
+    /** A provider for tests; {@code linksOnly} to reach even this process by a link. */
     SharedMemoryProvider(boolean linksOnly) {
         this(linksOnly, false);
     }
@@ -39,11 +35,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
         this.once = once;
     }
 
-    /**
-     * Datagrams between the processes of this host, by address and port.
-     *
-     * @return the ports of this process, and the ways to those of others
-     */
+    /** Datagrams between the processes of this host, by address and port. */
     public DatagramPorts datagramPorts() {
         return fabric.datagramPorts;
     }

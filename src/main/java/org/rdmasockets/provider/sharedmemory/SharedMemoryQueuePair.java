@@ -36,13 +36,8 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     }
 
     /**
-     * Makes a queue pair that takes receives.
-     *
-     * @param domain the protection domain
-     * @param config sizes and completion queues
-     * @param shared where its receives come from if they are not its own, or null
-     * @return a new queue pair
-     * @throws VerbsException if something is closed, a size is too large or a completion queue has no room
+     * Makes a queue pair that takes receives, from {@code shared} if they are not its own, else null. Throws if
+     * something is closed, a size is too large or a completion queue has no room.
      */
     static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
@@ -79,10 +74,8 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     }
 
     /**
-     * Connects; posts are executed from now on. Nothing happens if this was failed or closed meanwhile.
-     *
-     * @param peer the other end
-     * @param notReadyRetries how often it may be found without a receive, 0 to 6, or 7 for ever
+     * Connects to a peer that may be found without a receive 0 to 6 times, or for ever with 7; posts are executed from
+     * now on. Nothing happens if this was failed or closed meanwhile.
      */
     void connect(Peer peer, int notReadyRetries) {
         synchronized (this) {

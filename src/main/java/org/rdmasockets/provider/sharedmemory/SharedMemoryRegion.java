@@ -31,14 +31,7 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Number of accesses in progress, and {@link #CLOSED}. */
     private volatile int users;
 
-    /**
-     * A region without a key.
-     *
-     * @param domain the parent
-     * @param memory native memory
-     * @param access what may be done to it
-     * @param source where the memory is from, null if it is somebody else's
-     */
+    /** A region without a key; the source of the memory is null if it is somebody else's. */
     SharedMemoryRegion(SharedMemoryProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
             OwnMemory source) {
         this.domain = domain;
@@ -81,11 +74,7 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return offset >= 0 && length >= 0 && offset <= memory.byteSize() - length;
     }
 
-    /**
-     * Begins an access.
-     *
-     * @return false if this is closed; then {@link #leave} must not be called
-     */
+    /** Begins an access; false if this is closed: then {@link #leave} must not be called. */
     boolean tryEnter() {
         while (true) {
             int now = users;

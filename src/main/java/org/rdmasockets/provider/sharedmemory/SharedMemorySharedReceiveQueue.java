@@ -34,13 +34,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     private volatile boolean limitReached;
     private volatile boolean closed;
 
-    /**
-     * An empty queue.
-     *
-     * @param domain the parent
-     * @param maxReceives most receives
-     * @param maxElements most elements of one
-     */
+    /** An empty queue. */
     SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
         this.domain = domain;
         device = domain.device();
@@ -53,12 +47,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
         return closed;
     }
 
-    /**
-     * Takes room in a completion queue for all receives, if no other queue pair has.
-     *
-     * @param completions where the receives of one more queue pair complete
-     * @return false if it has no room
-     */
+    /** Takes room in a completion queue for all receives, if no other queue pair has; false if there is none. */
     boolean tryReserve(SharedMemoryCompletionQueue completions) {
         synchronized (reported) {
             boolean more = reported.containsKey(completions);
@@ -81,13 +70,10 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     }
 
     /**
-     * Gives the oldest receive to a queue pair that has a message for it. Who has some that were not used yet gets no
-     * more of them than are left: one that asks for all and sends nothing does not keep the others out.
-     *
-     * @param taker whose message it is; it is told of the next receive if there is none, and if it has some it asks
-     *        again when it has used one
-     * @param target where to put the receive
-     * @return false if there is none for it
+     * Gives the oldest receive to a queue pair that has a message for it; false if there is none. Who has some that
+     * were not used yet gets no more of them than are left: one that asks for all and sends nothing does not keep the
+     * others out. The taker is told of the next receive if there is none, and if it has some it asks again when it has
+     * used one.
      */
     synchronized boolean give(QueueOwner taker, PostedReceives target) {
         if (receives.size() == 0) {

@@ -26,11 +26,7 @@ final class SharedMemoryWorkCompletions extends Apart implements WorkCompletions
     /** How many it has put in. */
     private int filled;
 
-    /**
-     * Room for completions.
-     *
-     * @param capacity how many, at least 1
-     */
+    /** Room for at least 1 completion. */
     SharedMemoryWorkCompletions(int capacity) {
         if (capacity < 1 || capacity > MOST) {
             throw new IllegalArgumentException("a batch has room for 1 to " + MOST + " completions, not " + capacity);

@@ -131,11 +131,7 @@ final class AnnouncedRegions {
         }
     }
 
-    /**
-     * Sends what waits, as far as there is room.
-     *
-     * @return false if something waits still
-     */
+    /** Sends what waits, as far as there is room; false if something waits still. */
     boolean flush() {
         lock.lock();
         try {

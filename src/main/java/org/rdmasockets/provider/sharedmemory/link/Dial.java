@@ -59,11 +59,7 @@ public final class Dial implements AutoCloseable {
         return peer.process();
     }
 
-    /**
-     * Whether the listener's process is known to be stopped.
-     *
-     * @return false also if that is not known
-     */
+    /** Whether the listener's process is known to be stopped. */
     public boolean isPeerStopped() {
         return new PeerId(process, 0).isStopped();
     }

@@ -5,16 +5,14 @@ import org.rdmasockets.verbs.VerbsException;
 /** Gets the outcome of {@link LinkHub#dial}, once, in the thread that calls {@link LinkHub#drain}. */
 public interface DialHandler {
     /**
-     * The process that listens there is linked: by a link that was there, or by a new one.
-     *
-     * @param link the link, which may be dead again by now
+     * The process that listens there is linked: by a link that was there, or by a new one, which may be dead again by
+     * now.
      */
     void onLink(Link link);
 
     /**
-     * There is no link: the listener has gone, is another user's, or speaks another version.
-     *
-     * @param failure why, with an errno that a connection event can carry
+     * There is no link: the listener has gone, is another user's, or speaks another version. The errno is one that a
+     * connection event can carry.
      */
     void onFailed(VerbsException failure);
 }

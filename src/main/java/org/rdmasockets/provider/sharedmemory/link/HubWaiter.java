@@ -20,12 +20,9 @@ public final class HubWaiter implements AutoCloseable {
     }
 
     /**
-     * Waits until the hub has something to do, {@link #wakeup} is called or the time is over. <em>Blocks</em>, in the
-     * system call: a virtual thread keeps its carrier. One thread at a time.
-     *
-     * @param timeoutMillis longest wait in milliseconds, 0 to look only, negative for no limit
-     * @return true if {@link #drain} has something to do
-     * @throws VerbsException if waiting failed, or this is closed
+     * Waits until the hub has something to do, and gives true then, {@link #wakeup} is called or the time is over: in
+     * milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a virtual thread keeps
+     * its carrier. One thread at a time. Throws if waiting failed, or this is closed.
      */
     public boolean await(int timeoutMillis) throws VerbsException {
         found = wait.await(timeoutMillis);

@@ -60,11 +60,7 @@ public final class Link implements AutoCloseable {
     /** For all who know no other; never changed. */
     final Link[] alone = {this};
 
-    /**
-     * Takes over a socket and memory.
-     *
-     * @param side 0 if this process dialled
-     */
+    /** Takes over a socket and memory; side 0 if this process dialled. */
     Link(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
         this.hub = hub;
         this.socket = socket;
@@ -93,37 +89,24 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /**
-     * Who gets what comes.
-     *
-     * @return what {@link LinkOwner#onLink} returned for this link; null before it returned
-     */
+    /** What {@link LinkOwner#onLink} returned for this link, which gets what comes; null before it returned. */
     public LinkHandler handler() {
         return handler;
     }
 
-    /**
-     * The number of the peer's process, for messages.
-     *
-     * @return a process number, 0 if the process is not visible here (in another container)
-     */
+    /** The number of the peer's process, for messages; 0 if the process is not visible here (in another container). */
     public int peerProcess() {
         return peer.process();
     }
 
-    /**
-     * Whether the peer's process is known to be stopped.
-     *
-     * @return false also if that is not known
-     */
+    /** Whether the peer's process is known to be stopped. */
     public boolean isPeerStopped() {
         return peer.isStopped();
     }
 
     /**
-     * Whether entries can still come and go.
-     *
-     * @return false as soon as the link failed, which may be before {@link LinkHandler#onClosed}
+     * Whether entries can still come and go: false as soon as the link failed, which may be before
+     * {@link LinkHandler#onClosed}.
      */
     public boolean isOpen() {
         return !failed;
@@ -180,31 +163,21 @@ public final class Link implements AutoCloseable {
 
     /**
      * Hands entries to the handler, oldest first, waiting for another thread that drains. Allocates nothing, and takes
-     * a system call only if the peer waits for room. Works on a dead link, too, until {@link #close}.
-     *
-     * @param limit most entries to take
-     * @return how many were taken, counting padding that no handler sees; fewer than the limit means that the ring was
-     *         empty
+     * a system call only if the peer waits for room. Works on a dead link, too, until {@link #close}. Tells how many
+     * were taken, counting padding that no handler sees; fewer than the limit means that the ring was empty.
      */
     public int drain(int limit) {
         return drain(limit, true);
     }
 
-    /**
-     * As {@link #drain}, but leaves at once if another thread drains; not enough after {@link #arm}.
-     *
-     * @param limit most entries to take
-     * @return how many were taken
-     */
+    /** As {@link #drain}, but leaves at once if another thread drains; not enough after {@link #arm}. */
     public int tryDrain(int limit) {
         return drain(limit, false);
     }
 
     /**
-     * Looks for entries, spinning in between. Neither waits for a lock nor allocates.
-     *
-     * @param looks how often to look, at least 1
-     * @return true as soon as there may be some; false if there was none at the last look, or after {@link #close}
+     * Looks at least once for entries, spinning in between: true as soon as there may be some, false if there was none
+     * at the last look, or after {@link #close}. Neither waits for a lock nor allocates.
      */
     public boolean spin(int looks) {
         if (!mapping.enter()) {
@@ -277,10 +250,8 @@ public final class Link implements AutoCloseable {
     }
 
     /**
-     * Takes a slot for a queue pair. Its count is 0.
-     *
-     * @return a slot
-     * @throws VerbsException {@code ENOSPC} if all are taken, {@code ECONNRESET} if the link is dead
+     * Takes a slot for a queue pair. Its count is 0. Throws {@code ENOSPC} if all are taken, {@code ECONNRESET} if the
+     * link is dead.
      */
     public LinkSlot openSlot() throws VerbsException {
         if (!isOpen() || !mapping.enter()) {
@@ -315,15 +286,11 @@ public final class Link implements AutoCloseable {
     }
 
     /**
-     * Gives the peer access to a region. An entry published after this returned finds it there: if the socket has no
-     * room, the ring is held up until it has. Announcing a region twice on one link is harmless.
-     *
-     * @param region open memory
-     * @param remoteKey the key that names it, always the same, and not used for another region that is announced
-     * @param access what the peer may do
-     * @param tag 64 bits that the peer gets with the region, see {@link PeerRegion#tag}
-     * @throws VerbsException {@code ENOSPC} if there are too many or too large ones, {@code ECONNRESET} if the link is
-     *         dead, {@code ESHUTDOWN} if the region is closed
+     * Gives the peer access to a region, by a key that is always the same and not used for another, with a
+     * {@linkplain PeerRegion#tag tag}. An entry published after this returned finds it there: if the socket has no
+     * room, the ring is held up until it has. Announcing a region twice on one link is harmless. Throws {@code ENOSPC}
+     * if there are too many or too large ones, {@code ECONNRESET} if the link is dead, {@code ESHUTDOWN} if the region
+     * is closed.
      */
     public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access, long tag)
             throws VerbsException {
@@ -336,23 +303,16 @@ public final class Link implements AutoCloseable {
     }
 
     /**
-     * Finds a region that the peer announced, reading announcements that have arrived if it is not known yet. Takes no
-     * system call and allocates nothing when it is known.
-     *
-     * @param remoteKey the key that names it
-     * @return the region, or null if there is none of that key
+     * Finds a region that the peer announced, or null, reading announcements that have arrived if it is not known yet.
+     * Takes no system call and allocates nothing when it is known.
      */
     public PeerRegion peerRegion(int remoteKey) {
         return channel.find(remoteKey);
     }
 
     /**
-     * Finds memory of the peer. The caller keeps the link's memory mapped, by an open slot, as long as it uses what it
-     * finds.
-     *
-     * @param remoteKey the key that names it
-     * @param address an address of the peer in it
-     * @return the memory, or null if there is none of that key there
+     * Finds memory of the peer by its key and an address in it, or null. The caller keeps the link's memory mapped, by
+     * an open slot, as long as it uses what it finds.
      */
     public PeerMemory peerMemory(int remoteKey, long address) {
         PeerMemory found = findSlice(remoteKey, address);
@@ -394,9 +354,8 @@ public final class Link implements AutoCloseable {
     }
 
     /**
-     * How many names the peer has given up, as it says: where it was found once, it listens until this changes.
-     *
-     * @return a count, wrapping around; 0 after {@link #close}
+     * How many names the peer has given up, as it says, wrapping around: where it was found once, it listens until this
+     * changes. 0 after {@link #close}.
      */
     public int peerNamesGivenUp() {
         if (!mapping.enter()) {
@@ -416,10 +375,8 @@ public final class Link implements AutoCloseable {
     }
 
     /**
-     * Ends the link because of what the peer did or because of a failure here; {@link LinkHandler#onClosed} follows in
-     * the hub's thread. The first reason stays.
-     *
-     * @param reason why, as a sentence for a person
+     * Ends the link because of what the peer did or because of a failure here, told as a sentence for a person;
+     * {@link LinkHandler#onClosed} follows in the hub's thread. The first reason stays.
      */
     public void fail(String reason) {
         boolean first = failure.compareAndSet(null, reason);

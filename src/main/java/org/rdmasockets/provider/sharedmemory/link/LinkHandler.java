@@ -7,13 +7,10 @@ package org.rdmasockets.provider.sharedmemory.link;
  */
 public interface LinkHandler {
     /**
-     * An entry of the peer, in the thread that called {@link Link#drain} or {@link Link#tryDrain}. The link's consumer
-     * lock is held, so a handler may publish and open or close slots, but must neither drain this link nor wait. What
-     * it throws leaves the entry where it is.
-     *
-     * @param link where it came from
-     * @param entry what came; valid during the call only. The header is a private copy, the payload is still in memory
-     *         that a hostile peer may change at any time: copy it once, and judge the copy
+     * An entry of the peer, in the thread that called {@link Link#drain} or {@link Link#tryDrain}, valid during the
+     * call only. The header is a private copy, the payload is still in memory that a hostile peer may change at any
+     * time: copy it once, and judge the copy. The link's consumer lock is held, so a handler may publish and open or
+     * close slots, but must neither drain this link nor wait. What it throws leaves the entry where it is.
      */
     void onEntry(Link link, RingEntry entry);
 
@@ -28,10 +25,8 @@ public interface LinkHandler {
     /**
      * The link is dead, once, in the thread that calls {@link LinkHub#drain}: the peer's process ended, or either side
      * failed the link. Entries that the peer published before can still be drained, until {@link Link#close}, which the
-     * handler's owner must call in the end; the peer's regions go when this returns.
-     *
-     * @param link which one
-     * @param reason why, as a sentence for a person
+     * handler's owner must call in the end; the peer's regions go when this returns. The reason is a sentence for a
+     * person.
      */
     void onClosed(Link link, String reason);
 }

@@ -85,20 +85,16 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Tells why processes cannot share memory on this machine now. Harmless on every machine.
-     *
-     * @return empty if they can; else one sentence with the reason and what to do about it
+     * Why processes cannot share memory on this machine now, and what to do about it, in one sentence; empty if they
+     * can. Harmless on every machine.
      */
     public static Optional<String> unavailability() {
         return Availability.problem();
     }
 
     /**
-     * Makes a hub. Ask {@link #unavailability} first.
-     *
-     * @param owner hears of every new link
-     * @return a new hub
-     * @throws VerbsException if descriptors cannot be had
+     * Makes a hub, whose owner hears of every new link. Ask {@link #unavailability} first. Throws if descriptors cannot
+     * be had.
      */
     public static LinkHub open(LinkOwner owner) throws VerbsException {
         return new LinkHub(owner, false);
@@ -107,64 +103,41 @@ public final class LinkHub implements AutoCloseable {
     /**
      * Makes a hub that can dial its own listeners and then has both ends of the link, so that tests of what goes over
      * links need one process only.
-     *
-     * @param owner hears of every new link, and so of both ends
-     * @return a new hub
-     * @throws VerbsException if descriptors cannot be had
      */
     public static LinkHub openToItself(LinkOwner owner) throws VerbsException {
         return new LinkHub(owner, true);
     }
 
     /**
-     * Allocates memory that peers can be given access to.
-     *
-     * @param bytes at least 1
-     * @return zeroed memory, which takes up room only where it is touched
-     * @throws VerbsException {@code ENOMEM}, {@code EMFILE} and the like
+     * Allocates at least 1 byte of zeroed memory that peers can be given access to, which takes up room only where it
+     * is touched; throws {@code ENOMEM}, {@code EMFILE} and the like.
      */
     public SharedRegion allocate(long bytes) throws VerbsException {
         return SharedRegion.allocate(bytes);
     }
 
-    /**
-     * Reads a small file of the kernel at one go.
-     *
-     * @param file in {@code /proc}
-     * @return its first 4 KiB
-     * @throws IOException if it cannot be read
-     */
+    /** Reads the first 4 KiB of a small file of the kernel at one go. */
     public static String readKernels(Path file) throws IOException {
         return Availability.read(file);
     }
 
     /**
-     * Holds a port number for a connection, among all processes of this user in this network namespace. Only where a
-     * hub is open.
-     *
-     * @param port 1 to 65535
-     * @return false if another holds it, in this process or another
+     * Holds a port number for a connection, among all processes of this user in this network namespace; false if
+     * another holds it. Only where a hub is open.
      */
     public static boolean tryHold(int port) {
         return PortLocks.tryLock(port);
     }
 
-    /**
-     * Gives a port number back.
-     *
-     * @param port one that was held
-     */
+    /** Gives a port number back that was held. */
     public static void giveBack(int port) {
         PortLocks.unlock(port);
     }
 
     /**
-     * Takes the name of an address, exclusively among all processes of this user in this network namespace. Processes
-     * that dial it are accepted in {@link HubWaiter#drain}.
-     *
-     * @param address address or wildcard, and port; port 0 takes a free one
-     * @return the listener
-     * @throws VerbsException {@code EADDRINUSE} if the name is taken
+     * Takes the name of an address or wildcard and a port, 0 for a free one, exclusively among all processes of this
+     * user in this network namespace. Processes that dial it are accepted in {@link HubWaiter#drain}. Throws
+     * {@code EADDRINUSE} if the name is taken.
      */
     public LinkListener listen(InetSocketAddress address) throws VerbsException {
         if (address.getPort() != 0) {
@@ -183,15 +156,10 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Starts to reach the process that listens on an address, or else on the wildcard with the same port. Never waits
-     * and sends nothing that another program could get. A listener of this same hub counts as refused: look there
-     * first.
-     *
-     * @param address a specific address and port
-     * @param handler gets the outcome
-     * @return the attempt, to give it up; it has no time limit of its own
-     * @throws VerbsException {@code ECONNREFUSED} with the reason if nobody listens, or another user,
-     *         {@code EAGAIN} if the listener has too much to do
+     * Starts to reach the process that listens on a specific address, or else on the wildcard with the same port. Never
+     * waits and sends nothing that another program could get; the attempt has no time limit of its own, but can be
+     * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
+     * reason if nobody listens, or another user, {@code EAGAIN} if the listener has too much to do.
      */
     public Dial dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
         try {
@@ -209,24 +177,14 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Takes the name of an address for datagrams, which listeners of streams do not meet.
-     *
-     * @param address address or wildcard, and port, not 0
-     * @return the listener
-     * @throws VerbsException {@code EADDRINUSE} if the name is taken
+     * Takes the name of an address or wildcard and a port, not 0, for datagrams, which listeners of streams do not
+     * meet; throws {@code EADDRINUSE} if the name is taken.
      */
     public LinkListener listenForDatagrams(InetSocketAddress address) throws VerbsException {
         return LinkListener.open(this, address, true);
     }
 
-    /**
-     * Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams.
-     *
-     * @param address a specific address and port
-     * @param handler gets the outcome
-     * @return the attempt, to give it up
-     * @throws VerbsException {@code ECONNREFUSED} if nobody takes them, {@code EAGAIN} if the other has too much to do
-     */
+    /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
     public Dial dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
         try {
             return Dial.start(this, ListenerName.forDatagrams(ListenerName.of(address)), handler);
@@ -250,21 +208,14 @@ public final class LinkHub implements AutoCloseable {
                 + Integer.toUnsignedString(PacketSocket.ownUser()));
     }
 
-    /**
-     * Makes something to wait with.
-     *
-     * @return a new waiter; any number may wait at once
-     * @throws VerbsException if no descriptor can be had
-     */
+    /** Makes something to wait with; any number may wait at once. Throws if no descriptor can be had. */
     public HubWaiter newWaiter() throws VerbsException {
         return new HubWaiter(this, EpollWait.on(sockets));
     }
 
     /**
-     * Makes something to wait with beside other waiters: what links bring is told to it rather than to them.
-     *
-     * @return a new waiter; it hears of links only
-     * @throws VerbsException if no descriptor can be had
+     * Makes something to wait with beside other waiters: what links bring, and nothing else, is told to it rather than
+     * to them. Throws if no descriptor can be had.
      */
     public HubWaiter newWaiterBeside() throws VerbsException {
         return new HubWaiter(this, EpollWait.beside(sockets));

@@ -71,11 +71,7 @@ public final class LinkListener implements AutoCloseable {
         }
     }
 
-    /**
-     * The address that was taken.
-     *
-     * @return address or wildcard, and the port, never 0
-     */
+    /** The address or wildcard that was taken, and the port, never 0. */
     public InetSocketAddress address() {
         return address;
     }

@@ -5,10 +5,8 @@ package org.rdmasockets.provider.sharedmemory.link;
 public interface LinkOwner {
     /**
      * A link to another process is about to carry entries, in the thread that calls {@link LinkHub#drain}, before any
-     * other call about the link. Which side dialled does not matter to a link. Must neither throw nor drain the link.
-     *
-     * @param link the new link
-     * @return who gets what comes over it
+     * other call about the link. Gives who gets what comes over it. Which side dialled does not matter to a link. Must
+     * neither throw nor drain the link.
      */
     LinkHandler onLink(Link link);
 }

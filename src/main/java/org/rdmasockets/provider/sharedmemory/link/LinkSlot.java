@@ -42,20 +42,13 @@ public final class LinkSlot implements AutoCloseable {
     }
 
     /**
-     * The number by which the peer names this queue pair in entries and in {@link #connect}.
-     *
-     * @return 0 to {@link #MOST} - 1
+     * The number by which the peer names this queue pair in entries and in {@link #connect}: 0 to {@link #MOST} - 1.
      */
     public int index() {
         return index;
     }
 
-    /**
-     * Names the peer's slot, as the peer told it.
-     *
-     * @param peerIndex the peer's number
-     * @return false if it is out of range, which only a hostile peer says
-     */
+    /** Names the peer's slot, as the peer told it; false if it is out of range, which only a hostile peer says. */
     public boolean connect(int peerIndex) {
         if (peerIndex < 0 || peerIndex >= MOST) {
             return false;
@@ -81,20 +74,14 @@ public final class LinkSlot implements AutoCloseable {
         INT.setRelease(memory, own() + SegmentLayout.SLOT_ON_REQUEST, 1);
     }
 
-    /**
-     * Whether the peer posts receives when it is asked for them, as it says.
-     *
-     * @return false before {@link #connect}
-     */
+    /** Whether the peer posts receives when it is asked for them, as it says; false before {@link #connect}. */
     public boolean isPeerOnRequest() {
         return peers >= 0 && (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
     }
 
     /**
-     * How many receives the peer has posted, as it says. A hostile peer may say anything: it is a hint on when to send,
-     * and what is sent without a receive is the peer's own loss.
-     *
-     * @return the count, wrapping around; 0 before {@link #connect}
+     * How many receives the peer has posted, as it says, wrapping around; 0 before {@link #connect}. A hostile peer may
+     * say anything: it is a hint on when to send, and what is sent without a receive is the peer's own loss.
      */
     public int peerReceivesPosted() {
         return peers < 0 ? 0 : (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_COUNT);

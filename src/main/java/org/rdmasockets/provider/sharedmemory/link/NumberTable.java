@@ -19,11 +19,7 @@ public final class NumberTable<T> {
     public NumberTable() {
     }
 
-    /**
-     * How many objects there are.
-     *
-     * @return 0 or more
-     */
+    /** How many objects there are. */
     public int size() {
         return size;
     }
@@ -46,12 +42,7 @@ public final class NumberTable<T> {
         return place;
     }
 
-    /**
-     * The object of a number.
-     *
-     * @param number any
-     * @return the object, or null
-     */
+    /** The object of any number, or null. */
     public T get(int number) {
         return object(find(number));
     }
@@ -61,13 +52,7 @@ public final class NumberTable<T> {
         return (T) objects[place];
     }
 
-    /**
-     * Puts an object in.
-     *
-     * @param number any
-     * @param object not null
-     * @return the object that the number had before, or null
-     */
+    /** Puts an object, not null, in; gives the object that the number had before, or null. */
     public T put(int number, T object) {
         if (4 * (size + 1) > 3 * objects.length) {
             grow();
@@ -95,12 +80,7 @@ public final class NumberTable<T> {
         }
     }
 
-    /**
-     * Takes an object out.
-     *
-     * @param number any
-     * @return the object that the number had, or null
-     */
+    /** Takes the object of any number out, or null. */
     public T remove(int number) {
         int gap = find(number);
         T removed = object(gap);

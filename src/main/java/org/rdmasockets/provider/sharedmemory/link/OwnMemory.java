@@ -4,11 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /** Memory of this process that other processes can be given access to. */
 public sealed interface OwnMemory extends AutoCloseable permits SharedRegion, Slice {
-    /**
-     * The memory.
-     *
-     * @return a segment that can be touched for as long as it can be reached
-     */
+    /** The memory, which can be touched for as long as it can be reached. */
     MemorySegment segment();
 
     /** Revokes the memory: accesses of peers are refused from now on. Never blocks; idempotent. */

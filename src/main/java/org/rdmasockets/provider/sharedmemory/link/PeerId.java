@@ -6,11 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Who a peer is: what the kernel says, and the random number that the peer's hub says. Either alone would not do: a
- * process can have several hubs, and a hostile one can repeat the number of another to get its connections.
- *
- * @param process the number of the process, 0 if it is not visible here (in another container)
- * @param hub the number of the hub
+ * Who a peer is: what the kernel says, 0 if the process is not visible here (in another container), and the random
+ * number that the peer's hub says. Either alone would not do: a process can have several hubs, and a hostile one can
+ * repeat the number of another to get its connections.
  */
 record PeerId(int process, long hub) {
     /** Whether the kernel vouches for this, so that a link to it may serve for further connections. */

@@ -26,12 +26,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean gone;
 
-    /**
-     * Maps a region.
-     *
-     * @param announced an announcement with a descriptor, which stays the caller's
-     * @throws VerbsException as {@link RegionMemory}
-     */
+    /** Maps a region by an announcement with a descriptor, which stays the caller's. */
     PeerRegion(PacketBuffer announced) throws VerbsException {
         super(announced.descriptor(), Frame.second(announced), false);
         remoteKey = Frame.number(announced);
@@ -84,34 +79,17 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return Collections.unmodifiableSet(flags);
     }
 
-    /**
-     * The key that names it.
-     *
-     * @return {@code rkey}, as the peer said
-     */
     @Override
     public int remoteKey() {
         return remoteKey;
     }
 
-    /**
-     * Where it begins in the peer's process, which is how requests name it.
-     *
-     * @return a virtual address of the peer, as it said
-     */
+    /** Where it begins in the peer's process, as it said, which is how requests name it. */
     @Override
     public long address() {
         return address;
     }
 
-    /**
-     * Whether the peer allows an access; the numbers may be any.
-     *
-     * @param first the first address
-     * @param bytes how many
-     * @param needed what is to be done
-     * @return true if all of it is inside, and the flag was announced
-     */
     @Override
     public boolean allows(long first, long bytes, AccessFlag needed) {
         long offset = first - address;
@@ -128,20 +106,14 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return SETS.get(access);
     }
 
-    /**
-     * The tag that the owner announced with it; means nothing to the link.
-     *
-     * @return 64 bits, as the peer said
-     */
     @Override
     public long tag() {
         return tag;
     }
 
     /**
-     * The memory. Only between {@link #tryEnter} and {@link #leave}.
-     *
-     * @return the mapping, of {@link #lengthBytes()} bytes, always writable memory
+     * The mapping, of {@link #lengthBytes()} bytes, always writable memory; only between {@link #tryEnter} and
+     * {@link #leave}.
      */
     @Override
     public MemorySegment segment() {
@@ -149,10 +121,8 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     }
 
     /**
-     * Begins an access: as long as it lasts, the memory stays mapped.
-     *
-     * @return false if the peer closed the region, the link is dead, or this process had no room to map the region;
-     *         then {@link #leave} must not be called
+     * Begins an access: as long as it lasts, the memory stays mapped. False if the peer closed the region, the link is
+     * dead, or this process had no room to map the region; then {@link #leave} must not be called.
      */
     @Override
     public boolean tryEnter() {

@@ -38,13 +38,8 @@ public final class PeerSlice implements PeerMemory {
     }
 
     /**
-     * Finds a slice; the link's memory is entered.
-     *
-     * @param slab a slab of the peer
-     * @param pages how many pages it has
-     * @param key the key
-     * @param wanted an address of the peer
-     * @return the slice in which that is, null if there is none of that key
+     * Finds the slice of a peer's slab, with so many pages, in which an address of the peer is; null if there is none
+     * of that key. The link's memory is entered.
      */
     static PeerSlice find(PeerRegion slab, int pages, int key, long wanted) {
         long offset = wanted - slab.address() - Slabs.data(pages, 0);

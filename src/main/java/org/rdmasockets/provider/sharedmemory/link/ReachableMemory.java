@@ -10,11 +10,7 @@ public interface ReachableMemory {
     /** The memory. */
     MemorySegment segment();
 
-    /**
-     * Where it begins.
-     *
-     * @return the address that requests use for its first byte
-     */
+    /** Where it begins: the address that requests use for its first byte. */
     long address();
 
     /** Ends the access. */

@@ -13,12 +13,8 @@ class RegionMemory extends Mapping {
     private static final long VALID = 1;
 
     /**
-     * Maps a region.
-     *
-     * @param descriptor memory of {@link #totalBytes}, which is checked; stays the caller's
-     * @param lengthBytes how large the region is
-     * @param own whether this process made it
-     * @throws VerbsException as {@link SealedMemory#map}
+     * Maps a region of so many bytes by a descriptor, which stays the caller's, for memory of {@link #totalBytes},
+     * which is checked; {@code own} if this process made it.
      */
     RegionMemory(int descriptor, long lengthBytes, boolean own) throws VerbsException {
         super(descriptor, totalBytes(lengthBytes), lengthBytes, own);

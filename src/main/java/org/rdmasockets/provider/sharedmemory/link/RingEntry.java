@@ -36,11 +36,7 @@ public final class RingEntry {
         second = words.get(word + 3);
     }
 
-    /**
-     * What it is.
-     *
-     * @return 0 to 255 from an honest peer, to 65,534 from another
-     */
+    /** What it is: 0 to 255 from an honest peer, to 65,534 from another. */
     public int kind() {
         return kindAndFlags & 0xFFFF;
     }
@@ -78,11 +74,7 @@ public final class RingEntry {
         return second;
     }
 
-    /**
-     * How much payload there is.
-     *
-     * @return 0 to {@link RingWriter#MAX_PAYLOAD_BYTES}
-     */
+    /** How much payload there is, 0 to {@link RingWriter#MAX_PAYLOAD_BYTES}. */
     public int payloadBytes() {
         return payloadBytes;
     }
@@ -94,11 +86,7 @@ public final class RingEntry {
         return memory;
     }
 
-    /**
-     * Where the payload begins in {@link #memory()}.
-     *
-     * @return offset in bytes, a multiple of 32
-     */
+    /** Where the payload begins in {@link #memory()}: a multiple of 32. */
     public long payloadOffset() {
         return payloadOffset;
     }

@@ -41,9 +41,8 @@ final class RingReader {
     }
 
     /**
-     * Hands entries to the handler.
-     *
-     * @return how many, padding included, so that a peer that publishes nothing else does not hold a reader
+     * Hands entries to the handler. Tells how many, padding included, so that a peer that publishes nothing else does
+     * not hold a reader.
      */
     int read(int limit) {
         int taken = 0;

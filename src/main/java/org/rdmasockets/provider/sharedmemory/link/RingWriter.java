@@ -95,11 +95,9 @@ public final class RingWriter {
     }
 
     /**
-     * Begins an entry. When there is no room, the peer is asked to ring as soon as there is, and room is looked for
-     * once more after that, so that no ring is missed.
-     *
-     * @param payloadBytes 0 to {@link #MAX_PAYLOAD_BYTES}
-     * @return false if there is no room now, or the link is dead ({@link Link#isOpen})
+     * Begins an entry with a payload of 0 to {@link #MAX_PAYLOAD_BYTES}. When there is no room, the peer is asked to
+     * ring as soon as there is, and room is looked for once more after that, so that no ring is missed. False if there
+     * is no room now, or the link is dead ({@link Link#isOpen}).
      */
     public boolean begin(int payloadBytes) {
         assert lock.isHeldByCurrentThread();
@@ -153,14 +151,8 @@ public final class RingWriter {
     }
 
     /**
-     * Sets the header of the entry begun; without this it is all zero.
-     *
-     * @param kind 0 to 255
-     * @param flags 0 to 65,535
-     * @param slot the peer's slot
-     * @param value first argument
-     * @param first second argument
-     * @param second third argument
+     * Sets the header of the entry begun: a kind of 0 to 255, flags of 0 to 65,535, the peer's slot and three
+     * arguments. Without this it is all zero.
      */
     public void header(int kind, int flags, int slot, int value, long first, long second) {
         assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
@@ -171,11 +163,7 @@ public final class RingWriter {
         words.put(word + 3, second);
     }
 
-    /**
-     * Where the entry begun is, to find it again after it was published.
-     *
-     * @return a position for {@link #replaceFirst}
-     */
+    /** Where the entry begun is, for {@link #replaceFirst} after it was published. */
     public long position() {
         assert offset >= 0;
         return tail + padding;
@@ -183,13 +171,9 @@ public final class RingWriter {
 
     /**
      * Changes the first argument of an entry that was published, unless the peer has taken it; see
-     * {@link RingEntry#takeFirst}. What was copied to the peer's regions before is seen by a peer that takes the new
-     * one. Nobody has to be notified: a peer that has not taken the entry is still going to.
-     *
-     * @param position where the entry is
-     * @param expected its first argument, not -1
-     * @param replacement the new one, not -1
-     * @return false if nothing was changed: the entry was taken or has gone, or nothing may be published now
+     * {@link RingEntry#takeFirst}. Neither argument is -1. What was copied to the peer's regions before is seen by a
+     * peer that takes the new one. Nobody has to be notified: a peer that has not taken the entry is still going to.
+     * False if nothing was changed: the entry was taken or has gone, or nothing may be published now.
      */
     public boolean replaceFirst(long position, long expected, long replacement) {
         assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
@@ -199,20 +183,12 @@ public final class RingWriter {
                         replacement);
     }
 
-    /**
-     * The memory to put the payload of the entry begun into.
-     *
-     * @return the ring; only the payload of the entry may be written
-     */
+    /** The ring, into which the payload of the entry begun, and only that, may be put. */
     public MemorySegment memory() {
         return memory;
     }
 
-    /**
-     * Where the payload of the entry begun belongs in {@link #memory()}.
-     *
-     * @return offset in bytes, a multiple of 32
-     */
+    /** Where the payload of the entry begun belongs in {@link #memory()}: a multiple of 32. */
     public long payloadOffset() {
         assert offset >= 0;
         return offset + SegmentLayout.ENTRY_HEADER_BYTES;

@@ -97,13 +97,7 @@ final class SegmentLayout {
         return RINGS + (long) direction * RING_BYTES;
     }
 
-    /**
-     * The first word of an entry.
-     *
-     * @param position where it begins, in bytes ever published
-     * @param length of header and payload
-     * @param kindAndFlags the upper half
-     */
+    /** The first word of an entry, which begins at a position in bytes ever published. */
     static long firstWord(long position, int length, int kindAndFlags) {
         return length | (long) turn(position) << LENGTH_BITS | (long) kindAndFlags << Integer.SIZE;
     }

@@ -26,11 +26,8 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     }
 
     /**
-     * Allocates memory.
-     *
-     * @param bytes at least 1
-     * @return zeroed memory, which takes up room only where it is touched
-     * @throws VerbsException {@code ENOMEM}, {@code EMFILE} and the like
+     * Allocates at least 1 byte of zeroed memory, which takes up room only where it is touched; throws {@code ENOMEM},
+     * {@code EMFILE} and the like.
      */
     static SharedRegion allocate(long bytes) throws VerbsException {
         if (bytes < 1 || bytes > Link.MOST_REGION_BYTES) {
@@ -51,9 +48,8 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     }
 
     /**
-     * The memory, of exactly as many bytes as were asked for, aligned to a page.
-     *
-     * @return a segment that can be touched for as long as it can be reached
+     * The memory, of exactly as many bytes as were asked for, aligned to a page; it can be touched for as long as it
+     * can be reached.
      */
     @Override
     public MemorySegment segment() {
@@ -62,9 +58,8 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
 
     /**
      * Begins an access: as long as it lasts, the memory is not given to anybody else. For copies by threads of this
-     * process that do not otherwise know that the region stays open.
-     *
-     * @return false if the region is closed; then {@link #leave} must not be called
+     * process that do not otherwise know that the region stays open. False if the region is closed; then {@link #leave}
+     * must not be called.
      */
     public boolean tryEnter() {
         return enter();

@@ -100,11 +100,7 @@ public final class Slabs {
         }
     }
 
-    /**
-     * No slabs yet.
-     *
-     * @param link whose peer sees them, null for nobody
-     */
+    /** No slabs yet, for the peer of a link; null for nobody. */
     public Slabs(Link link) {
         this.link = link;
     }
@@ -145,11 +141,8 @@ public final class Slabs {
     }
 
     /**
-     * Takes memory.
-     *
-     * @param bytes at most {@link #MOST_SLICE_BYTES}
-     * @return zeroed memory, which nobody is let into yet
-     * @throws VerbsException {@code ECONNRESET} if the link is dead, {@code ENOMEM} and the like if there is no more
+     * Takes at most {@link #MOST_SLICE_BYTES} of zeroed memory, which nobody is let into yet; throws {@code ECONNRESET}
+     * if the link is dead, {@code ENOMEM} and the like if there is no more.
      */
     public Slice allocate(long bytes) throws VerbsException {
         if (bytes < 1 || bytes > MOST_SLICE_BYTES) {

@@ -35,13 +35,7 @@ public final class Slice implements OwnMemory {
         return segment;
     }
 
-    /**
-     * Lets the peer in.
-     *
-     * @param key the key that names it
-     * @param access what the peer may do
-     * @param tag 64 bits that the peer gets with it, see {@link PeerMemory#tag}
-     */
+    /** Lets the peer in, by a key and with 64 bits that it gets with it, see {@link PeerMemory#tag}. */
     public void publish(int key, Set<AccessFlag> access, long tag) {
         slab.owner.publish(this, key, access, tag);
     }
