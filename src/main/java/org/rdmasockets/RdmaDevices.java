@@ -10,8 +10,7 @@ import org.rdmasockets.verbs.VerbsProvider;
 
 /** Tells what RDMA devices this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}. */
 public final class RdmaDevices {
-    private RdmaDevices() {
-    }
+    private RdmaDevices() {}
 
     /**
      * The RDMA devices of this machine.

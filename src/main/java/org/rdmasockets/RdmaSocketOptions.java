@@ -72,8 +72,7 @@ public final class RdmaSocketOptions {
      */
     public static final SocketOption<Integer> SPIN_MICROS = new Name<>("SPIN_MICROS", Integer.class);
 
-    private RdmaSocketOptions() {
-    }
+    private RdmaSocketOptions() {}
 
     /** An option of ours. Copies of this class, such as the agent's and the application's, name the same options. */
     private record Name<T>(String name, Class<T> type) implements SocketOption<T> {

@@ -12,8 +12,7 @@ public final class RdmaSockets {
     /** Protected by this class. */
     private static boolean installed;
 
-    private RdmaSockets() {
-    }
+    private RdmaSockets() {}
 
     /**
      * Lets {@code new Socket(...)} and {@code new ServerSocket(...)} anywhere in this JVM follow the settings that

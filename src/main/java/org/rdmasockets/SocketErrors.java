@@ -11,8 +11,7 @@ import org.rdmasockets.verbs.VerbsException;
  * of those who wait.
  */
 final class SocketErrors {
-    private SocketErrors() {
-    }
+    private SocketErrors() {}
 
     /** For every operation after close. */
     static SocketException closed() {

@@ -12,8 +12,7 @@ public final class Agent {
     private static final int NEEDED_JAVA = 25;
     private static final String TRANSPORT_PROPERTY = "org.rdmasockets.transport";
 
-    private Agent() {
-    }
+    private Agent() {}
 
     /**
      * Replaces the sockets of this JVM, by a file with rules if there is one, or ends it: whoever asks for the agent

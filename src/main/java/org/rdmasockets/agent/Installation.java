@@ -10,8 +10,7 @@ import org.rdmasockets.choice.Policy;
 public final class Installation {
     private static final String RULES_PROPERTY = "org.rdmasockets.transport.rules";
 
-    private Installation() {
-    }
+    private Installation() {}
 
     /**
      * Replaces the sockets of this JVM; null or empty for no file with rules. The message of an exception says what to

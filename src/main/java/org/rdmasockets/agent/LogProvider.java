@@ -15,8 +15,7 @@ public final class LogProvider implements SLF4JServiceProvider {
     private final MDCAdapter context = new NOPMDCAdapter();
 
     /** For SLF4J. */
-    public LogProvider() {
-    }
+    public LogProvider() {}
 
     @Override
     public ILoggerFactory getLoggerFactory() {

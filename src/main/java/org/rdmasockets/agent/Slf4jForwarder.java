@@ -27,8 +27,7 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
     private final Field state = state();
 
     /** For {@link ApplicationLogger}. */
-    public Slf4jForwarder() {
-    }
+    public Slf4jForwarder() {}
 
     /** Finds a logger, null while SLF4J cannot be used. */
     @Override
@@ -106,8 +105,7 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
                 case INFO -> logger.info(text, thrown);
                 case WARNING -> logger.warn(text, thrown);
                 case ERROR -> logger.error(text, thrown);
-                case OFF -> {
-                }
+                case OFF -> {}
             }
         }
 

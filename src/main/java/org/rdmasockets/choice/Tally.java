@@ -13,8 +13,7 @@ public final class Tally {
     private final LongAdder failed = new LongAdder();
     private final LongAdder passedOver = new LongAdder();
 
-    private Tally() {
-    }
+    private Tally() {}
 
     /** The tally of a transport. */
     public static Tally of(String transport) {

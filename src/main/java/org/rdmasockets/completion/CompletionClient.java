@@ -32,6 +32,5 @@ public interface CompletionClient {
      * {@link CompletionInbox#enter}, to another thread. For a client whose inbox never gets an orphan task, nothing
      * need happen.
      */
-    default void onBacklog() {
-    }
+    default void onBacklog() {}
 }

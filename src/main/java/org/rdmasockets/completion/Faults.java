@@ -21,24 +21,19 @@ class Faults {
     }
 
     /** Called when the waiters of a batch have been looked at. */
-    void afterWaiters() {
-    }
+    void afterWaiters() {}
 
     /** Called when a waiter has polled for itself and is about to look into its inbox, whose lock it may have. */
-    void beforeOwnLook() {
-    }
+    void beforeOwnLook() {}
 
     /** Called when a waiter is ready and about to withdraw. */
-    void beforeLeave() {
-    }
+    void beforeLeave() {}
 
     /** Called when a waiter has decided to park. */
-    void beforePark() {
-    }
+    void beforePark() {}
 
     /** Called with cqLock held, before the queue is polled. */
-    void beforePoll() {
-    }
+    void beforePoll() {}
 
     /** Tells whether the poller waits for cqLock instead of giving up when it is taken. */
     boolean pollerWaitsForLock() {

@@ -2,8 +2,7 @@ package org.rdmasockets.completion;
 
 /** What a waiter does that leads: it polls the completion queue for itself, and for all others, instead of parking. */
 final class Leader {
-    private Leader() {
-    }
+    private Leader() {}
 
     /** Leads while the policy allows, until the wait has to end. True if the role became ready, and then inside. */
     static boolean lead(CompletionInbox inbox, Role role, Waiter waiter, long deadlineNanos) {

@@ -15,8 +15,7 @@ final class SchedulerQueue implements IntSupplier {
     /** The queue of this JVM's scheduler, or null when the JVM does not tell. */
     static SchedulerQueue find() {
         try {
-            VirtualThreadSchedulerMXBean bean =
-                    ManagementFactory.getPlatformMXBean(VirtualThreadSchedulerMXBean.class);
+            VirtualThreadSchedulerMXBean bean = ManagementFactory.getPlatformMXBean(VirtualThreadSchedulerMXBean.class);
             return bean == null || bean.getQueuedVirtualThreadCount() < 0 ? null : new SchedulerQueue(bean);
         } catch (LinkageError | RuntimeException e) {
             return null;

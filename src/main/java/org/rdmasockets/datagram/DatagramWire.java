@@ -62,12 +62,7 @@ final class DatagramWire {
     private static final int IPV6_SOURCE = 8;
 
     /**
-     * A message that came over UDP.
-     *
-     * @param operation {@link #DATA} or {@link #CONTROL}
-     * @param queuePair number of the sender's queue pair
-     * @param address what the sender says that its address is
-     * @param headerBytes where data begins
+     * A message that came over UDP, {@link #DATA} or {@link #CONTROL}, with the address that the sender says to have.
      */
     record Message(int operation, int queuePair, byte[] address, int headerBytes) {
         /** Whether the sender knows its own address; C shifts those of IPv6. */
@@ -76,8 +71,7 @@ final class DatagramWire {
         }
     }
 
-    private DatagramWire() {
-    }
+    private DatagramWire() {}
 
     /** Whether this may be a message; data of others that begins so is rare. */
     static boolean isTagged(byte[] data) {
@@ -141,11 +135,8 @@ final class DatagramWire {
     }
 
     /**
-     * Reads who sent what came over a queue pair: the header has to name the address that the packet is from.
-     *
-     * @param packet routing header and all behind it
-     * @param own an address of the same kind, to which the packet came
-     * @return the sender, or null if it is no datagram of rsockets
+     * Reads who sent what came over a queue pair, routing header and all, to an address of the same kind: the header
+     * has to name the address that the packet is from. Null if it is no datagram of rsockets.
      */
     static InetSocketAddress source(MemorySegment packet, InetAddress own) {
         MemorySegment header = packet.asSlice(AddressHandle.ROUTING_HEADER_BYTES);

@@ -7,23 +7,10 @@ final class Atomic extends Operation {
     private final Task task;
     private final Pending<Long> pending;
 
-    /**
-     * What to do.
-     *
-     * @param remote 8 bytes
-     * @param swap whether to compare and swap, or else to fetch and add
-     * @param operand what is expected, or what to add
-     * @param desired what to swap in
-     */
-    record Task(RemoteRegion remote, boolean swap, long operand, long desired) {
-    }
+    /** What to do with 8 bytes: compare and swap what is expected and desired, or else fetch and add the operand. */
+    record Task(RemoteRegion remote, boolean swap, long operand, long desired) {}
 
-    /**
-     * An atomic that was not begun.
-     *
-     * @param task what to do
-     * @param pending told of the old value
-     */
+    /** An atomic that was not begun; the pending is told of the old value. */
     Atomic(Task task, Pending<Long> pending) {
         super(null);
         this.task = task;

@@ -55,10 +55,8 @@ public enum BarrierKind {
     };
 
     /**
-     * One thing to do at a barrier.
-     *
-     * @param tell whether to tell somebody, or to wait until somebody tells
-     * @param place whom, by place in the list of those who take part
+     * One thing to do at a barrier: tell the one at a place in the list of those who take part, or wait until that
+     * tells.
      */
     record Step(boolean tell, int place) {
         /** Tells somebody. */
@@ -72,12 +70,6 @@ public enum BarrierKind {
         }
     }
 
-    /**
-     * What one of them does, in order.
-     *
-     * @param place its place among those who take part
-     * @param count how many they are
-     * @return the steps
-     */
+    /** What the one at a place among those who take part does, in order. */
     abstract List<Step> steps(int place, int count);
 }

@@ -28,15 +28,7 @@ final class Block {
     /** Written once, when nobody uses it any more. */
     private volatile boolean ended;
 
-    /**
-     * Memory in use.
-     *
-     * @param domain whose it is
-     * @param region where it is registered
-     * @param offset its first byte there
-     * @param length how many bytes
-     * @param giveBack takes it when nobody uses it any more; must not block
-     */
+    /** Memory in use; {@code giveBack} takes it when nobody uses it any more, and must not block. */
     Block(Domain domain, MemoryRegion region, long offset, long length, Runnable giveBack) {
         this.domain = domain;
         this.region = region;
@@ -69,9 +61,7 @@ final class Block {
     }
 
     /**
-     * A lease begins, which will close this.
-     *
-     * @throws IllegalStateException if this is closed, or lent already
+     * A lease begins, which will close this; throws {@code IllegalStateException} if this is closed, or lent already.
      */
     synchronized void lend() {
         ensureOpen();
@@ -99,9 +89,8 @@ final class Block {
     }
 
     /**
-     * Ends this. Idempotent.
-     *
-     * @throws IllegalStateException if somebody does I/O with the segment: this stays open
+     * Ends this. Idempotent. Throws {@code IllegalStateException} if somebody does I/O with the segment: this stays
+     * open.
      */
     void close() {
         synchronized (this) {

@@ -22,8 +22,7 @@ final class Borrower {
     private long nextQuestion;
     private boolean over;
 
-    private record Question(Pending<RemoteLease> pending, Notice notice, long endNanos) {
-    }
+    private record Question(Pending<RemoteLease> pending, Notice notice, long endNanos) {}
 
     /** Nothing is borrowed. */
     Borrower(Link link) {

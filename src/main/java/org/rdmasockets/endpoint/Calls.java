@@ -16,8 +16,7 @@ final class Calls {
     /** Those whose callers have given up: the next messages go there, in this order; guarded by itself. */
     private final ArrayDeque<LeftReceive> leftReceives = new ArrayDeque<>(0);
 
-    private record LeftReceive(LocalRegion region, Pending<RawMessage> pending) {
-    }
+    private record LeftReceive(LocalRegion region, Pending<RawMessage> pending) {}
 
     /** The calls of a connection. */
     Calls(Link link) {

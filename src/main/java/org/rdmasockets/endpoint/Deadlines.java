@@ -7,8 +7,7 @@ final class Deadlines {
     /** For ever, in nanoseconds; small enough to add to a time. */
     private static final long FOR_EVER_NANOS = Long.MAX_VALUE / 4;
 
-    private Deadlines() {
-    }
+    private Deadlines() {}
 
     /** When a limit that begins now is over; {@code Long.MAX_VALUE} when it is too long to matter. */
     static long after(Duration limit) {

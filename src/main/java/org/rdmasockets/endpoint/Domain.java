@@ -134,14 +134,8 @@ final class Domain {
     }
 
     /**
-     * Allocates memory, zeroed, for the application.
-     *
-     * @param size how many bytes, at least 1
-     * @param alignment a power of two
-     * @param access what may be done with it
-     * @param strategy whether it may be a piece of a larger registration
-     * @return the region
-     * @throws IOException if the device refuses, or this is closed
+     * Allocates memory, at least 1 byte, zeroed, aligned to a power of two, for the application; throws if the device
+     * refuses, or this is closed.
      */
     LocalRegion allocate(long size, long alignment, Set<AccessFlag> access, MemoryStrategy strategy)
             throws IOException {

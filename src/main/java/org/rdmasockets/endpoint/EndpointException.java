@@ -35,23 +35,12 @@ public final class EndpointException extends IOException {
         POISONED
     }
 
-    /**
-     * A failure.
-     *
-     * @param reason why
-     * @param message what, and what to do about it
-     */
+    /** A failure: the message says what, and what to do about it. */
     EndpointException(Reason reason, String message) {
         this(reason, message, WorkCompletionStatus.SUCCESS);
     }
 
-    /**
-     * A failure that a device has reported.
-     *
-     * @param reason why
-     * @param message what, and what to do about it
-     * @param status what the device said
-     */
+    /** A failure that a device has reported. */
     EndpointException(Reason reason, String message, WorkCompletionStatus status) {
         super(message);
         this.reason = Objects.requireNonNull(reason);

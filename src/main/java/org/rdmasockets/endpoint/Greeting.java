@@ -30,8 +30,7 @@ import java.nio.ByteBuffer;
  * @param maxMessageBytes longest message that is put together from several
  * @param node rank of the node that says this, 0 for any other end; to be believed if a {@link NodeEntrance} does
  */
-record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes,
-        int node) {
+record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBytes, long maxMessageBytes, int node) {
     /** How long it is without a pass. */
     static final int BYTES = 32;
 
@@ -49,11 +48,8 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
     }
 
     /**
-     * Reads what a peer says of itself.
-     *
-     * @param data private data
-     * @return the greeting, checked
-     * @throws IOException if the peer is no endpoint, or one with numbers that nobody can work with
+     * Reads and checks what a peer says of itself; throws if it is no endpoint, or one with numbers that nobody can
+     * work with.
      */
     static Greeting decode(byte[] data) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(data);

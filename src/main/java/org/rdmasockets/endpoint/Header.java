@@ -124,11 +124,8 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
     }
 
     /**
-     * Reads what a peer has sent.
-     *
-     * @param from at least {@link #BYTES} bytes
-     * @return the header, of which nothing but the kind is checked
-     * @throws Violation if there is no such kind
+     * Reads at least {@link #BYTES} bytes of a peer, of which nothing but the kind is checked; throws if there is no
+     * such kind.
      */
     static Header read(MemorySegment from) throws Violation {
         int kind = from.get(ValueLayout.JAVA_BYTE, 0);

@@ -6,13 +6,7 @@ final class Leases {
     final Lender lender;
     final Borrower borrower;
 
-    /**
-     * Nothing is lent.
-     *
-     * @param link the connection
-     * @param settings what a peer may have
-     * @param open whether the peer gets what it asks for at once, or once the lender is opened
-     */
+    /** Nothing is lent; the peer gets what it asks for at once if {@code open}, else once the lender is opened. */
     Leases(Link link, Settings settings, boolean open) {
         this.link = link;
         lender = new Lender(link, settings, open);
@@ -36,8 +30,7 @@ final class Leases {
                     link.traffic.onLeaving();
                 }
             }
-            case MESSAGE -> {
-            }
+            case MESSAGE -> {}
         }
     }
 

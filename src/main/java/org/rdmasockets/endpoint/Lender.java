@@ -52,11 +52,8 @@ final class Lender {
     private boolean over;
 
     /**
-     * Memory that the peer has, or has handed over.
-     *
-     * @param region all of a block
-     * @param endNanos when the lease ends, by {@code System.nanoTime}
-     * @param part of the process's budget, if the peer has asked for it; else null
+     * Memory that the peer has, or has handed over, until a time of {@code System.nanoTime}; the part of the process's
+     * budget is null unless the peer has asked for it.
      */
     record Lent(LocalRegion region, long endNanos, Budget.Part part) {
         private boolean requested() {
@@ -64,13 +61,7 @@ final class Lender {
         }
     }
 
-    /**
-     * Nothing is lent.
-     *
-     * @param link the connection
-     * @param settings what a peer may have
-     * @param open whether the peer gets what it asks for at once, or once this is opened
-     */
+    /** Nothing is lent; the peer gets what it asks for at once if {@code open}, else once this is opened. */
     Lender(Link link, Settings settings, boolean open) {
         this.link = link;
         this.settings = settings;

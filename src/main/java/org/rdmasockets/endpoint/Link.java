@@ -45,12 +45,7 @@ final class Link implements Protocol {
     /** Set by start. */
     private volatile Greeting peer;
 
-    /**
-     * A connection that needs nothing yet.
-     *
-     * @param settings what the builder was told
-     * @param connection what this goes over
-     */
+    /** A connection that needs nothing yet. */
     Link(Settings settings, VerbsConnection connection) {
         this.settings = settings;
         this.connection = connection;
@@ -157,12 +152,7 @@ final class Link implements Protocol {
         }
     }
 
-    /**
-     * Something to do with the protocol lock.
-     *
-     * @param <T> what it gives
-     * @param <E> how it can fail
-     */
+    /** Something to do with the protocol lock. */
     @FunctionalInterface
     interface Work<T, E extends Exception> {
         /** Does it. */

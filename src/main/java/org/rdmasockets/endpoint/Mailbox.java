@@ -6,8 +6,6 @@ import java.util.function.Consumer;
 /**
  * What has arrived and nobody has taken, or who waits for it, both in order. Everything here is protected by the
  * protocol lock.
- *
- * @param <T> what arrives
  */
 final class Mailbox<T> {
     private final Seat seat;
@@ -17,12 +15,7 @@ final class Mailbox<T> {
     /** Why nothing more will come, null while something may. */
     private EndpointException end;
 
-    /**
-     * An empty mailbox.
-     *
-     * @param seat where takers wait
-     * @param what it is for, for messages
-     */
+    /** An empty mailbox, named in messages, whose takers wait at a seat. */
     Mailbox(Seat seat, String what) {
         this.seat = seat;
         this.what = what;

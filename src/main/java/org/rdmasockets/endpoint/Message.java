@@ -14,13 +14,7 @@ public final class Message implements AutoCloseable {
     private final long length;
     private final OptionalInt immediate;
 
-    /**
-     * A message.
-     *
-     * @param region its memory, perhaps more than the message; null if there is none
-     * @param length how many bytes have come
-     * @param immediate what was beside them
-     */
+    /** A message of so many bytes in a region that is perhaps longer; null if there is none. */
     Message(LocalRegion region, long length, OptionalInt immediate) {
         this.region = region;
         this.length = length;

@@ -33,15 +33,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     /** Made beforehand: connections are looked at where nobody may wait; guarded by this. */
     private final MessageDigest digest;
 
-    /**
-     * Opens it.
-     *
-     * @param builder what the endpoints are to be
-     * @param address where they connect
-     * @param rank of this node
-     * @param size how many nodes there are
-     * @throws IOException as {@link RdmaEndpointBuilder#listen}
-     */
+    /** Opens it for a rank among so many nodes. Throws as {@link RdmaEndpointBuilder#listen}. */
     NodeEntrance(RdmaEndpointBuilder builder, InetAddress address, int rank, int size) throws IOException {
         this.rank = rank;
         hashes = new byte[size][];
@@ -99,12 +91,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         return digest.digest(pass);
     }
 
-    /**
-     * Looks at what somebody has who wants to connect.
-     *
-     * @param privateData the greeting
-     * @throws IOException if this is no node that is awaited
-     */
+    /** Looks at the greeting of somebody who wants to connect; throws if this is no node that is awaited. */
     synchronized void check(byte[] privateData) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(privateData);
         byte[] pass = new byte[PASS_BYTES];
@@ -119,11 +106,8 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     }
 
     /**
-     * Waits for a node of higher rank, whose endpoint is the caller's then.
-     *
-     * @param other its rank
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}
-     * @throws IOException {@code SocketTimeoutException} if it has not come in time
+     * Waits, until a time of {@code System.nanoTime}, for a node of higher rank, whose endpoint is the caller's then;
+     * throws {@code SocketTimeoutException} if it has not come in time.
      */
     RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
         while (!hasArrived(other)) {

@@ -16,12 +16,9 @@ final class Notice extends Operation {
     }
 
     /**
-     * A message.
-     *
-     * @param header what it says, without counts
-     * @param deadlineNanos when the time that it names is over, by {@code System.nanoTime}; 0 if it names none: what is
-     *        left of it when it is posted goes over the wire, so that no two clocks are compared
-     * @param ended told when it was sent, with null, or why it may not arrive
+     * A message, whose header has no counts yet. If it names a time, the deadline is its end by
+     * {@code System.nanoTime}, else 0: what is left of it when it is posted goes over the wire, so that no two clocks
+     * are compared. {@code ended} is told when it was sent, with null, or why it may not arrive.
      */
     Notice(Header header, long deadlineNanos, Consumer<EndpointException> ended) {
         super(null);

@@ -13,11 +13,7 @@ abstract class Operation {
     private boolean begun;
     private boolean failed;
 
-    /**
-     * An operation that was not posted yet.
-     *
-     * @param hold what it uses, null for nothing
-     */
+    /** An operation that was not posted yet; what it uses is held, null for nothing. */
     Operation(RangeLocks.Hold hold) {
         this.hold = hold;
     }
@@ -35,20 +31,10 @@ abstract class Operation {
     /** Whether the next request uses up one of the peer's receives. */
     abstract boolean takesReceive();
 
-    /**
-     * Makes the next request, which will be posted.
-     *
-     * @param request to be filled
-     * @param workRequestId for it
-     * @param slot memory of its own until it completes
-     */
+    /** Makes the next request, which will be posted; the slot is memory of its own until it completes. */
     abstract void fill(SendRequest request, long workRequestId, SendSlot slot);
 
-    /**
-     * It has ended well.
-     *
-     * @param slot of its last request
-     */
+    /** It has ended well; the slot is that of its last request. */
     abstract void succeed(SendSlot slot);
 
     /** It has failed; called once. */

@@ -24,8 +24,7 @@ public final class OperationScope implements AutoCloseable {
     private final List<Pending<?>> pending = new ArrayList<>();
 
     /** A scope without operations. */
-    public OperationScope() {
-    }
+    public OperationScope() {}
 
     /**
      * Takes an operation in.

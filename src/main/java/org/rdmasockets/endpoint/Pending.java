@@ -26,12 +26,7 @@ public final class Pending<T> {
     /** Who waits; written by who waits. */
     private volatile Thread waiter;
 
-    /**
-     * Something that has not ended.
-     *
-     * @param seat where to wait for it
-     * @param what it is, for messages
-     */
+    /** Something, named in messages, that has not ended; the seat is where to wait for it. */
     Pending(Seat seat, String what) {
         this.seat = seat;
         this.what = what;

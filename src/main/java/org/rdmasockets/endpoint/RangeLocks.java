@@ -45,15 +45,9 @@ final class RangeLocks {
     }
 
     /**
-     * Takes a range.
-     *
-     * @param from first byte
-     * @param length how many
-     * @param exclusive true if the device will write
-     * @param user what it is for, such as {@code send}
-     * @return the hold
-     * @throws RegionBusyException if another operation is in the way
-     * @throws IllegalStateException if the memory is closed
+     * Takes a range, {@code exclusive} if the device will write, for a user such as {@code send}; throws
+     * {@code RegionBusyException} if another operation is in the way, {@code IllegalStateException} if the memory is
+     * closed.
      */
     synchronized Hold acquire(long from, long length, boolean exclusive, String user) {
         if (closed) {
@@ -89,11 +83,7 @@ final class RangeLocks {
         }
     }
 
-    /**
-     * Takes no more holds.
-     *
-     * @param task runs when the last hold is gone, now if there is none; must not block
-     */
+    /** Takes no more holds; the task, which must not block, runs when the last hold is gone, now if there is none. */
     void close(Runnable task) {
         synchronized (this) {
             closed = true;

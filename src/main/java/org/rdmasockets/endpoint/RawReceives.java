@@ -15,28 +15,16 @@ final class RawReceives implements Receives {
     private final Posted[] posted;
     private EndpointException end;
 
-    private record Posted(LocalRegion region, RangeLocks.Hold hold, Pending<RawMessage> pending) {
-    }
+    private record Posted(LocalRegion region, RangeLocks.Hold hold, Pending<RawMessage> pending) {}
 
-    /**
-     * A queue without receives.
-     *
-     * @param queuePair where to post
-     * @param idBase what identifiers of work requests begin with
-     */
+    /** A queue without receives; identifiers of work requests begin with the base. */
     RawReceives(QueuePair queuePair, long idBase) {
         this.queuePair = queuePair;
         this.idBase = idBase;
         posted = new Posted[queuePair.config().maxReceives()];
     }
 
-    /**
-     * Posts a receive.
-     *
-     * @param region where to put what comes
-     * @param pending told what has come
-     * @throws EndpointException if there are too many already, or the device refuses
-     */
+    /** Posts a receive into a region; throws if there are too many already, or the device refuses. */
     void post(LocalRegion region, Pending<RawMessage> pending) throws EndpointException {
         if (end != null) {
             throw end.again();

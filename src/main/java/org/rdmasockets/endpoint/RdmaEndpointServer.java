@@ -13,12 +13,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
     private final List<VerbsListener<Link>> listeners;
     private final AcceptQueue<Link> accepted;
 
-    /**
-     * A server that listens.
-     *
-     * @param listeners one for each provider, all on one port
-     * @param accepted where they leave connections
-     */
+    /** A server that listens by one listener for each provider, all on one port. */
     RdmaEndpointServer(List<VerbsListener<Link>> listeners, AcceptQueue<Link> accepted) {
         this.listeners = List.copyOf(listeners);
         this.accepted = accepted;

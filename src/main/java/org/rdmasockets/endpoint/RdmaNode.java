@@ -59,8 +59,7 @@ public final class RdmaNode implements AutoCloseable {
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         boolean joined = false;
-        try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank,
-                nodes.size())) {
+        try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank, nodes.size())) {
             List<byte[]> all = TcpExchange.exchange(nodes, rank, entrance, builder.secret(), deadline);
             for (int other = 0; other < rank; other++) {
                 node.peers[other] = connect(builder, NodeEntrance.address(all.get(other)), entrance.pass(other),

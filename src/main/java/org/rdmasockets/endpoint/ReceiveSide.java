@@ -44,24 +44,12 @@ final class ReceiveSide implements Receives {
     private long missing;
 
     /**
-     * A piece of a message in its buffer, which is whoever's who took this until it is given back.
-     *
-     * @param index of the buffer
-     * @param header what came with it, checked
-     * @param bytes the payload
+     * A piece of a message in its buffer, which is whoever's who took this until it is given back; its header was
+     * checked.
      */
-    record Fragment(int index, Header header, MemorySegment bytes) {
-    }
+    record Fragment(int index, Header header, MemorySegment bytes) {}
 
-    /**
-     * A queue without receives.
-     *
-     * @param traffic the connection's
-     * @param queuePair where to post
-     * @param region memory for all buffers
-     * @param own how many they are
-     * @param idBase what identifiers of work requests begin with
-     */
+    /** A queue without receives; identifiers of work requests begin with the base. */
     ReceiveSide(Traffic traffic, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
         this.traffic = traffic;
         this.queuePair = queuePair;

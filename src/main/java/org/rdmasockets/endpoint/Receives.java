@@ -4,29 +4,15 @@ import org.rdmasockets.completion.Completion;
 
 /** The receive queue of a connection, of messages or raw. Protected by the protocol lock. */
 sealed interface Receives permits ReceiveSide, RawReceives {
-    /**
-     * A receive has completed well.
-     *
-     * @param index which one
-     * @param completion what arrived
-     * @throws Violation if no honest peer sends that
-     */
+    /** A receive has completed well; throws if no honest peer sends that. */
     void completed(int index, Completion completion) throws Violation;
 
-    /**
-     * A receive has completed without anything in it.
-     *
-     * @param index which one
-     */
+    /** A receive has completed without anything in it. */
     void flushed(int index);
 
     /**
-     * What a receive says of the connection that has completed well after the end.
-     *
-     * @param index which one
-     * @param completion what arrived
-     * @return the header, or null if it has none
-     * @throws Violation if no honest peer sends that
+     * What a receive that has completed well after the end says of the connection, null if nothing; throws if no honest
+     * peer sends that.
      */
     Header late(int index, Completion completion) throws Violation;
 

@@ -21,13 +21,7 @@ public final class RemoteLease implements AutoCloseable {
     /** Changed under this. */
     private volatile String ended;
 
-    /**
-     * A lease that has begun.
-     *
-     * @param link whose peer lends
-     * @param grant what the peer says of it
-     * @param endNanos when it ends, by {@code System.nanoTime}
-     */
+    /** A lease of the link's peer that has begun, and ends at a time of {@code System.nanoTime}. */
     RemoteLease(Link link, Header grant, long endNanos) {
         this.link = link;
         this.number = grant.number();
@@ -100,11 +94,7 @@ public final class RemoteLease implements AutoCloseable {
         }
     }
 
-    /**
-     * Gives the memory to the peer's application, which gets it by {@link RdmaEndpoint#receiveHandedOver}.
-     *
-     * @throws IOException as {@link RdmaEndpoint#handOver}
-     */
+    /** Gives the memory to the peer's application, which gets it by {@link RdmaEndpoint#receiveHandedOver}. */
     void handOver(long deadlineNanos) throws IOException {
         ensureAlive();
         if (!end("was handed over")) {

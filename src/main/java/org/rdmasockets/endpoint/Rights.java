@@ -14,8 +14,7 @@ final class Rights {
     private static final int WRITE = 2;
     private static final int ATOMIC = 4;
 
-    private Rights() {
-    }
+    private Rights() {}
 
     /** Whether a peer may do anything at all. */
     static boolean anyRemote(Set<AccessFlag> access) {

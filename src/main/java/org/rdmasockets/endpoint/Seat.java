@@ -20,12 +20,7 @@ final class Seat {
     /** Who stands, in order; guarded by this. */
     private final Set<Pending<?>> standing = new LinkedHashSet<>();
 
-    /**
-     * An empty seat.
-     *
-     * @param inbox where completions arrive
-     * @param role which of its places this is
-     */
+    /** An empty seat, for one of the places of an inbox. */
     Seat(CompletionInbox inbox, Role role) {
         this.inbox = inbox;
         this.role = role;
@@ -44,11 +39,8 @@ final class Seat {
     }
 
     /**
-     * Waits until something has ended.
-     *
-     * @param one what is waited for; by nobody else
-     * @param deadlineNanos when to give up, by {@code System.nanoTime}; {@code Long.MAX_VALUE} for never
-     * @return how the wait ended
+     * Waits until something that nobody else waits for has ended, or a time of {@code System.nanoTime};
+     * {@code Long.MAX_VALUE} for never.
      */
     Wait await(Pending<?> one, long deadlineNanos) {
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.

@@ -52,14 +52,7 @@ final class SendSide {
     private boolean counting;
     private EndpointException failure;
 
-    /**
-     * An empty queue.
-     *
-     * @param traffic the connection's
-     * @param queuePair where to post
-     * @param memory of all slots
-     * @param idBase the connection's part of work request identifiers
-     */
+    /** An empty queue; the base is the connection's part of work request identifiers. */
     SendSide(Traffic traffic, QueuePair queuePair, MemoryRegion memory, long idBase) {
         this.traffic = traffic;
         this.queuePair = queuePair;
@@ -265,12 +258,7 @@ final class SendSide {
         };
     }
 
-    /**
-     * A request has completed.
-     *
-     * @param index of its slot
-     * @param well whether it did what it should
-     */
+    /** The request of a slot has completed, {@code well} if it did what it should. */
     void completed(int index, boolean well) {
         Operation user = users[index];
         users[index] = null;

@@ -16,13 +16,7 @@ final class SendSlot {
     private final MemorySegment memory;
     private final UnaryOperator<Header> stamp;
 
-    /**
-     * The slot of an index.
-     *
-     * @param region memory of all slots
-     * @param index which one
-     * @param stamp adds the counts of the time to a header
-     */
+    /** The slot of an index; {@code stamp} adds the counts of the time to a header. */
     SendSlot(MemoryRegion region, int index, UnaryOperator<Header> stamp) {
         this.region = region;
         this.stamp = stamp;

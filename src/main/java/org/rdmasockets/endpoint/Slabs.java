@@ -24,15 +24,8 @@ final class Slabs {
     /** Pieces that nobody uses, by size; guarded by this. */
     private final Map<Integer, ArrayDeque<Piece>> free = new HashMap<>();
 
-    /**
-     * A piece of a slab.
-     *
-     * @param region where it is
-     * @param offset its first byte
-     * @param bytes its size
-     */
-    record Piece(MemoryRegion region, long offset, int bytes) {
-    }
+    /** A piece of a slab. */
+    record Piece(MemoryRegion region, long offset, int bytes) {}
 
     /** The size of a piece for so many bytes, aligned as is wanted. */
     static int sizeFor(long bytes, long alignment) {

@@ -44,11 +44,7 @@ final class Traffic {
     /** It has failed before this end was closed. */
     private boolean failed;
 
-    /**
-     * A connection in the making.
-     *
-     * @param connection what it goes over
-     */
+    /** A connection in the making. */
     Traffic(VerbsConnection connection) {
         this.connection = connection;
     }

@@ -47,23 +47,13 @@ final class Transfer extends Operation {
     }
 
     /**
-     * What to move.
-     *
-     * @param kind how
-     * @param local where from or to, null for a message without bytes
-     * @param remote the same at the peer, null where that chooses
-     * @param immediate beside the bytes
+     * What to move: local memory, null for a message without bytes, from or to the peer's, null where that chooses.
      */
-    record Task(Kind kind, LocalRegion local, RemoteRegion remote, OptionalInt immediate) {
-    }
+    record Task(Kind kind, LocalRegion local, RemoteRegion remote, OptionalInt immediate) {}
 
     /**
-     * A transfer that was not begun.
-     *
-     * @param task what to move
-     * @param pieceBytes most bytes of a request
-     * @param pending told of the end
-     * @throws RegionBusyException if the device works on the memory already
+     * A transfer that was not begun, by requests of at most so many bytes; throws if the device works on the memory
+     * already.
      */
     Transfer(Task task, int pieceBytes, Pending<Void> pending) {
         super(task.kind.hold(task.local));

@@ -4,11 +4,7 @@ package org.rdmasockets.endpoint;
 final class Violation extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /**
-     * A violation.
-     *
-     * @param what the peer did
-     */
+    /** A violation. */
     Violation(String what) {
         super(what, null, false, false);
     }

@@ -26,8 +26,6 @@ import org.rdmasockets.verbs.VerbsProvider;
 /**
  * Finds the providers that lead to an address: the one of the device that the settings name, or as the rules for
  * sockets say. TCP carries no endpoint.
- *
- * @param settings of the endpoints to be
  */
 record Way(Settings settings) {
     private static final int MOST_TRIES = 16;
@@ -110,8 +108,7 @@ record Way(Settings settings) {
             try {
                 Engine engine = Engine.of(provider);
                 engine.prepare();
-                listeners.add(Binding.open(engine, isForced(), next)
-                        .listen(settings.backlog, settings, accepted));
+                listeners.add(Binding.open(engine, isForced(), next).listen(settings.backlog, settings, accepted));
                 next = listeners.getFirst().localAddress();
             } catch (IOException e) {
                 last = e;

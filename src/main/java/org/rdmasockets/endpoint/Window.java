@@ -29,10 +29,7 @@ final class Window {
     }
 
     /**
-     * The peer has taken so many since the beginning.
-     *
-     * @param count what it says
-     * @throws Violation if it takes what was never sent, or takes its word back
+     * The peer has taken so many since the beginning; throws if it takes what was never sent, or takes its word back.
      */
     void acknowledge(int count) throws Violation {
         if (count - taken < 0 || sent - count < 0) {

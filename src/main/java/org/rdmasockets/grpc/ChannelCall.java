@@ -328,8 +328,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     @Override
     public void cancel(String message, Throwable cause) {
-        Status status = Status.CANCELLED.withDescription(
-                message == null ? "Call cancelled without message" : message);
+        Status status = Status.CANCELLED.withDescription(message == null ? "Call cancelled without message" : message);
         end(cause == null ? status : status.withCause(cause));
     }
 

@@ -22,8 +22,7 @@ final class Encoding {
     /** The one that runs what it is given at once. */
     static final Executor DIRECT = Runnable::run;
 
-    private Encoding() {
-    }
+    private Encoding() {}
 
     /** Calls are not encrypted, at either end. */
     static UnsupportedOperationException notEncrypted() {

@@ -37,15 +37,10 @@ final class RdmaChannel extends ManagedChannel {
     private final Object stateLock = new Object();
 
     /**
-     * The settings of a channel.
-     *
-     * @param authority of calls that do not name their own
-     * @param userAgent what servers read of the client
-     * @param executor where callbacks run
-     * @param retryTime how long a call without a deadline waits for a connection
+     * The settings of a channel: the authority of calls that do not name their own, what servers read of the client,
+     * and how long a call without a deadline waits for a connection.
      */
-    record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {
-    }
+    record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {}
 
     /** A channel; the last interceptor runs first. */
     RdmaChannel(RpcClient client, Settings settings, List<ClientInterceptor> interceptors) {

@@ -40,15 +40,11 @@ final class RdmaServer extends Server {
     private boolean shutdown;
 
     /**
-     * All that is served.
-     *
-     * @param services of the builder
-     * @param fallback asked for others, null for none
-     * @param interceptors the last runs first
+     * All that is served, by the builder's services or else the fallback, null for none; the last interceptor runs
+     * first.
      */
     record Methods(List<ServerServiceDefinition> services, HandlerRegistry fallback,
-            List<ServerInterceptor> interceptors) {
-    }
+            List<ServerInterceptor> interceptors) {}
 
     /** Cancels contexts whose time is over; one daemon thread, of the first call with a deadline on. */
     static final class Deadlines {
@@ -60,8 +56,7 @@ final class RdmaServer extends Server {
             SCHEDULER.setRemoveOnCancelPolicy(true);
         }
 
-        private Deadlines() {
-        }
+        private Deadlines() {}
     }
 
     /** A server that has not started. */
@@ -94,8 +89,7 @@ final class RdmaServer extends Server {
                 return null;
             }, false);
         }
-        return new CallMethod.Begun(
-                stream -> new ServedCall<>(stream, method, outermost, executor, failures).begin());
+        return new CallMethod.Begun(stream -> new ServedCall<>(stream, method, outermost, executor, failures).begin());
     }
 
     private CallMethod lookup(String name) {

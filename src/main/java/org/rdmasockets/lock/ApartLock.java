@@ -23,6 +23,5 @@ public final class ApartLock extends PlainLock {
     private long apart15;
 
     /** Nobody has it. */
-    public ApartLock() {
-    }
+    public ApartLock() {}
 }

@@ -6,8 +6,7 @@ package org.rdmasockets.lock;
  * the first socket, so that an application that is undeployed goes in full.
  */
 public final class OwnThread {
-    private OwnThread() {
-    }
+    private OwnThread() {}
 
     /** A daemon platform thread that has not started. */
     public static Thread unstarted(String name, Runnable task) {

@@ -7,8 +7,7 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
     private static final long serialVersionUID = 1;
 
     /** Nobody has it. */
-    public PlainLock() {
-    }
+    public PlainLock() {}
 
     @Override
     protected final boolean tryAcquire(int unused) {

@@ -17,8 +17,7 @@ public final class StackRoom {
     /** Never true, but no constant: a branch that can be left out has no variables. */
     private static boolean never;
 
-    private StackRoom() {
-    }
+    private StackRoom() {}
 
     /** Ensures that what the caller calls next has room. Call it first of all, without locks. */
     public static void ensure() {

@@ -10,8 +10,7 @@ public final class Providers {
     /** In the order of preference; replaced by tests only, and never changed. */
     private static volatile List<VerbsProvider> all = List.of(new SharedMemoryProvider(), new IbverbsProvider());
 
-    private Providers() {
-    }
+    private Providers() {}
 
     /**
      * Verbs over libibverbs and librdmacm. The provider is there even if the libraries are not: ask it for its

@@ -103,8 +103,7 @@ public final class RpcServer implements AutoCloseable {
         private long memoryBytes = Settings.DEFAULT.memoryBytes();
         private long memoryNanos = Settings.DEFAULT.memoryNanos();
 
-        private Builder() {
-        }
+        private Builder() {}
 
         /**
          * Adds a method with one request and one answer.

@@ -90,8 +90,7 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
         }
         buffer.put(VERSION_OFFSET, (byte) VERSION);
         // C always sets the map flag, also without maps.
-        buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0)
-                | (movesOn ? FLAG_MOVES_ON : 0)));
+        buffer.put(FLAGS_OFFSET, (byte) (FLAG_MAP | (bigEndian ? FLAG_BIG_ENDIAN : 0) | (movesOn ? FLAG_MOVES_ON : 0)));
         buffer.putShort(CREDITS_OFFSET, (short) credits);
         buffer.put(MAPS_OFFSET, (byte) MapTable.scale(maps));
         buffer.putLong(TABLE_ADDRESS_OFFSET, tableAddress);

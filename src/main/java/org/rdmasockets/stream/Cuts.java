@@ -21,8 +21,7 @@ final class Cuts {
     private byte pause;
 
     /** No chunk has ended yet. */
-    Cuts() {
-    }
+    Cuts() {}
 
     /**
      * Takes notice of a message that perhaps is the first in its chunk, or fills it to the end. Tells by how many bytes

@@ -47,8 +47,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     abstract int room();
 
     /** Somebody waits until {@link #room} is more than 0. */
-    void awaitRoom() {
-    }
+    void awaitRoom() {}
 
     /** Begins a data message; the caller adds the payload, at most {@link #room}, and calls {@link #finish}. */
     abstract SendRequest begin();
@@ -103,12 +102,10 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     }
 
     /** Goes back to little memory, as far as the peer allows. */
-    void shrink() {
-    }
+    void shrink() {}
 
     /** Counts a message that costs the peer a receive, and no credit. */
-    void noteControl() {
-    }
+    void noteControl() {}
 
     private boolean isWordDue() {
         return closing.due() != Closing.NOTHING;

@@ -63,8 +63,7 @@ final class ImmediateData {
     private static final int OPERATION_SHIFT = 29;
     private static final int CREDIT_MASK = 0xFFFF;
 
-    private ImmediateData() {
-    }
+    private ImmediateData() {}
 
     /** Tells of data, 1 to {@link #MAX_ARGUMENT} bytes. */
     static int data(int bytes) {

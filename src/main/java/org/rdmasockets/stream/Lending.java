@@ -59,8 +59,7 @@ final class Lending extends PeerTable {
         window.controlSent(received.granted());
         if (offer) {
             offering = false;
-            return post(received.offer(), offerAddress(), offerKey(),
-                    ImmediateData.control(ImmediateData.OFFER));
+            return post(received.offer(), offerAddress(), offerKey(), ImmediateData.control(ImmediateData.OFFER));
         }
         if (received.isChunkDue()) {
             return post(received.lend(), nextAddress(), key(), ImmediateData.update(received.grant()));

@@ -192,8 +192,7 @@ final class ReadRing extends Flow {
             looking = true;
             again = false;
             peer.look();
-            return sendQueue.postRead(region, sinkOffset, ReceiveRing.POSITION_BYTES, peer.positionAddress(),
-                    peer.key);
+            return sendQueue.postRead(region, sinkOffset, ReceiveRing.POSITION_BYTES, peer.positionAddress(), peer.key);
         }
         blocked = true;
         return tell(peer.hasCredit() ? ImmediateData.BLOCKED_BY_BYTES : ImmediateData.BLOCKED_BY_MESSAGES);

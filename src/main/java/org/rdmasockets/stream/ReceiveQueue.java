@@ -105,8 +105,7 @@ final class ReceiveQueue {
 
     /** Whether so many bytes, sent without immediate data, are a message. */
     boolean isMessage(int lengthBytes, FlowKind flow) {
-        return lengthBytes == ImmediateData.BYTES
-                || lengthBytes > ImmediateData.BYTES && flow == FlowKind.SEND_RECEIVE;
+        return lengthBytes == ImmediateData.BYTES || lengthBytes > ImmediateData.BYTES && flow == FlowKind.SEND_RECEIVE;
     }
 
     /** Where payloads arrive, if receives have memory for them. */

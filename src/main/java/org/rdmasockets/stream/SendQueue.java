@@ -64,8 +64,7 @@ final class SendQueue {
     private int openBytes;
 
     /** Where messages lie that are sent, and the chunks that they announce. */
-    private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {
-    }
+    private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {}
 
     /**
      * An empty queue; the region is null if there is none, the base is the connection's part of work request
@@ -73,8 +72,7 @@ final class SendQueue {
      */
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
-        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings),
-                !settings.copiesAtPost());
+        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings), !settings.copiesAtPost());
         this.settings = settings;
         this.idBase = idBase;
         mostInline = queuePair.maxInlineBytes() - settings.headerBytes();

@@ -35,8 +35,7 @@ final class TargetTable {
     private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
 
     /** A chunk that was offered for all others. */
-    private record Offer(long address, int key, int room) {
-    }
+    private record Offer(long address, int key, int room) {}
 
     private final MemorySegment memory;
     private final int offerOffset;

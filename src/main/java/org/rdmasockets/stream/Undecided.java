@@ -11,8 +11,7 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class Undecided extends Flow {
     /** A message that came early. */
-    private record Message(int slot, int message, int lengthBytes) {
-    }
+    private record Message(int slot, int message, int lengthBytes) {}
 
     private final FlowKind proposed;
     private final Received nothing;

@@ -15,8 +15,7 @@ final class UnseenControls {
     private int laterGranted;
 
     /** None yet. */
-    UnseenControls() {
-    }
+    UnseenControls() {}
 
     /**
      * Counts one that was sent: how many data messages went before it, and the limit the peer had from us before it.

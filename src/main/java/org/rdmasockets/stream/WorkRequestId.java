@@ -33,8 +33,7 @@ final class WorkRequestId {
     private static final int INDEX_MASK = (1 << INDEX_BITS) - 1;
     private static final int KIND_MASK = (1 << BITS - INDEX_BITS) - 1;
 
-    private WorkRequestId() {
-    }
+    private WorkRequestId() {}
 
     /**
      * Makes an identifier of the connection's part, whose low 24 bits are 0, one of the constants, and a slot below

@@ -14,8 +14,7 @@ import java.util.function.Consumer;
  */
 public final class AcceptQueue<T> implements AutoCloseable {
     /** What waits, in order; exactly one of connection and failure is not null. */
-    private record Entry<T>(T connection, IOException failure, Runnable taken) {
-    }
+    private record Entry<T>(T connection, IOException failure, Runnable taken) {}
 
     /** Stands in the queue at its end; everybody who finds it leaves it for the next one. */
     private final Entry<T> end = new Entry<>(null, null, null);

@@ -8,8 +8,7 @@ public final class Forgotten {
     /** A platform thread: clean-up must not wait for a free carrier. */
     private static final Cleaner CLEANER = Cleaner.create(task -> OwnThread.unstarted("rdma-cleaner", task));
 
-    private Forgotten() {
-    }
+    private Forgotten() {}
 
     /**
      * Releases something, without blocking, once, when its owner is not reachable any more, to which it must not lead

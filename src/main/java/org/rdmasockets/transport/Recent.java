@@ -21,8 +21,7 @@ public final class Recent<T> {
     private final AtomicReferenceArray<T> places = new AtomicReferenceArray<>(PLACES);
 
     /** Nothing came yet. */
-    public Recent() {
-    }
+    public Recent() {}
 
     /** Gives an equal value that came before, or this one. */
     public T same(T value) {

@@ -14,8 +14,7 @@ public final class Routes {
     /** Connections to this come from the same address; of the others, such as 127.0.0.2, the kernel decides. */
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-    private Routes() {
-    }
+    private Routes() {}
 
     /** Whether sockets of this JVM have addresses of version 6: not if the kernel or the JVM's settings forbid it. */
     private static final class VersionSix {

@@ -47,8 +47,7 @@ public final class StreamListener implements Listener {
 
     /** Nothing that a carrier of RDMA would know. */
     @Override
-    public <T> void setOption(SocketOption<T> name, T value) {
-    }
+    public <T> void setOption(SocketOption<T> name, T value) {}
 
     @Override
     public void close() {

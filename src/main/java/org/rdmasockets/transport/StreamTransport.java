@@ -105,8 +105,7 @@ public final class StreamTransport implements Connection, Protocol {
     }
 
     /** What the connection before was made with; the next is mostly made with the same. */
-    private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {
-    }
+    private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {}
 
     /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
     private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
@@ -556,8 +555,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Only keep-alive concerns a connection over RDMA, and {@link #keepAlive} says that. */
     @Override
-    public <T> void setOption(SocketOption<T> name, T value) {
-    }
+    public <T> void setOption(SocketOption<T> name, T value) {}
 
     @Override
     public <T> T option(SocketOption<T> name, T kept) throws SocketException {

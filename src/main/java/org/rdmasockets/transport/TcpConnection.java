@@ -174,13 +174,11 @@ final class TcpConnection implements Connection {
 
     /** The kernel waits. */
     @Override
-    public void spin(int micros) {
-    }
+    public void spin(int micros) {}
 
     /** The options of TCP say it, see {@link #setOption}. */
     @Override
-    public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {
-    }
+    public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {}
 
     @Override
     public <T> void setOption(SocketOption<T> name, T value) throws SocketException {

@@ -158,8 +158,7 @@ public final class TcpListener implements Listener {
 
     /** TCP has sizes of its own, which are options of {@code java.net}. */
     @Override
-    public void options(StreamOptions newOptions) {
-    }
+    public void options(StreamOptions newOptions) {}
 
     @Override
     public <T> void setOption(SocketOption<T> name, T value) throws SocketException {

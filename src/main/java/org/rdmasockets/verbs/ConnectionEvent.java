@@ -3,12 +3,10 @@ package org.rdmasockets.verbs;
 /** An event of the connection manager ({@code struct rdma_cm_event}); each kind is a type of its own. */
 public sealed interface ConnectionEvent {
     /** The destination address has a device and a next hop ({@code RDMA_CM_EVENT_ADDR_RESOLVED}). */
-    record AddressResolved() implements ConnectionEvent {
-    }
+    record AddressResolved() implements ConnectionEvent {}
 
     /** The way to the destination is known ({@code RDMA_CM_EVENT_ROUTE_RESOLVED}). */
-    record RouteResolved() implements ConnectionEvent {
-    }
+    record RouteResolved() implements ConnectionEvent {}
 
     /**
      * A peer wants to connect ({@code RDMA_CM_EVENT_CONNECT_REQUEST}). Whoever gets this owns the new identifier: it
@@ -17,21 +15,18 @@ public sealed interface ConnectionEvent {
      * @param identifier the new connection, whose handler ignores events until one is set
      * @param parameters what the peer asks for
      */
-    record ConnectRequest(ConnectionIdentifier identifier, ConnectionParameters parameters)
-            implements ConnectionEvent {
+    record ConnectRequest(ConnectionIdentifier identifier, ConnectionParameters parameters) implements ConnectionEvent {
     }
 
     /** The peer has the request and answers later, see {@link ConnectionIdentifier#acknowledge}. */
-    record RequestAcknowledged() implements ConnectionEvent {
-    }
+    record RequestAcknowledged() implements ConnectionEvent {}
 
     /**
      * The connection is up ({@code RDMA_CM_EVENT_ESTABLISHED}, or {@code CONNECT_RESPONSE}).
      *
      * @param parameters on the connecting side, what the peer answered
      */
-    record Established(ConnectionParameters parameters) implements ConnectionEvent {
-    }
+    record Established(ConnectionParameters parameters) implements ConnectionEvent {}
 
     /**
      * The peer, or its connection manager because nobody listens, said no ({@code RDMA_CM_EVENT_REJECTED}).
@@ -40,16 +35,14 @@ public sealed interface ConnectionEvent {
      *         when there is no room for one more request; a negative errno on iWARP
      * @param privateData what the peer added
      */
-    record Rejected(int status, byte[] privateData) implements ConnectionEvent {
-    }
+    record Rejected(int status, byte[] privateData) implements ConnectionEvent {}
 
     /**
      * The peer did not answer ({@code RDMA_CM_EVENT_UNREACHABLE}).
      *
      * @param errorNumber why, positive errno
      */
-    record Unreachable(int errorNumber) implements ConnectionEvent {
-    }
+    record Unreachable(int errorNumber) implements ConnectionEvent {}
 
     /**
      * A step failed ({@code RDMA_CM_EVENT_ADDR_ERROR}, {@code ROUTE_ERROR}, {@code CONNECT_ERROR}).
@@ -72,20 +65,16 @@ public sealed interface ConnectionEvent {
     }
 
     /** The peer closed, or died ({@code RDMA_CM_EVENT_DISCONNECTED}). */
-    record Disconnected() implements ConnectionEvent {
-    }
+    record Disconnected() implements ConnectionEvent {}
 
     /** The device goes away ({@code RDMA_CM_EVENT_DEVICE_REMOVAL}). */
-    record DeviceRemoved() implements ConnectionEvent {
-    }
+    record DeviceRemoved() implements ConnectionEvent {}
 
     /** The device's network address changed ({@code RDMA_CM_EVENT_ADDR_CHANGE}). */
-    record AddressChanged() implements ConnectionEvent {
-    }
+    record AddressChanged() implements ConnectionEvent {}
 
     /** The queue pair number may be used again ({@code RDMA_CM_EVENT_TIMEWAIT_EXIT}). */
-    record TimewaitExited() implements ConnectionEvent {
-    }
+    record TimewaitExited() implements ConnectionEvent {}
 
     /**
      * A kind that has no name here.
@@ -93,6 +82,5 @@ public sealed interface ConnectionEvent {
      * @param number the device's number of the kind
      * @param status its status
      */
-    record Unknown(int number, int status) implements ConnectionEvent {
-    }
+    record Unknown(int number, int status) implements ConnectionEvent {}
 }

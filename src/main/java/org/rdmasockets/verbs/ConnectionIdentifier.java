@@ -152,8 +152,7 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * InfiniBand's connection manager. The peer gets {@link ConnectionEvent.RequestAcknowledged}, unless it has the
      * answer by then. Over {@code rdma_cm} this does nothing: the kernel acknowledges by itself, and tells nobody.
      */
-    default void acknowledge() {
-    }
+    default void acknowledge() {}
 
     /**
      * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, so that nothing is to be

@@ -18,5 +18,4 @@ package org.rdmasockets.verbs;
  */
 public record DeviceAttributes(String firmware, int ports, long maxMemoryRegionBytes, int maxQueuePairs,
         int maxWorkRequests, int maxScatterGather, int maxCompletionQueues, int maxCompletionQueueEntries,
-        int maxMemoryRegions, int maxProtectionDomains, int maxReadsAsTarget, int maxReadsAsInitiator) {
-}
+        int maxMemoryRegions, int maxProtectionDomains, int maxReadsAsTarget, int maxReadsAsInitiator) {}

@@ -5,5 +5,4 @@ package org.rdmasockets.verbs;
  * events of a device. When it is reported ready, its own draining method must be called before the next wait, or it is
  * reported again at once.
  */
-public interface EventSource {
-}
+public interface EventSource {}

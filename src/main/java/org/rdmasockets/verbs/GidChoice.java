@@ -17,8 +17,7 @@ public final class GidChoice {
     private static final Comparator<GidEntry> ORDER = Comparator.comparingInt(GidChoice::rank)
             .thenComparingInt(GidEntry::portNumber).thenComparingInt(GidEntry::index);
 
-    private GidChoice() {
-    }
+    private GidChoice() {}
 
     /**
      * Chooses from the ports of a device that are active.

@@ -133,8 +133,7 @@ public final class QueuePairAttributes {
     private Path path;
 
     /** Attributes with nothing set. */
-    public QueuePairAttributes() {
-    }
+    public QueuePairAttributes() {}
 
     /**
      * Sets the state to move to ({@code IBV_QP_STATE}).

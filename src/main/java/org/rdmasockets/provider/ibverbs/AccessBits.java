@@ -7,8 +7,7 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** {@link AccessFlag} as the bits of {@code enum ibv_access_flags}, and back. */
 final class AccessBits {
-    private AccessBits() {
-    }
+    private AccessBits() {}
 
     /** The bits of some flags. */
     static int of(Set<AccessFlag> access) {

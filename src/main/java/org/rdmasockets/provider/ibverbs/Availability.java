@@ -16,14 +16,9 @@ final class Availability {
     private static final String SOFTWARE_DEVICE = "without RDMA hardware, soft-RoCE does: modprobe rdma_rxe && "
             + "rdma link add rxe0 type rxe netdev eth0";
 
-    private Availability() {
-    }
+    private Availability() {}
 
-    /**
-     * Tells what is missing now.
-     *
-     * @return empty if nothing is
-     */
+    /** Tells what is missing now; empty if nothing is. */
     static Optional<String> problem() {
         return processorProblem(System.getProperty("os.arch")).or(NativeLibraries::problem)
                 .or(Availability::systemProblem).or(Availability::libraryProblem);
@@ -35,11 +30,7 @@ final class Availability {
                 + "not on " + architecture + "; shared memory and TCP work there");
     }
 
-    /**
-     * Tells what is missing outside this process: devices, modules, permission.
-     *
-     * @return empty if nothing is
-     */
+    /** Tells what is missing outside this process: devices, modules, permission; empty if nothing is. */
     static Optional<String> systemProblem() {
         return kernelProblem().or(Availability::permissionProblem);
     }

@@ -6,8 +6,7 @@ import java.nio.ByteOrder;
 final class ByteOrders {
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
-    private ByteOrders() {
-    }
+    private ByteOrders() {}
 
     /** A number as it stands in memory in network order, read as a host number, to the number it means. */
     static int fromNetwork(int number) {

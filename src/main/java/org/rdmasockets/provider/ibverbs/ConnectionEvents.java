@@ -9,20 +9,14 @@ import org.rdmasockets.verbs.ConnectionEvent.Rejected;
 
 /** {@code rdma_cm_event} to {@link ConnectionEvent}. */
 final class ConnectionEvents {
-    private ConnectionEvents() {
-    }
+    private ConnectionEvents() {}
 
     /** Whether the event brings a new identifier. */
     static boolean isRequest(MemorySegment event) {
         return rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST();
     }
 
-    /**
-     * Copies an event that is not yet acknowledged.
-     *
-     * @param event an {@code rdma_cm_event} that is no request
-     * @return the copy
-     */
+    /** Copies an {@code rdma_cm_event} that is no request and not yet acknowledged. */
     static ConnectionEvent copy(MemorySegment event) {
         int number = rdma_cm_event.event(event);
         int error = Math.abs(rdma_cm_event.status(event));

@@ -13,17 +13,10 @@ final class ConnectionParameterCodec {
     /** {@code private_data_len} is one byte. Transports allow less, and the kernel refuses what they do not. */
     private static final int MAX_PRIVATE_DATA_BYTES = 255;
 
-    private ConnectionParameterCodec() {
-    }
+    private ConnectionParameterCodec() {}
 
     /**
-     * Writes parameters.
-     *
-     * @param call the C function about to be called, for the message
-     * @param parameters what to write
-     * @param arena where to
-     * @return an {@code rdma_conn_param}
-     * @throws VerbsException if the private data is too long
+     * Writes an {@code rdma_conn_param} for a C function about to be called; throws if the private data is too long.
      */
     static MemorySegment write(ControlCall call, ConnectionParameters parameters, Arena arena) throws VerbsException {
         byte[] data = parameters.privateData();
@@ -38,15 +31,7 @@ final class ConnectionParameterCodec {
         return param;
     }
 
-    /**
-     * Writes private data.
-     *
-     * @param call the C function about to be called, for the message
-     * @param data the bytes
-     * @param arena where to
-     * @return the bytes in native memory, NULL if there are none
-     * @throws VerbsException if there are too many
-     */
+    /** Writes private data for a C function about to be called, NULL if there is none; throws if there is too much. */
     static MemorySegment privateData(ControlCall call, byte[] data, Arena arena) throws VerbsException {
         if (data.length > MAX_PRIVATE_DATA_BYTES) {
             throw new VerbsException(call.name, Errno.EINVAL.number(), "privateDataBytes=" + data.length,
@@ -55,12 +40,7 @@ final class ConnectionParameterCodec {
         return data.length == 0 ? MemorySegment.NULL : arena.allocateFrom(ValueLayout.JAVA_BYTE, data);
     }
 
-    /**
-     * Reads parameters of an event that is not yet acknowledged.
-     *
-     * @param param an {@code rdma_conn_param}
-     * @return a copy
-     */
+    /** Reads parameters of an event that is not yet acknowledged. */
     static ConnectionParameters read(MemorySegment param) {
         return new ConnectionParameters(privateData(param),
                 Byte.toUnsignedInt(rdma_conn_param.responder_resources(param)),

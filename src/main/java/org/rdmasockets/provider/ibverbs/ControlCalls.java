@@ -10,8 +10,7 @@ final class ControlCalls {
     static final ControlCall IBV_QUERY_PORT = new ControlCall("ibv_query_port");
     static final ControlCall IBV_QUERY_GID = new ControlCall("ibv_query_gid");
     /** {@code ibv_query_gid_table} is inline C that calls it. */
-    static final ControlCall IBV_QUERY_GID_TABLE = new ControlCall("ibv_query_gid_table",
-            "_ibv_query_gid_table");
+    static final ControlCall IBV_QUERY_GID_TABLE = new ControlCall("ibv_query_gid_table", "_ibv_query_gid_table");
     static final ControlCall IBV_ALLOC_PD = new ControlCall("ibv_alloc_pd");
     static final ControlCall IBV_DEALLOC_PD = new ControlCall("ibv_dealloc_pd");
     static final ControlCall IBV_REG_MR = new ControlCall("ibv_reg_mr");
@@ -62,6 +61,5 @@ final class ControlCalls {
     /** Of the calling thread: 0, bytes of the mask, the mask. */
     static final ControlCall SCHED_SETAFFINITY = new ControlCall("sched_setaffinity");
 
-    private ControlCalls() {
-    }
+    private ControlCalls() {}
 }

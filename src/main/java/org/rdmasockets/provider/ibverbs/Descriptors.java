@@ -5,15 +5,11 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** What is done to file descriptors. */
 final class Descriptors {
-    private Descriptors() {
-    }
+    private Descriptors() {}
 
     /**
      * Makes reads return EAGAIN when there is nothing: {@code ibv_get_cq_event} and {@code rdma_get_cm_event} cannot be
      * interrupted otherwise.
-     *
-     * @param descriptor an open descriptor
-     * @throws VerbsException if it is not open
      */
     static void makeNonBlocking(int descriptor) throws VerbsException {
         String text = "descriptor=" + descriptor;

@@ -10,15 +10,11 @@ final class Destruction {
     private static final Logger LOG = LoggerFactory.getLogger(Destruction.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
-    private Destruction() {
-    }
+    private Destruction() {}
 
     /**
-     * Destroys a native object.
-     *
-     * @param call the C function
-     * @param object its only argument
-     * @return whether it was destroyed; if not, that was logged and the object stays until the process ends
+     * Destroys a native object, the only argument of the C function; if not, that was logged and the object stays until
+     * the process ends.
      */
     static boolean check(ControlCall call, MemorySegment object) {
         int error = call.error(object);

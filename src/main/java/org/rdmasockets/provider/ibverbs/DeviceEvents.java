@@ -44,8 +44,7 @@ final class DeviceEvents {
             entry(rdma_h.IBV_EVENT_CLIENT_REREGISTER(), Type.CLIENT_REREGISTER),
             entry(rdma_h.IBV_EVENT_GID_CHANGE(), Type.GID_CHANGE));
 
-    private DeviceEvents() {
-    }
+    private DeviceEvents() {}
 
     /** The kind of an event number. */
     static Type type(int number) {

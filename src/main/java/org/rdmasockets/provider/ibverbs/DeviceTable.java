@@ -35,10 +35,8 @@ final class DeviceTable {
     private final Map<Long, IbverbsDevice> devices = new HashMap<>();
 
     /**
-     * Reads the list of devices without opening any ({@code ibv_get_device_list}).
-     *
-     * @return all devices
-     * @throws VerbsException ENOSYS where the kernel has no RDMA
+     * Reads the list of devices without opening any ({@code ibv_get_device_list}); throws ENOSYS where the kernel has
+     * no RDMA.
      */
     static List<DeviceInfo> list() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
@@ -78,13 +76,7 @@ final class DeviceTable {
         }
     }
 
-    /**
-     * Opens a device by name, or finds it if it is open.
-     *
-     * @param name the kernel's name
-     * @return the device
-     * @throws VerbsException ENODEV if there is none of that name
-     */
+    /** Opens a device by the kernel's name, or finds it if it is open; throws ENODEV if there is none of that name. */
     synchronized IbverbsDevice open(String name) throws VerbsException {
         scan();
         // A device that was deleted and made again has a new context; the dead one is no longer in the list.
@@ -106,11 +98,8 @@ final class DeviceTable {
     }
 
     /**
-     * The device that an identifier of the connection manager belongs to.
-     *
-     * @param context its {@code verbs} field, not NULL
-     * @return the device
-     * @throws VerbsException if its limits cannot be read
+     * The device that an identifier of the connection manager belongs to, by its {@code verbs} field, which is not
+     * NULL; throws if its limits cannot be read.
      */
     synchronized IbverbsDevice of(MemorySegment context) throws VerbsException {
         IbverbsDevice device = devices.get(context.address());

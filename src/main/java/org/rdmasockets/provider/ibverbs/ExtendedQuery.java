@@ -16,8 +16,7 @@ final class ExtendedQuery {
     /** {@code __VERBS_ABI_IS_EXTENDED}: there is such a structure. */
     private static final long EXTENDED = -1;
 
-    private ExtendedQuery() {
-    }
+    private ExtendedQuery() {}
 
     /** Whether a device can take pages when it needs them; false if it does not say. */
     static boolean onDemandPaging(MemorySegment context) {

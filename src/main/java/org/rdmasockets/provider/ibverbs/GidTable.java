@@ -18,8 +18,7 @@ final class GidTable {
     private static final int FEW = 256;
     private static final int MANY = 1 << 16;
 
-    private GidTable() {
-    }
+    private GidTable() {}
 
     /** All entries that are in use, by port and index. */
     static List<GidEntry> read(MemorySegment context, String text) throws VerbsException {

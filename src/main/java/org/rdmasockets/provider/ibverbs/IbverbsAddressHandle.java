@@ -41,15 +41,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         }
     }
 
-    /**
-     * Makes a handle from a path.
-     *
-     * @param domain the parent
-     * @param port the port to send by
-     * @param path where the peer is
-     * @return a new handle
-     * @throws VerbsException if the device refuses
-     */
+    /** Makes a handle from a path. */
     static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, QueuePairAttributes.Path path)
             throws VerbsException {
         ControlCall call = ControlCalls.IBV_CREATE_AH;
@@ -64,15 +56,8 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     }
 
     /**
-     * Makes a handle for an answer.
-     *
-     * @param domain the parent
-     * @param port the port that the datagram came to
-     * @param batch with its completion
-     * @param index which one
-     * @param received the memory that the datagram was received in
-     * @return a new handle
-     * @throws VerbsException if the device refuses
+     * Makes a handle for an answer to a datagram that came to a port, of its completion and the memory that it was
+     * received in.
      */
     static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, IbverbsWorkCompletions batch, int index,
             MemorySegment received) throws VerbsException {

@@ -46,31 +46,21 @@ final class IbverbsCalls {
     /** Where all threads leave the errno that nobody reads. */
     private static final MemorySegment IGNORED = Arena.global().allocate(CAPTURED_BYTES);
 
-    private IbverbsCalls() {
-    }
+    private IbverbsCalls() {}
 
     private static Linker.Option captureErrno() {
         return Linker.Option.captureCallState("errno");
     }
 
-    /**
-     * Finds a function of the libraries or of the C library.
-     *
-     * @param symbol the name that the library has it under
-     * @return where it is
-     */
+    /** Finds a function of the libraries or of the C library. */
     static MemorySegment function(String symbol) {
         Optional<MemorySegment> found = symbol.startsWith("rdma_") ? CONNECTIONS.find(symbol) : VERBS.find(symbol);
         return found.isPresent() ? found.get() : LINKER.defaultLookup().findOrThrow(symbol);
     }
 
     /**
-     * Calls a function of the control path.
-     *
-     * @param function where it is
-     * @param captured the {@link #CAPTURED_BYTES} bytes for errno
-     * @param arguments six integers or addresses
-     * @return what the register has; the upper half means nothing if the function returns an int
+     * Calls a function of the control path with six integers or addresses and {@link #CAPTURED_BYTES} bytes for errno.
+     * Gives what the register has; the upper half means nothing if the function returns an int.
      */
     static long control(MemorySegment function, MemorySegment captured, long[] arguments) {
         try {
@@ -81,23 +71,14 @@ final class IbverbsCalls {
         }
     }
 
-    /**
-     * What a call captured.
-     *
-     * @param captured the memory given to the call
-     * @return errno
-     */
+    /** What a call captured. */
     static int capturedErrno(MemorySegment captured) {
         return captured.get(JAVA_INT, 0);
     }
 
     /**
      * The one rule for what a call returned; devices differ even within one call. 0 is success, a positive number is
-     * the errno itself (rxe), one below -1 is it negated (siw), and -1 says to look at errno.
-     *
-     * @param result what the call returned
-     * @param errno captured errno, used for -1
-     * @return 0 or a positive errno
+     * the errno itself (rxe), one below -1 is it negated (siw), and -1 says to look at the captured errno.
      */
     static int errorNumber(int result, int errno) {
         if (result == -1) {
@@ -157,11 +138,8 @@ final class IbverbsCalls {
     }
 
     /**
-     * {@code calloc}: memory of one native object, freed with it. An arena for each would cost the heap a Cleaner, and
-     * closing a shared one stops all threads.
-     *
-     * @param bytes how many bytes
-     * @return zeroed memory, aligned to 16 bytes
+     * {@code calloc}: zeroed memory, aligned to 16 bytes, of one native object, freed with it. An arena for each would
+     * cost the heap a Cleaner, and closing a shared one stops all threads.
      */
     static MemorySegment allocate(long bytes) {
         long address;
@@ -176,13 +154,7 @@ final class IbverbsCalls {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
 
-    /**
-     * Memory that C owns, at an address that C gave.
-     *
-     * @param address where it begins
-     * @param bytes how long it is
-     * @return the memory
-     */
+    /** Memory that C owns, at an address that C gave. */
     static MemorySegment memory(long address, long bytes) {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
@@ -197,10 +169,7 @@ final class IbverbsCalls {
     }
 
     /**
-     * What a handle threw that cannot throw anything of its own.
-     *
-     * @param thrown what was thrown
-     * @return never; errors and runtime exceptions are thrown as they are
+     * What a handle threw that cannot throw anything of its own: errors and runtime exceptions are thrown as they are.
      */
     static AssertionError unexpected(Throwable thrown) {
         switch (thrown) {

@@ -32,12 +32,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
      */
     private final AtomicInteger expected = new AtomicInteger();
 
-    /**
-     * Makes a channel.
-     *
-     * @param device the parent
-     * @throws VerbsException if no descriptor can be had
-     */
+    /** Makes a channel; throws if no descriptor can be had. */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
         this.device = device;
         channel = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);

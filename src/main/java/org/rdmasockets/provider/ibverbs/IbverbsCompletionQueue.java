@@ -40,15 +40,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
         pollFunction = device.pollCq;
     }
 
-    /**
-     * Makes a queue.
-     *
-     * @param device the device
-     * @param entries least number of entries
-     * @param channel where its events go, or null
-     * @return a new queue
-     * @throws VerbsException if the device refuses
-     */
+    /** Makes a queue of at least so many entries; its events go to the channel, if any. */
     static IbverbsCompletionQueue create(IbverbsDevice device, int entries, CompletionChannel channel)
             throws VerbsException {
         String text = "device=" + device + ", entries=" + entries;
@@ -105,12 +97,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
         return address;
     }
 
-    /**
-     * Promises entries to a queue pair.
-     *
-     * @param count how many
-     * @return false if there are not as many
-     */
+    /** Promises entries to a queue pair; false if there are not as many. */
     synchronized boolean tryReserve(int count) {
         boolean fits = count <= entries - reserved;
         if (fits) {

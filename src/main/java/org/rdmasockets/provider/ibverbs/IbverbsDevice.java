@@ -52,13 +52,7 @@ final class IbverbsDevice implements Device, Pollable {
     /** Whether the last scan found it; guarded by the device table. */
     private boolean present = true;
 
-    /**
-     * A device.
-     *
-     * @param context its context, never closed
-     * @param info name, GUID and transport
-     * @throws VerbsException if its limits cannot be read
-     */
+    /** A device by its context, which is never closed; throws if its limits cannot be read. */
     IbverbsDevice(MemorySegment context, DeviceInfo info) throws VerbsException {
         this.context = context;
         this.info = info;

@@ -30,11 +30,7 @@ final class IbverbsEventPoller implements EventPoller {
     private volatile Pollable[] sources = {};
     private volatile boolean closed;
 
-    /**
-     * A poller without sources.
-     *
-     * @throws VerbsException if no descriptor can be had
-     */
+    /** A poller without sources; throws if no descriptor can be had. */
     IbverbsEventPoller() throws VerbsException {
         descriptors = Epoll.create();
         EpollWait first = null;

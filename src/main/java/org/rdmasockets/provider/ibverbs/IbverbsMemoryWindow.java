@@ -19,12 +19,7 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
     /** Written under the monitor. */
     private volatile int remoteKey;
 
-    /**
-     * Allocates a window.
-     *
-     * @param domain the parent
-     * @throws VerbsException if the device has none, or the domain is closed
-     */
+    /** Allocates a window; throws if the device has none, or the domain is closed. */
     IbverbsMemoryWindow(IbverbsProtectionDomain domain) throws VerbsException {
         this.domain = domain;
         IbverbsDevice device = (IbverbsDevice) domain.device();

@@ -20,8 +20,7 @@ public final class IbverbsProvider implements VerbsProvider {
     private final DeviceTable devices = new DeviceTable();
 
     /** A provider; it touches no library until it is asked something. */
-    public IbverbsProvider() {
-    }
+    public IbverbsProvider() {}
 
     @Override
     public String name() {

@@ -27,14 +27,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     private final Map<IbverbsCompletionQueue, Integer> reported = new HashMap<>();
     private volatile boolean limitReached;
 
-    /**
-     * Makes a queue.
-     *
-     * @param domain the parent
-     * @param maxReceives most receives
-     * @param maxElements most elements of one
-     * @throws VerbsException if the device refuses, or the domain is closed
-     */
+    /** Makes a queue; throws if the device refuses, or the domain is closed. */
     IbverbsSharedReceiveQueue(IbverbsProtectionDomain domain, int maxReceives, int maxElements) throws VerbsException {
         this.domain = domain;
         this.device = (IbverbsDevice) domain.device();
@@ -72,12 +65,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
         limitReached = true;
     }
 
-    /**
-     * Takes room in a completion queue for all receives, if no other queue pair has.
-     *
-     * @param completions where the receives of one more queue pair complete
-     * @return false if it has no room
-     */
+    /** Takes room in a completion queue for all receives, if no other queue pair has; false if there is none. */
     boolean tryReserve(IbverbsCompletionQueue completions) {
         synchronized (reported) {
             boolean fits = reported.containsKey(completions) || completions.tryReserve(maxReceives);
@@ -89,10 +77,8 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     }
 
     /**
-     * Gives the room back when the last queue pair that reported there has gone.
-     *
-     * @param completions where its receives completed
-     * @param used whether the queue pair existed, so that completions of it may still be there
+     * Gives the room back when the last queue pair that reported there has gone; {@code used} if it existed, so that
+     * completions of it may still be there.
      */
     void giveBack(IbverbsCompletionQueue completions, boolean used) {
         synchronized (reported) {

@@ -36,11 +36,7 @@ final class IbverbsWorkCompletions implements WorkCompletions {
     private final int capacity;
     private final MemorySegment completions;
 
-    /**
-     * An empty batch.
-     *
-     * @param capacity most completions of one poll, at least 1
-     */
+    /** An empty batch for at least 1 completion. */
     IbverbsWorkCompletions(int capacity) {
         if (capacity < 1) {
             throw new IllegalArgumentException("a batch needs room for at least one completion, not " + capacity);

@@ -24,12 +24,7 @@ final class MemoryBlocks {
     /** What is left of the newest slab; protected by this. */
     private MemorySegment rest = MemorySegment.NULL;
 
-    /**
-     * Takes a block.
-     *
-     * @param wantedBytes how much is needed, at least 1
-     * @return zeroed memory, rounded up to whole pages
-     */
+    /** Takes a block of at least so many bytes, zeroed, rounded up to whole pages. */
     MemorySegment take(long wantedBytes) {
         long bytes = wantedBytes + PAGE_BYTES - 1 & -PAGE_BYTES;
         return bytes > MOST_CUT_BYTES ? Arena.ofAuto().allocate(bytes, PAGE_BYTES) : reuseOrCut(bytes).fill((byte) 0);
@@ -56,11 +51,7 @@ final class MemoryBlocks {
         }
     }
 
-    /**
-     * Gives a block back.
-     *
-     * @param block from {@link #take}, deregistered
-     */
+    /** Gives a block back. */
     synchronized void giveBack(MemorySegment block) {
         if (block.byteSize() <= MOST_CUT_BYTES) {
             free.computeIfAbsent(block.byteSize(), size -> new ArrayDeque<>()).push(block);

@@ -13,17 +13,11 @@ import org.rdmasockets.verbs.QueuePairState;
 
 /** Writes {@link QueuePairAttributes} as {@code ibv_qp_attr} and its mask. */
 final class ModifyAttributes {
-    private ModifyAttributes() {
-    }
+    private ModifyAttributes() {}
 
     /**
-     * Fills in what is set.
-     *
-     * @param attr a zeroed {@code ibv_qp_attr}
-     * @param attributes what to change
-     * @param port the port that a path leaves by
-     * @return the mask of what was filled in
-     * @throws IllegalArgumentException if a value is not one the field can have
+     * Fills in what is set in a zeroed {@code ibv_qp_attr}, for a path by a port, and gives the mask of that. Throws
+     * {@code IllegalArgumentException} if a value is not one the field can have.
      */
     static int fill(MemorySegment attr, QueuePairAttributes attributes, int port) {
         int mask = 0;

@@ -37,11 +37,7 @@ abstract class NativeHandle implements AutoCloseable {
         return closed;
     }
 
-    /**
-     * Begins a control call; {@link #leave} has to follow.
-     *
-     * @return false if this is closed
-     */
+    /** Begins a control call, and {@link #leave} has to follow; false if this is closed. */
     final synchronized boolean tryEnter() {
         if (closed) {
             return false;
@@ -50,12 +46,7 @@ abstract class NativeHandle implements AutoCloseable {
         return true;
     }
 
-    /**
-     * Begins a control call; {@link #leave} has to follow.
-     *
-     * @param call the C function about to be called, for the message
-     * @throws VerbsException if this is closed
-     */
+    /** Begins a control call; {@link #leave} has to follow. Throws if this is closed. */
     final void enter(ControlCall call) throws VerbsException {
         if (!tryEnter()) {
             throw closedFailure(call);
@@ -75,12 +66,7 @@ abstract class NativeHandle implements AutoCloseable {
         return new VerbsException(call.name, Errno.ESHUTDOWN, "the " + what() + " is closed");
     }
 
-    /**
-     * Takes part in this object's life as a child; {@link #release} has to follow.
-     *
-     * @param call the C function about to be called, for the message
-     * @throws VerbsException if this is closed
-     */
+    /** Takes part in this object's life as a child; {@link #release} has to follow. Throws if this is closed. */
     final void retain(ControlCall call) throws VerbsException {
         synchronized (this) {
             if (!closed) {
@@ -137,9 +123,8 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /**
-     * Refuses everything from now on, without waiting for what is in progress beyond the data path.
-     *
-     * @return true for the first caller, who then has to call {@link #finishClose}
+     * Refuses everything from now on, without waiting for what is in progress beyond the data path; true for the first
+     * caller, who then has to call {@link #finishClose}.
      */
     final synchronized boolean beginClose() {
         boolean first = !closed;

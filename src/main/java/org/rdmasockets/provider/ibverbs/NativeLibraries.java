@@ -17,14 +17,9 @@ final class NativeLibraries {
     /** Whether both libraries were found. They stay loaded for ever: their tables outlive any of our objects. */
     private static volatile boolean loaded;
 
-    private NativeLibraries() {
-    }
+    private NativeLibraries() {}
 
-    /**
-     * Loads the libraries if they are not loaded yet.
-     *
-     * @return empty if they are there; else why not, with the remedy
-     */
+    /** Loads the libraries if they are not loaded yet; empty if they are there, else why not, with the remedy. */
     static Optional<String> problem() {
         if (loaded) {
             return Optional.empty();

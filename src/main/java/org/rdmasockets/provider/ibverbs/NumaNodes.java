@@ -20,11 +20,8 @@ final class NumaNodes {
     }
 
     /**
-     * The processors of the nodes that devices are on.
-     *
-     * @param devices the kernel's names; one that is on no node does not count
-     * @return at least one processor
-     * @throws VerbsException if no device is on a node with processors; says why for each
+     * The processors of the nodes that devices are on, at least one; a device that is on no node does not count. Throws
+     * if no device is on a node with processors, with the reason for each.
      */
     ProcessorList processorsNear(Set<String> devices) throws VerbsException {
         ProcessorList near = new ProcessorList(new BitSet());

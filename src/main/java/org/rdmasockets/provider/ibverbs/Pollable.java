@@ -7,11 +7,7 @@ interface Pollable extends EventSource {
     /** The descriptor, valid while {@link #holdDescriptor} is in force. */
     int descriptor();
 
-    /**
-     * Keeps the descriptor open, {@link #releaseDescriptor} has to follow.
-     *
-     * @return false if this is closed
-     */
+    /** Keeps the descriptor open, {@link #releaseDescriptor} has to follow; false if this is closed. */
     boolean holdDescriptor();
 
     /** Ends what {@link #holdDescriptor} began. */

@@ -6,21 +6,14 @@ import java.lang.foreign.ValueLayout;
 import java.util.BitSet;
 import org.rdmasockets.verbs.VerbsException;
 
-/**
- * Some of the machine's processors, by their numbers.
- *
- * @param numbers not changed any more
- */
+/** Some of the machine's processors, by their numbers, which are not changed any more. */
 record ProcessorList(BitSet numbers) {
     /** More than any kernel is built for. */
     private static final int MOST = 1 << 16;
 
     /**
-     * Reads a list as the kernel writes it ({@code Documentation/admin-guide/cputopology.rst}).
-     *
-     * @param text such as {@code 0-7,16-23}; empty for none
-     * @return the list
-     * @throws IllegalArgumentException if it is something else
+     * Reads a list such as {@code 0-7,16-23}, or an empty one, as the kernel writes it ({@code
+     * Documentation/admin-guide/cputopology.rst}); throws {@code IllegalArgumentException} for something else.
      */
     static ProcessorList parse(String text) {
         BitSet numbers = new BitSet();
@@ -56,10 +49,8 @@ record ProcessorList(BitSet numbers) {
     }
 
     /**
-     * Lets the calling thread run on these only ({@code sched_setaffinity}). Where a container allows fewer, those.
-     *
-     * @return the list, as text
-     * @throws VerbsException if the system refuses, because this process may use none of them
+     * Lets the calling thread run on these only ({@code sched_setaffinity}), and gives them as text. Where a container
+     * allows fewer, those. Throws if this process may use none of them.
      */
     String keepThisThread() throws VerbsException {
         long[] words = numbers.toLongArray(); // as cpu_set_t has them

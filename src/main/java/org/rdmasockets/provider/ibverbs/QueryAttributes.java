@@ -20,8 +20,7 @@ final class QueryAttributes {
             | rdma_h.IBV_QP_MAX_QP_RD_ATOMIC() | rdma_h.IBV_QP_MIN_RNR_TIMER() | rdma_h.IBV_QP_TIMEOUT()
             | rdma_h.IBV_QP_RETRY_CNT() | rdma_h.IBV_QP_RNR_RETRY() | rdma_h.IBV_QP_QKEY();
 
-    private QueryAttributes() {
-    }
+    private QueryAttributes() {}
 
     /** The state of a number of {@code enum ibv_qp_state}. */
     static QueuePairState state(int number) {

@@ -5,13 +5,7 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 
-/**
- * Which queue pair is asked for.
- *
- * @param type what it promises
- * @param config sizes and completion queues
- * @param sharedReceives where its receives come from, or null if they are its own
- */
+/** Which queue pair is asked for; its receives are its own if {@code sharedReceives} is null. */
 record QueuePairDemand(QueuePairType type, QueuePairConfig config, IbverbsSharedReceiveQueue sharedReceives) {
     /** A connected queue pair with receives of its own. */
     static QueuePairDemand of(QueuePairConfig config) {
@@ -24,9 +18,8 @@ record QueuePairDemand(QueuePairType type, QueuePairConfig config, IbverbsShared
     }
 
     /**
-     * A connected queue pair with shared receives.
-     *
-     * @throws IllegalArgumentException if they belong to another device
+     * A connected queue pair with shared receives; throws {@code IllegalArgumentException} if they belong to another
+     * device.
      */
     static QueuePairDemand of(QueuePairConfig config, ProtectionDomain domain, SharedReceiveQueue receives) {
         if (!(receives instanceof IbverbsSharedReceiveQueue own) || own.domain().device() != domain.device()) {

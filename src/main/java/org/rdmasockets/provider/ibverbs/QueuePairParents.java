@@ -36,10 +36,8 @@ final class QueuePairParents {
     }
 
     /**
-     * Holds all; on failure {@link #release} gives back what was held by then.
-     *
-     * @param call the C function about to be called
-     * @throws VerbsException if something is closed, or a completion queue has no room
+     * Holds all; on failure {@link #release} gives back what was held by then. Throws if something is closed, or a
+     * completion queue has no room.
      */
     void acquire(ControlCall call) throws VerbsException {
         domain.retain(call);
@@ -72,9 +70,8 @@ final class QueuePairParents {
     }
 
     /**
-     * Gives back what is held.
-     *
-     * @param used whether the queue pair existed, so that completions of it may still be in the queues
+     * Gives back what is held; {@code used} if the queue pair existed, so that completions of it may still be in the
+     * queues.
      */
     void release(boolean used) {
         if (steps >= 6) {

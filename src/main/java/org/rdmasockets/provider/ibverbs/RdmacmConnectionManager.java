@@ -39,12 +39,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      */
     final ReentrantLock channelLock = new ReentrantLock();
 
-    /**
-     * Makes a channel.
-     *
-     * @param devices finds the device of an identifier
-     * @throws VerbsException if no channel can be had
-     */
+    /** Makes a channel; throws if none can be had. */
     RdmacmConnectionManager(DeviceTable devices) throws VerbsException {
         this.devices = devices;
         channel = ControlCalls.RDMA_CREATE_EVENT_CHANNEL.pointer("");
@@ -105,8 +100,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
     }
 
     /** An event on its way to its identifier. */
-    private record Delivery(RdmacmIdentifier identifier, ConnectionEvent event) {
-    }
+    private record Delivery(RdmacmIdentifier identifier, ConnectionEvent event) {}
 
     /** Takes one event; false if there is none. */
     private boolean take(MemorySegment pointer) throws VerbsException {

@@ -14,16 +14,9 @@ final class Remedies {
             "rdma_create_event_channel");
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
-    private Remedies() {
-    }
+    private Remedies() {}
 
-    /**
-     * The remedy for an error of a call.
-     *
-     * @param call the C function
-     * @param errorNumber positive errno
-     * @return a clause without a full stop, empty if none is known
-     */
+    /** The remedy for an error of a call, a clause without a full stop; empty if none is known. */
     static String of(String call, int errorNumber) {
         return FIRST_CALLS.contains(call) ? Availability.systemProblem().orElse(general(call, errorNumber))
                 : general(call, errorNumber);

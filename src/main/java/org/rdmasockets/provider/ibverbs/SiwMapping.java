@@ -17,16 +17,9 @@ final class SiwMapping {
     /** Of 32 bytes each: a MiB, 256 pages. */
     private static final int ENTRIES = 32_768;
 
-    private SiwMapping() {
-    }
+    private SiwMapping() {}
 
-    /**
-     * Takes the page.
-     *
-     * @param context a context of siw on which no queue was made
-     * @param text the device, for a message
-     * @throws VerbsException if the queue cannot be made
-     */
+    /** Takes the page, by a context of siw on which no queue was made; throws if the queue cannot be made. */
     static void takeReservedKey(MemorySegment context, String text) throws VerbsException {
         ControlCalls.IBV_CREATE_CQ.pointer(text + ", entries=" + ENTRIES, context, ENTRIES, MemorySegment.NULL,
                 MemorySegment.NULL, 0);

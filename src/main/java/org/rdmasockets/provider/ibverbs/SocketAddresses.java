@@ -20,17 +20,11 @@ final class SocketAddresses {
     private static final int IPV4_BYTES = 4;
     private static final int IPV6_BYTES = 16;
 
-    private SocketAddresses() {
-    }
+    private SocketAddresses() {}
 
     /**
-     * Writes an address. One that is IPv4 mapped into IPv6 is an {@link Inet4Address} in Java already, so it becomes
-     * a {@code sockaddr_in}, which is what the kernel can route.
-     *
-     * @param address a resolved address
-     * @param arena where to
-     * @return a {@code sockaddr}
-     * @throws IllegalArgumentException if the address is unresolved
+     * Writes an address. One that is IPv4 mapped into IPv6 is an {@link Inet4Address} in Java already, so it becomes a
+     * {@code sockaddr_in}, which is what the kernel can route.
      */
     static MemorySegment write(InetSocketAddress address, Arena arena) {
         InetAddress host = address.getAddress();
@@ -53,12 +47,7 @@ final class SocketAddresses {
         return socket;
     }
 
-    /**
-     * Reads an address.
-     *
-     * @param socket memory that is large enough for any {@code sockaddr}
-     * @return the address, or null if there is none
-     */
+    /** Reads an address, null if there is none, from memory that is large enough for any {@code sockaddr}. */
     static InetSocketAddress read(MemorySegment socket) {
         int family = Short.toUnsignedInt(sockaddr.sa_family(socket));
         try {
@@ -81,11 +70,8 @@ final class SocketAddresses {
     }
 
     /**
-     * The address of this end with its scope, which the kernel does not tell of a connection request: a link-local
-     * address means something on one link only, that of the interface that has it.
-     *
-     * @param local the address of this end, or null
-     * @return the same, scoped if it is link-local and an interface has it
+     * The address of this end, or null, with its scope, which the kernel does not tell of a connection request: a
+     * link-local address means something on one link only, that of the interface that has it.
      */
     static InetSocketAddress scopedLocal(InetSocketAddress local) {
         if (local == null || !needsScope(local.getAddress())) {
@@ -100,11 +86,8 @@ final class SocketAddresses {
     }
 
     /**
-     * The address of the peer with its scope, which the kernel does not tell of a connection request: that of this end.
-     *
-     * @param remote the peer's address, or null
-     * @param local the address of this end with its scope, or null
-     * @return the peer's address, scoped if it is link-local and this end has a scope
+     * The address of the peer, or null, with its scope, which the kernel does not tell of a connection request: that of
+     * this end, if it has one.
      */
     static InetSocketAddress scopedRemote(InetSocketAddress remote, InetSocketAddress local) {
         return remote != null && needsScope(remote.getAddress()) && local != null

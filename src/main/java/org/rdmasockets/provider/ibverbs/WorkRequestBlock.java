@@ -87,12 +87,7 @@ final class WorkRequestBlock {
     private final int sendElements;
     private final int receiveElements;
 
-    /**
-     * Allocates a block; {@link #free} has to follow.
-     *
-     * @param sendElements most elements of a send request
-     * @param receiveElements most elements of a receive
-     */
+    /** Allocates a block; {@link #free} has to follow. */
     WorkRequestBlock(int sendElements, int receiveElements) {
         this.sendElements = sendElements;
         this.receiveElements = receiveElements;
@@ -201,12 +196,8 @@ final class WorkRequestBlock {
     }
 
     /**
-     * Fills in a chain of receives that fit.
-     *
-     * @param request what they have in common
-     * @param firstId identifier of the first; each further one has the next higher
-     * @param wanted how many
-     * @return how many were filled in, because a chain has an end
+     * Fills in a chain of receives that fit, each with the next higher identifier, and tells how many, because a chain
+     * has an end.
      */
     int fill(ReceiveRequest request, long firstId, int wanted) {
         int count = Math.min(wanted, CHAIN);

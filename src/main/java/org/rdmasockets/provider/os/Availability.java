@@ -20,8 +20,7 @@ public final class Availability {
     /** Whether everything was tried and worked: what a process may do does not shrink, as a rule. */
     private static volatile boolean available;
 
-    private Availability() {
-    }
+    private Availability() {}
 
     /** Tells what is missing now; empty if nothing is. */
     public static Optional<String> problem() {

@@ -25,8 +25,7 @@ public abstract class Guard implements AutoCloseable {
     private volatile int users;
 
     /** Open, with nobody inside. */
-    protected Guard() {
-    }
+    protected Guard() {}
 
     /** Frees what is guarded. Called once, by the last to leave or by the thread that closes. Must not throw. */
     protected abstract void free();

@@ -27,8 +27,7 @@ public final class PortLocks {
     /** The file, -1 until it is open; guarded by the class. */
     private static int descriptor = -1;
 
-    private PortLocks() {
-    }
+    private PortLocks() {}
 
     /**
      * Takes a port; false if somebody holds it, in this process or another. Where no file can be had, only this one

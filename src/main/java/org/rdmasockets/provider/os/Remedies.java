@@ -4,8 +4,7 @@ import org.rdmasockets.verbs.Errno;
 
 /** What a person can do about a failed call. */
 final class Remedies {
-    private Remedies() {
-    }
+    private Remedies() {}
 
     /** The remedy for an error of a call, a clause without a full stop; empty if none is known. */
     static String of(String call, int errorNumber) {

@@ -17,8 +17,7 @@ final class UserNamespace {
     private static final int DEFAULT_OVERFLOW = 65534;
     private static final long ALL_USERS = 0xFFFF_FFFFL;
 
-    private UserNamespace() {
-    }
+    private UserNamespace() {}
 
     /** The number that users without one read as. */
     static int overflowUser() {

@@ -19,8 +19,7 @@ final class DatagramTable {
     private int[] numbers = new int[0];
 
     /** Nobody is there. */
-    DatagramTable() {
-    }
+    DatagramTable() {}
 
     /** Gives out a number, whose datagrams are dropped until {@link #put}; 0 if there are no more. */
     synchronized int reserve() {

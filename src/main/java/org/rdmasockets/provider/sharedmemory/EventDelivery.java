@@ -23,8 +23,7 @@ abstract class EventDelivery implements ConnectionIdentifier {
     private boolean stopped;
 
     /** No handler yet. */
-    EventDelivery() {
-    }
+    EventDelivery() {}
 
     @Override
     public final synchronized void handler(ConnectionHandler newHandler) {

@@ -6,8 +6,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
 record FaultyCompletion(SharedMemoryCompletionQueue queue, QueueRoom room, long id, CompletionOpcode opcode,
         Received received, int status) {
     /** What the completion of a receive has beside. */
-    record Received(int length, boolean hasImmediate, int immediate) {
-    }
+    record Received(int length, boolean hasImmediate, int immediate) {}
 
     /** Reports it after all. */
     void deliver() {

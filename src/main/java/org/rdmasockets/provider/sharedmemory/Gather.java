@@ -13,8 +13,7 @@ import org.rdmasockets.verbs.SendRequest;
  * {@link #enter} and {@link #leave}.
  */
 final class Gather {
-    private Gather() {
-    }
+    private Gather() {}
 
     /**
      * Enters all pieces, which may be written to if they will be {@code changed}; {@link #leave} has to follow. False
@@ -56,8 +55,7 @@ final class Gather {
     static void copyTo(SendRequest request, long from, MemorySegment target, long offset, long length) {
         byte[] bytes = request.bytes();
         if (bytes != null) {
-            MemorySegment.copy(bytes, request.bytesOffset() + (int) from, target, JAVA_BYTE, offset,
-                    (int) length);
+            MemorySegment.copy(bytes, request.bytesOffset() + (int) from, target, JAVA_BYTE, offset, (int) length);
             return;
         }
         ScatterGatherList elements = request.elements();

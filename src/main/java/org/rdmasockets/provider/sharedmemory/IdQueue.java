@@ -17,8 +17,7 @@ class IdQueue {
     private Runs more;
 
     /** Nothing is in it. */
-    IdQueue() {
-    }
+    IdQueue() {}
 
     /** Appends one. Allocates only where there are more runs than ever before. */
     final void add(long id) {

@@ -81,8 +81,7 @@ final class LinkEnd implements LinkHandler {
     private static final int MOST_LETTERS = LinkSlot.MOST;
 
     /** An entry that waits for room; its connection's data must not overtake it. */
-    private record Letter(int kind, int flags, int slot, int value, byte[] payload) {
-    }
+    private record Letter(int kind, int flags, int slot, int value, byte[] payload) {}
 
     private final SharedMemoryFabric fabric;
     final Link link;

@@ -17,8 +17,7 @@ final class LocalAddresses {
     private static final int PLACES = 16;
     private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
 
-    private LocalAddresses() {
-    }
+    private LocalAddresses() {}
 
     /**
      * An address, or one asked for before if that is equal, also in its name: thousands of connections may lead to one

@@ -113,8 +113,7 @@ final class LocalPeer implements Peer {
             lock();
         }
         // Who fails is not ready any more, then waits for this lock, and then takes in what was left before.
-        long entry = target.isReady()
-                ? arrivals.leave(receives, notice.lengthBytes, notice.immediate) : -1;
+        long entry = target.isReady() ? arrivals.leave(receives, notice.lengthBytes, notice.immediate) : -1;
         if (entry >= 0) {
             left = entry;
         }

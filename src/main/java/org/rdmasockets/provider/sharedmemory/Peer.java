@@ -21,12 +21,10 @@ interface Peer {
      * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:
      * what is written and what is told then go to the other processor together. {@link #endWrite} follows.
      */
-    default void beginWrite() {
-    }
+    default void beginWrite() {}
 
     /** Ends what {@link #beginWrite} began, if {@link #tell} has not. */
-    default void endWrite() {
-    }
+    default void endWrite() {}
 
     /**
      * Tells the other end of a request, which takes its next receive; {@code messages} wait to be told, this one

@@ -52,8 +52,7 @@ final class ReceiveQueue {
     private volatile byte notReadyTimer;
 
     /** An empty queue; receives come from {@code shared} if they are not posted here, else null. */
-    ReceiveQueue(QueueOwner owner, SharedMemoryCompletionQueue completions,
-            SharedMemorySharedReceiveQueue shared) {
+    ReceiveQueue(QueueOwner owner, SharedMemoryCompletionQueue completions, SharedMemorySharedReceiveQueue shared) {
         this.owner = owner;
         this.completions = completions;
         this.shared = shared;
@@ -112,8 +111,7 @@ final class ReceiveQueue {
             return Errno.EINVAL.number();
         }
         Faults faults = owner.device().fabric.faults();
-        if (faults != null && faults.isFull(owner.number(), true)
-                || !room.take(owner.config().maxReceives())) {
+        if (faults != null && faults.isFull(owner.number(), true) || !room.take(owner.config().maxReceives())) {
             return Errno.ENOMEM.number();
         }
         if (flushing) {

@@ -18,8 +18,7 @@ abstract class RecentRegions {
     private byte oldest;
 
     /** None yet. */
-    RecentRegions() {
-    }
+    RecentRegions() {}
 
     /**
      * Finds memory that a request may touch, of the domain of that number, and enters it; null if the other end does

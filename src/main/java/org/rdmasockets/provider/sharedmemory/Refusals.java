@@ -7,8 +7,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The exceptions of this provider, in the words that every provider uses. */
 final class Refusals {
-    private Refusals() {
-    }
+    private Refusals() {}
 
     /** A call on something closed, such as {@code queue pair}. */
     static VerbsException closed(String call, String what) {

@@ -5,8 +5,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** Checks what a queue pair shall be made of, and takes room for it in its completion queues. */
 final class Reservation {
-    private Reservation() {
-    }
+    private Reservation() {}
 
     /**
      * Takes room; the queue pair gives it back when it closes. Receives come from {@code shared} if they are not its

@@ -139,8 +139,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
         try {
             Faults faults = owner.device().fabric.faults();
-            if (faults != null && faults.isFull(owner.number(), false)
-                    || !room.take(config.maxSends())) {
+            if (faults != null && faults.isFull(owner.number(), false) || !room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request, opcode, bytes) : Status.LOCAL_PROTECTION;
@@ -201,8 +200,7 @@ final class SendQueue implements Deadlines.Expiring {
             return Status.RETRY_EXCEEDED;
         }
         if (opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE || opcode == SendRequest.Opcode.WRITE) {
-            return transfer(request, bytes, AccessFlag.REMOTE_WRITE,
-                    opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE);
+            return transfer(request, bytes, AccessFlag.REMOTE_WRITE, opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE);
         }
         if (opcode == SendRequest.Opcode.READ) {
             return transfer(request, bytes, AccessFlag.REMOTE_READ, false);

@@ -23,8 +23,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     private int failures;
 
     /** An event on its way to its identifier. */
-    private record Delivery(SharedMemoryIdentifier identifier, ConnectionEvent event) {
-    }
+    private record Delivery(SharedMemoryIdentifier identifier, ConnectionEvent event) {}
 
     /** A manager without identifiers; the close of the {@code last} ends the links of the provider. */
     SharedMemoryConnectionManager(SharedMemoryFabric fabric, boolean last) {

@@ -125,8 +125,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     /** Nothing goes over a network. */
     @Override
-    public void trafficClass(int bits) {
-    }
+    public void trafficClass(int bits) {}
 
     @Override
     public void bind(InetSocketAddress wanted) throws VerbsException {
@@ -583,8 +582,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 state = State.ENDED;
                 add(new ConnectionEvent.Disconnected());
             }
-            default -> {
-            }
+            default -> {}
         }
     }
 

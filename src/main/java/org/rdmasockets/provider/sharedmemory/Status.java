@@ -19,8 +19,7 @@ final class Status {
     static final int RECEIVER_NOT_READY_RETRY_EXCEEDED =
             WorkCompletionStatus.RECEIVER_NOT_READY_RETRY_EXCEEDED.ordinal();
 
-    private Status() {
-    }
+    private Status() {}
 
     /** Whether the responder found fault with the request, which breaks its queue pair, too. */
     static boolean breaksPeer(int status) {

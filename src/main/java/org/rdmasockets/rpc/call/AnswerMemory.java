@@ -69,15 +69,9 @@ final class AnswerMemory {
     }
 
     /** What was found. */
-    record Finding(Verdict verdict, Entry entry, Frame answer) {
-    }
+    record Finding(Verdict verdict, Entry entry, Frame answer) {}
 
-    /**
-     * An empty memory.
-     *
-     * @param maxBytes of all answers
-     * @param keepNanos how long a client without a connection is remembered
-     */
+    /** An empty memory; a client without a connection is remembered for a time. */
     AnswerMemory(long maxBytes, long keepNanos) {
         this.maxBytes = maxBytes;
         this.keepNanos = keepNanos;
@@ -158,8 +152,7 @@ final class AnswerMemory {
     }
 
     /** Where an answer goes. */
-    record Address(ServerConnection connection, int callId) {
-    }
+    record Address(ServerConnection connection, int callId) {}
 
     /** A call has its answer. */
     synchronized Address answered(Entry entry, Frame answer) {

@@ -14,12 +14,7 @@ public sealed interface CallMethod {
         /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
         private int unproved = PROOF;
 
-        /**
-         * A method.
-         *
-         * @param body what it does
-         * @param interrupted whether its thread is interrupted when the call ends before it returns
-         */
+        /** A method; its thread is perhaps interrupted when the call ends before it returns. */
         public Unary(Answering body, boolean interrupted) {
             this.body = body;
             this.interrupted = interrupted;
@@ -56,43 +51,24 @@ public sealed interface CallMethod {
         }
     }
 
-    /**
-     * Any number of messages either way, on a virtual thread of its own.
-     *
-     * @param body what it does
-     */
-    record Streaming(Running body) implements CallMethod {
-    }
+    /** Any number of messages either way, on a virtual thread of its own. */
+    record Streaming(Running body) implements CallMethod {}
 
-    /**
-     * Begins on the thread that reads, must not block, and finishes the call some time.
-     *
-     * @param body what it does
-     */
-    record Begun(Running body) implements CallMethod {
-    }
+    /** Begins on the thread that reads, must not block, and finishes the call some time. */
+    record Begun(Running body) implements CallMethod {}
 
     /** Answers a request. */
     interface Answering {
         /**
-         * Answers, or throws, or finishes the call itself.
-         *
-         * @param call for metadata and the deadline
-         * @param request never null
-         * @return the answer, null if the call was finished
-         * @throws Exception which is the status UNKNOWN
+         * Answers, or throws, which is the status UNKNOWN, or finishes the call itself: null. The request is never
+         * null.
          */
         byte[] answer(CallStream call, byte[] request) throws Exception;
     }
 
     /** Runs a call. */
     interface Running {
-        /**
-         * Runs it.
-         *
-         * @param call to be finished
-         * @throws Exception which is the status UNKNOWN
-         */
+        /** Runs it. */
         void run(CallStream call) throws Exception;
     }
 }

@@ -48,14 +48,7 @@ public final class CallServer implements AutoCloseable {
         public static final Settings DEFAULT = new Settings(4 << 20, 10_000, 1_024, 4_096, 256L << 20, 64L << 20,
                 TimeUnit.MINUTES.toNanos(1));
 
-        /**
-         * Checks a bound.
-         *
-         * @param value what was given
-         * @param what it bounds
-         * @return the value
-         * @throws IllegalArgumentException if it is less than 1
-         */
+        /** Checks a bound; throws {@code IllegalArgumentException} if it is less than 1. */
         public static int atLeastOne(int value, String what) {
             if (value < 1) {
                 throw new IllegalArgumentException(what + " has to be at least 1, not " + value);
@@ -64,13 +57,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /**
-     * Begins to serve.
-     *
-     * @param listener where connections come from
-     * @param methods by their names, null for none; asked at each call
-     * @param settings what bounds it
-     */
+    /** Begins to serve methods, which are asked for by their names at each call, null for none. */
     public CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
         this.listener = listener;
         this.methods = methods;
@@ -186,38 +173,22 @@ public final class CallServer implements AutoCloseable {
         endIfDone();
     }
 
-    /**
-     * Where this listens.
-     *
-     * @return address and port
-     */
+    /** Where this listens. */
     public InetSocketAddress localAddress() {
         return listener.localAddress();
     }
 
-    /**
-     * Packets that were dropped.
-     *
-     * @return as the listener says
-     */
+    /** Packets that were dropped. */
     public long dropped() {
         return listener.dropped();
     }
 
-    /**
-     * What is remembered of numbered calls.
-     *
-     * @return bytes of answers, and what is beside them
-     */
+    /** What is remembered of numbered calls: bytes of answers, and what is beside them. */
     public long rememberedBytes() {
         return memory.bytes();
     }
 
-    /**
-     * Calls that run now.
-     *
-     * @return how many
-     */
+    /** Calls that run now. */
     public int calls() {
         return calls.get();
     }
@@ -230,13 +201,7 @@ public final class CallServer implements AutoCloseable {
         endIfDone();
     }
 
-    /**
-     * Waits until all calls have ended after {@link #shutdown}.
-     *
-     * @param nanos longest wait
-     * @return false if some go on
-     * @throws InterruptedException if this thread was interrupted
-     */
+    /** Waits until all calls have ended after {@link #shutdown}; false if some go on. */
     public boolean awaitEnd(long nanos) throws InterruptedException {
         return ended.await(nanos, TimeUnit.NANOSECONDS);
     }

@@ -59,11 +59,7 @@ public final class CallStream {
 
     /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
     public interface Ending {
-        /**
-         * It has ended.
-         *
-         * @param call which
-         */
+        /** It has ended. */
         void ended(CallStream call);
     }
 
@@ -81,37 +77,23 @@ public final class CallStream {
         return id;
     }
 
-    /**
-     * What is called.
-     *
-     * @return the name of the method
-     */
+    /** The name of the method that is called. */
     public String method() {
         return method;
     }
 
-    /**
-     * When the call ends whatever happens.
-     *
-     * @return by {@code System.nanoTime}, {@code Long.MAX_VALUE} for never
-     */
+    /** When the call ends whatever happens, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for never. */
     public long deadlineNanos() {
         return deadlineNanos;
     }
 
-    /**
-     * The connection that carries it.
-     *
-     * @return for addresses
-     */
+    /** The connection that carries it. */
     public Carrier carrier() {
         return connection.carrier();
     }
 
     /**
      * Sets who is told of news, on the thread that reads: it must neither block nor throw. It is told once at once.
-     *
-     * @param told looks at this stream
      */
     public void listen(Runnable told) {
         synchronized (this) {
@@ -121,11 +103,7 @@ public final class CallStream {
         told.run();
     }
 
-    /**
-     * Sets who is told of the end, at once if it has come.
-     *
-     * @param told of it
-     */
+    /** Sets who is told of the end, at once if it has come. */
     public void onEnd(Ending told) {
         synchronized (this) {
             if (code < 0) {
@@ -137,9 +115,8 @@ public final class CallStream {
     }
 
     /**
-     * Bytes of messages that have come and that nobody has taken.
-     *
-     * @return of a unary call that has just ended, those of the answer
+     * Bytes of messages that have come and that nobody has taken; of a unary call that has just ended, those of the
+     * answer.
      */
     public synchronized long answerBytes() {
         long bytes = 0;
@@ -221,13 +198,8 @@ public final class CallStream {
     }
 
     /**
-     * The call is over; the first end counts.
-     *
-     * @param status a code
-     * @param reason text for a person
-     * @param metadata trailers, null for none
-     * @param how Frame.NOT_BEGUN if the peer has refused it, -1 if the connection was lost, 0 otherwise
-     * @return whether this was the first end
+     * The call is over; the first end counts, and gives true. {@code how} is Frame.NOT_BEGUN if the peer has refused
+     * it, -1 if the connection was lost, 0 otherwise.
      */
     boolean end(int status, String reason, byte[] metadata, int how) {
         CallTimer.Entry timed;
@@ -311,12 +283,9 @@ public final class CallStream {
     }
 
     /**
-     * Waits.
-     *
-     * @param what {@link #INPUT}, {@link #HEADERS}, {@link #ROOM} or {@link #END}
-     * @param untilNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for ever
-     * @return false if it has not come in time
-     * @throws IOException {@code InterruptedIOException} if this thread was interrupted
+     * Waits for {@link #INPUT}, {@link #HEADERS}, {@link #ROOM} or {@link #END} until a time of
+     * {@code System.nanoTime}, {@code Long.MAX_VALUE} for ever; false if it has not come in time. Throws if this thread
+     * was interrupted.
      */
     public boolean await(int what, long untilNanos) throws IOException {
         return connection.await(this, what, untilNanos);
@@ -324,11 +293,7 @@ public final class CallStream {
 
     // What the application does.
 
-    /**
-     * Takes the next message, if one is there.
-     *
-     * @return the message; null if none is there yet, or none will come
-     */
+    /** Takes the next message; null if none is there yet, or none will come. */
     public byte[] poll() {
         byte[] message;
         long told = 0;
@@ -352,95 +317,55 @@ public final class CallStream {
         return message;
     }
 
-    /**
-     * Tells whether no message will come beyond those that are there.
-     *
-     * @return true after the peer's last message
-     */
+    /** Whether no message will come beyond those that are there. */
     public synchronized boolean isInputEnded() {
         return inputEnded && arrived.isEmpty();
     }
 
-    /**
-     * Tells whether the peer's headers, or what comes after them, are here.
-     *
-     * @return true if {@link #headers} is final
-     */
+    /** Whether the peer's headers, or what comes after them, are here: {@link #headers} is final then. */
     public synchronized boolean isInputBegun() {
         return inputBegun;
     }
 
-    /**
-     * The peer's headers.
-     *
-     * @return a block of metadata, null for none
-     */
+    /** The peer's headers, a block of metadata, null for none. */
     public synchronized byte[] headers() {
         return headers;
     }
 
-    /**
-     * The peer's trailers.
-     *
-     * @return a block of metadata, null for none
-     */
+    /** The peer's trailers, a block of metadata, null for none. */
     public synchronized byte[] trailers() {
         return trailers;
     }
 
-    /**
-     * How the call ended.
-     *
-     * @return a code, -1 while it goes on
-     */
+    /** How the call ended: a code, -1 while it goes on. */
     public int code() {
         return code;
     }
 
-    /**
-     * What was said at the end.
-     *
-     * @return text for a person
-     */
+    /** What was said at the end. */
     public synchronized String text() {
         return text;
     }
 
-    /**
-     * Whether the server has refused the call before it did anything.
-     *
-     * @return true if it can be made again whatever it does
-     */
+    /** Whether the server has refused the call before it did anything: it can be made again whatever it does. */
     public synchronized boolean isNotBegun() {
         return notBegun;
     }
 
-    /**
-     * Whether the connection was lost before the end came.
-     *
-     * @return true if nobody knows what the server has done
-     */
+    /** Whether the connection was lost before the end came: nobody knows what the server has done. */
     public synchronized boolean isLost() {
         return lost;
     }
 
-    /**
-     * Tells whether a message can be sent now.
-     *
-     * @return true if there is room
-     */
+    /** Whether a message can be sent now. */
     public synchronized boolean hasRoom() {
         return room > 0 && !outputEnded;
     }
 
     /**
-     * Sends headers, a message or both. Does not wait for room in the call's window: see {@link #await}. Waits for room
-     * in the connection until the call's deadline.
-     *
-     * @param metadata headers, null for none; before the first message only
-     * @param message null for none
-     * @param last whether nothing follows from a client; a server says {@link #finish}
-     * @return false if the call is over
+     * Sends headers, before the first message only, a message or both; null for none. A client says whether nothing
+     * follows; a server says {@link #finish}. Does not wait for room in the call's window: see {@link #await}. Waits
+     * for room in the connection until the call's deadline. False if the call is over.
      */
     public boolean send(byte[] metadata, byte[] message, boolean last) {
         connection.checkLength(message);
@@ -468,14 +393,7 @@ public final class CallStream {
         }
     }
 
-    /**
-     * Server: ends the call, with an answer or without.
-     *
-     * @param status a code
-     * @param reason text for a person
-     * @param metadata trailers, null for none
-     * @param message an answer, null for none; the array is the library's from now on
-     */
+    /** Server: ends the call, with trailers and an answer, which is the library's from now on, or without: null. */
     public void finish(int status, String reason, byte[] metadata, byte[] message) {
         connection.checkLength(message);
         Frame frame = new Frame(Frame.MESSAGE, Frame.LAST, id, message);
@@ -488,12 +406,7 @@ public final class CallStream {
         }
     }
 
-    /**
-     * Client: gives the call up.
-     *
-     * @param status why
-     * @param reason text for a person
-     */
+    /** Client: gives the call up. */
     public void cancel(int status, String reason) {
         if (end(status, reason, null, 0)) {
             connection.cancelled(this, status);

@@ -21,6 +21,5 @@ public final class Code {
     /** Codes are smaller than this. */
     public static final int COUNT = 17;
 
-    private Code() {
-    }
+    private Code() {}
 }

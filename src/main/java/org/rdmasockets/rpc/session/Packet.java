@@ -59,12 +59,7 @@ final class Packet {
 
     private final CRC32C crc = new CRC32C();
 
-    /**
-     * Reads a packet.
-     *
-     * @param from all of it
-     * @return false if it is damaged, or none
-     */
+    /** Reads a packet; false if it is damaged, or none. */
     boolean read(ByteBuffer from) {
         int start = from.position();
         if (from.remaining() < HEADER_BYTES || from.getShort(start) != MAGIC || from.get(start + 2) != VERSION) {

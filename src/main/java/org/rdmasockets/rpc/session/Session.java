@@ -89,14 +89,8 @@ final class Session {
     private String failure;
 
     /**
-     * A session.
-     *
-     * @param own this end's identifier
-     * @param peer the other end's
-     * @param payloadBytes of a packet that this end sends
-     * @param maxMessage longest message that comes in
-     * @param maxWaitingBytes of messages that nobody has taken, one message more
-     * @param now the time
+     * A session that sends packets with so many bytes, takes messages of up to {@code maxMessage}, and holds
+     * {@code maxWaitingBytes} of those that nobody has taken, one message more.
      */
     Session(long own, long peer, int payloadBytes, int maxMessage, int maxWaitingBytes, long now) {
         this.own = own;
@@ -379,13 +373,7 @@ final class Session {
         return Math.min(Math.min(timer, answerAt), Math.min(silent, heardAt + DEAD));
     }
 
-    /**
-     * Writes the next packet that has to go out now.
-     *
-     * @param to room for a packet
-     * @param now the time
-     * @return false if there is none
-     */
+    /** Writes the next packet that has to go out now; false if there is none. */
     boolean next(ByteBuffer to, long now) {
         if (failure != null) {
             return false;

@@ -15,8 +15,7 @@ final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
     /** A packet about a region that has to wait; to announce, it has entered the region. */
-    private record Waiting(int type, int key, SharedRegion region, long accessBits, long tag) {
-    }
+    private record Waiting(int type, int key, SharedRegion region, long accessBits, long tag) {}
 
     private final Link link;
     private final PacketSocket socket;

@@ -38,8 +38,7 @@ final class Frame {
     private static final int THIRD_OFFSET = 24;
     private static final int FOURTH_OFFSET = 32;
 
-    private Frame() {
-    }
+    private Frame() {}
 
     /** Writes a packet with a number and at most one argument. */
     static void write(PacketBuffer buffer, int type, int number, long first) {

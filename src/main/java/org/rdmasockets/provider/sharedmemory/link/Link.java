@@ -292,8 +292,7 @@ public final class Link implements AutoCloseable {
      * if there are too many or too large ones, {@code ECONNRESET} if the link is dead, {@code ESHUTDOWN} if the region
      * is closed.
      */
-    public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access, long tag)
-            throws VerbsException {
+    public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access, long tag) throws VerbsException {
         announced.announce(region, remoteKey, PeerRegion.bits(access), tag);
     }
 

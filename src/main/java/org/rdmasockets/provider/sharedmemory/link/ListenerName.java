@@ -10,8 +10,7 @@ import java.net.InetSocketAddress;
 final class ListenerName {
     private static final String WILDCARD = "*";
 
-    private ListenerName() {
-    }
+    private ListenerName() {}
 
     /** The name of an address; all wildcards are one. */
     static String of(InetSocketAddress address) {

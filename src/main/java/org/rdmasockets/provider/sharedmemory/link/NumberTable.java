@@ -16,8 +16,7 @@ public final class NumberTable<T> {
     private int size;
 
     /** Nothing is in it. */
-    public NumberTable() {
-    }
+    public NumberTable() {}
 
     /** How many objects there are. */
     public int size() {

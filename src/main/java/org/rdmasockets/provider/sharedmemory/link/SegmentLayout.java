@@ -74,8 +74,7 @@ final class SegmentLayout {
     /** Access to an aligned int, by segment and offset. */
     static final VarHandle INT = JAVA_INT.varHandle();
 
-    private SegmentLayout() {
-    }
+    private SegmentLayout() {}
 
     /** All words of a link's memory, in its order of bytes, for plain accesses; who makes them keeps it mapped. */
     static LongBuffer words(MemorySegment memory) {
