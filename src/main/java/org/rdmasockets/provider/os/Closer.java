@@ -25,14 +25,11 @@ final class Closer {
 
     /** Closes a descriptor soon. Never waits. */
     static void close(int descriptor) {
-        boolean taken = false;
         try {
             WAITING.add(descriptor);
-            taken = true;
-        } finally {
-            if (!taken) {
-                Posix.CLOSE.call(descriptor); // no memory to let another do it, and it would be lost for ever
-            }
+        } catch (Error e) { // no memory to let another do it, and it would be lost for ever
+            Posix.close(descriptor);
+            return;
         }
         synchronized (WAITING) {
             startIfAllAreBusy();
@@ -49,7 +46,7 @@ final class Closer {
         try {
             OwnThread.unstarted("rdma-sockets-closer", Closer::run).start();
             started = true;
-        } catch (OutOfMemoryError e) {
+        } catch (Error e) { // whoever gives something up is not to lose more for that
             return;
         } finally {
             if (!started) {
@@ -96,7 +93,7 @@ final class Closer {
 
     private static void closeNow(int descriptor) {
         try {
-            Posix.CLOSE.call(descriptor);
+            Posix.close(descriptor);
         } finally {
             synchronized (WAITING) {
                 closing--;

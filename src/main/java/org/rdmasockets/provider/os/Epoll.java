@@ -156,17 +156,9 @@ public final class Epoll extends Guard {
      * leave a socket unwatched, and with it the connections to a whole process.
      */
     private synchronized long control(int operation, int watched, int interest, long data) {
-        for (int left = Posix.SURE_TRIES;; left--) {
-            try {
-                event.set(JAVA_INT, 0, interest);
-                event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
-                return Posix.EPOLL_CTL.call(captured, descriptor, operation, watched, event.address());
-            } catch (Error e) {
-                if (left == 0) {
-                    throw e;
-                }
-            }
-        }
+        event.set(JAVA_INT, 0, interest);
+        event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
+        return Posix.EPOLL_CTL.callSurely(captured, descriptor, operation, watched, event.address(), 0L);
     }
 
     /** Adds somebody who waits, with his eventfd: what it is known by. The caller is inside. */
@@ -206,6 +198,6 @@ public final class Epoll extends Guard {
 
     @Override
     protected void free() {
-        Posix.CLOSE.call(descriptor);
+        Posix.close(descriptor);
     }
 }

@@ -60,7 +60,7 @@ public final class EpollWait extends Guard {
         } finally {
             if (made == null) {
                 if (descriptor >= 0) {
-                    Posix.CLOSE.call(descriptor);
+                    Posix.close(descriptor);
                 }
                 set.leave();
             }
@@ -164,8 +164,11 @@ public final class EpollWait extends Guard {
 
     @Override
     protected void free() {
-        set.removeWait(this);
-        Posix.CLOSE.call(eventDescriptor);
-        set.leave();
+        try {
+            set.removeWait(this);
+        } finally {
+            Posix.close(eventDescriptor);
+            set.leave();
+        }
     }
 }

@@ -22,7 +22,7 @@ public class Mapping extends Guard {
 
     /** Takes over what {@link Mappings} mapped. */
     Mapping(long address, long bytes) {
-        memory = Posix.memoryAt(address, bytes);
+        memory = shown(address, bytes, bytes, false);
         own = false;
     }
 
@@ -32,10 +32,24 @@ public class Mapping extends Guard {
      * applications.
      */
     protected Mapping(int descriptor, long mappedBytes, long bytes, boolean own) throws VerbsException {
-        long address = SealedMemory.mapAt(descriptor, mappedBytes);
-        memory = own ? Posix.memoryWhileReachable(address, mappedBytes).asSlice(0, bytes)
-                : Posix.memoryAt(address, bytes);
+        memory = shown(SealedMemory.mapAt(descriptor, mappedBytes), mappedBytes, bytes, own);
         this.own = own;
+    }
+
+    /** A segment of what was mapped just now; without one, nobody has seen it and it goes at once. */
+    private static MemorySegment shown(long address, long mappedBytes, long bytes, boolean own) {
+        if (own) {
+            return Posix.memoryWhileReachable(address, mappedBytes).asSlice(0, bytes);
+        }
+        MemorySegment shown = null;
+        try {
+            shown = Posix.memoryAt(address, bytes);
+            return shown;
+        } finally {
+            if (shown == null) {
+                Mappings.unmap(address, mappedBytes);
+            }
+        }
     }
 
     /** Memory that could not be mapped: it is closed, and nobody gets in; {@link #memory} pretends to show so much. */

@@ -4,7 +4,6 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -32,10 +31,6 @@ public final class Mappings {
     private static final long MOST_RETIRED_BYTES = 1L << 30;
     private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
 
-    /** A range that is not used any more. */
-    private record Range(long address, long bytes) {
-    }
-
     /** Mappings of this library; guarded by the class, as are all fields below. */
     private static int count;
     /** How many there may be before all mappings of the process are counted again. */
@@ -44,7 +39,11 @@ public final class Mappings {
     private static long refusedUntil;
     /** Whether {@link #refusedUntil} means something. */
     private static boolean refused;
-    private static final ArrayDeque<Range> RETIRED = new ArrayDeque<>();
+    /** Ranges that are not used any more, address and size in turn: a ring, so that one more takes no memory. */
+    private static final long[] RETIRED = new long[2 * MOST_RETIRED];
+    /** Where the oldest is, how many there are, and how large they are together. */
+    private static int oldestRetired;
+    private static int retired;
     private static long retiredBytes;
 
     private Mappings() {
@@ -117,9 +116,15 @@ public final class Mappings {
     /** Maps whole pages of a sealed memfd; throws {@code ENOMEM} if there are too many mappings. */
     static long map(int descriptor, long bytes) throws VerbsException {
         reserve(1);
-        long address = Posix.MMAP.call(0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED, descriptor, 0L);
+        long address = -1;
+        try {
+            address = Posix.MMAP.call(0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED, descriptor, 0L);
+        } finally {
+            if (address < 0) {
+                release(1);
+            }
+        }
         if (address < 0) {
-            release(1);
             throw Posix.MMAP.failure(-address, "lengthBytes=" + bytes);
         }
         return address;
@@ -127,7 +132,7 @@ public final class Mappings {
 
     /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */
     static boolean empty(long address, long bytes) {
-        return Posix.MMAP.call(address, bytes, Posix.PROT_READ_WRITE, PRIVATE | Posix.MAP_FIXED, -1, 0L) == address;
+        return Posix.mapOver(address, bytes, PRIVATE);
     }
 
     /** Linked when it is needed: a process that only connects does not. */
@@ -143,28 +148,38 @@ public final class Mappings {
 
     /** Gives a range back that nobody has an address of. */
     static void unmap(long address, long bytes) {
-        Posix.MUNMAP.call(address, bytes);
+        Posix.unmap(address, bytes);
         release(1);
     }
 
     /** Takes a range back that nobody uses any more: it is empty now, and given back a while later. */
     static void retire(long address, long bytes) {
         empty(address, bytes);
-        synchronized (Mappings.class) {
-            RETIRED.add(new Range(address, bytes));
-            retiredBytes += bytes;
-        }
-        for (Range oldest = pollRetired(); oldest != null; oldest = pollRetired()) {
-            unmap(oldest.address(), oldest.bytes());
+        while (!keep(address, bytes)) {
+            unmapOldest();
         }
     }
 
-    private static synchronized Range pollRetired() {
-        if (RETIRED.size() <= MOST_RETIRED && retiredBytes <= MOST_RETIRED_BYTES) {
-            return null;
+    /** Holds an empty range back; false if there are too many, and the oldest has to go first. */
+    private static synchronized boolean keep(long address, long bytes) {
+        if (retired > 0 && (retired == MOST_RETIRED || retiredBytes + bytes > MOST_RETIRED_BYTES)) {
+            return false;
         }
-        Range oldest = RETIRED.poll();
-        retiredBytes -= oldest.bytes();
-        return oldest;
+        int slot = 2 * ((oldestRetired + retired) % MOST_RETIRED);
+        RETIRED[slot] = address;
+        RETIRED[slot + 1] = bytes;
+        retired++;
+        retiredBytes += bytes;
+        return true;
+    }
+
+    private static synchronized void unmapOldest() {
+        if (retired > 0) {
+            int slot = 2 * oldestRetired;
+            oldestRetired = (oldestRetired + 1) % MOST_RETIRED;
+            retired--;
+            retiredBytes -= RETIRED[slot + 1];
+            unmap(RETIRED[slot], RETIRED[slot + 1]);
+        }
     }
 }

@@ -22,6 +22,8 @@ import org.rdmasockets.verbs.VerbsException;
 final class NativeFunction {
     /** Most arguments that travel in registers, on x86-64. */
     private static final int MOST_ARGUMENTS = 6;
+    /** So often is tried again what others wait for, such as being woken. */
+    private static final int SURE_TRIES = 20;
 
     /** The one signature, on its own because {@link Availability} tries it: where native access is denied it fails. */
     static final class Signature {
@@ -87,6 +89,24 @@ final class NativeFunction {
                     (long) CALL.invokeExact(address(), captured, first, second, third, fourth, 0L, 0L));
         } catch (Throwable t) {
             throw Posix.unexpected(t);
+        }
+    }
+
+    /**
+     * Calls the function without allocating, and again after an {@code Error}, which comes before the function is
+     * called: for what is lost, or waited for in vain, if it is not done. {@code captured} is memory for errno; a sixth
+     * argument is 0.
+     */
+    long callSurely(MemorySegment captured, long first, long second, long third, long fourth, long fifth) {
+        for (int left = SURE_TRIES;; left--) {
+            try {
+                return result(captured, (long) CALL.invokeExact(address(), captured, first, second, third, fourth,
+                        fifth, 0L));
+            } catch (Throwable t) { // whoever depends on it has nothing to do with what this thread lacks
+                if (left == 0 || !(t instanceof Error)) {
+                    throw Posix.unexpected(t);
+                }
+            }
         }
     }
 

@@ -59,16 +59,19 @@ public final class PacketSocket extends Guard {
      */
     public static PacketSocket listen(String name, int backlog) throws VerbsException {
         PacketSocket socket = unnamed();
+        boolean listens = false;
         try {
             Posix.FCHMOD.check("name=" + name, socket.descriptor, OWNER_ONLY);
             socket.passDescriptors(0);
             socket.give(Posix.BIND, name);
             socket.shared = true;
             Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
+            listens = true;
             return socket;
-        } catch (VerbsException e) {
-            socket.close();
-            throw e;
+        } finally {
+            if (!listens) {
+                socket.close();
+            }
         }
     }
 
@@ -79,13 +82,16 @@ public final class PacketSocket extends Guard {
      */
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
+        boolean connected = false;
         try {
             socket.give(Posix.CONNECT, name);
             socket.shared = true;
+            connected = true;
             return socket;
-        } catch (VerbsException e) {
-            socket.close();
-            throw e;
+        } finally {
+            if (!connected) {
+                socket.close();
+            }
         }
     }
 
@@ -241,7 +247,7 @@ public final class PacketSocket extends Guard {
     @Override
     protected void free() {
         if (!shared) {
-            Posix.CLOSE.call(descriptor);
+            Posix.close(descriptor);
             return;
         }
         Epoll set = watchedBy;

@@ -70,7 +70,7 @@ final class Posix {
     static final NativeFunction LSEEK = NativeFunction.returningLong("lseek");
     static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs");
     static final NativeFunction MMAP = NativeFunction.returningLong("mmap");
-    static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
+    private static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
     static final NativeFunction CLOSE = NativeFunction.returningInt("close");
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
     static final NativeFunction SOCKET = NativeFunction.returningInt("socket");
@@ -95,8 +95,6 @@ final class Posix {
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
-    /** So often is tried again what others wait for, such as being woken. */
-    static final int SURE_TRIES = 20;
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
     private static final MemorySegment ONE = allocateForEver(Long.BYTES);
 
@@ -127,14 +125,38 @@ final class Posix {
 
     /** Memory at an address, unmapped by {@link Mappings} when no segment of it can be reached any more. */
     static MemorySegment memoryWhileReachable(long address, long bytes) {
-        return MemorySegment.ofAddress(address).reinterpret(bytes, Arena.ofAuto(), new Unmapping());
+        Unmapping unmapping = null;
+        MemorySegment memory = null;
+        try {
+            unmapping = new Unmapping(address, bytes);
+            memory = MemorySegment.ofAddress(address).reinterpret(bytes, Arena.ofAuto(), unmapping);
+            return memory;
+        } finally {
+            if (unmapping == null) {
+                Mappings.unmap(address, bytes);
+            } else if (memory == null) {
+                unmapping.accept(null);
+            }
+        }
     }
 
-    /** The fate of memory that nobody can reach. */
+    /** The fate of memory that nobody can reach, or that could not be made: it is unmapped once. */
     private static final class Unmapping implements Consumer<MemorySegment> {
+        private final long address;
+        private final long bytes;
+        private boolean done;
+
+        Unmapping(long address, long bytes) {
+            this.address = address;
+            this.bytes = bytes;
+        }
+
         @Override
-        public void accept(MemorySegment unreachable) {
-            Mappings.unmap(unreachable.address(), unreachable.byteSize());
+        public synchronized void accept(MemorySegment unreachable) {
+            if (!done) {
+                done = true;
+                Mappings.unmap(address, bytes);
+            }
         }
     }
 
@@ -168,18 +190,24 @@ final class Posix {
         }
     }
 
+    /** {@code close}, whatever this thread lacks: the descriptor would be lost for ever. */
+    static void close(int descriptor) {
+        CLOSE.callSurely(IGNORED, descriptor, 0L, 0L, 0L, 0L);
+    }
+
+    /** {@code mmap} in place of what is there, likewise: memory of a peer would stay. */
+    static boolean mapOver(long address, long bytes, int flags) {
+        return MMAP.callSurely(IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
+    }
+
+    /** {@code munmap}, likewise. */
+    static void unmap(long address, long bytes) {
+        MUNMAP.callSurely(IGNORED, address, bytes, 0L, 0L, 0L);
+    }
+
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        for (int left = SURE_TRIES;; left--) {
-            try {
-                SEND.call(IGNORED, descriptor, ONE.address(), 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-                return;
-            } catch (Error e) { // as below
-                if (left == 0) {
-                    throw e;
-                }
-            }
-        }
+        SEND.callSurely(IGNORED, descriptor, ONE.address(), 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
@@ -189,16 +217,7 @@ final class Posix {
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        for (int left = SURE_TRIES;; left--) {
-            try {
-                WRITE.call(IGNORED, descriptor, ONE.address(), Long.BYTES, 0);
-                return;
-            } catch (Error e) { // whoever is to be woken has nothing to do with what this thread lacks
-                if (left == 0) {
-                    throw e;
-                }
-            }
-        }
+        WRITE.callSurely(IGNORED, descriptor, ONE.address(), Long.BYTES, 0L, 0L);
     }
 
     /**

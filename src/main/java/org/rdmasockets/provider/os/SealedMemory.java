@@ -41,19 +41,22 @@ public final class SealedMemory extends Guard {
      */
     public static int open(long bytes) throws VerbsException {
         int descriptor = createDescriptor();
+        boolean made = false;
         try {
             Posix.FTRUNCATE.check("lengthBytes=" + bytes, descriptor, bytes);
             Posix.FCNTL.check("command=F_ADD_SEALS", descriptor, Posix.F_ADD_SEALS, SEALS);
+            made = true;
             return descriptor;
-        } catch (VerbsException e) {
-            close(descriptor);
-            throw e;
+        } finally {
+            if (!made) {
+                close(descriptor);
+            }
         }
     }
 
     /** Closes a descriptor that {@link #open} gave, once. */
     public static void close(int descriptor) {
-        Posix.CLOSE.call(descriptor);
+        Posix.close(descriptor);
     }
 
     /** Asks for memory that can never be executed; kernels before 6.3 do not know that flag. */

@@ -79,8 +79,11 @@ public final class SocketDirectory {
     public record Named(PacketSocket socket, Path file) {
         /** Gives the name up, and then the socket. */
         public void close() {
-            delete(file);
-            socket.close();
+            try {
+                delete(file);
+            } finally {
+                socket.close();
+            }
         }
     }
 
@@ -191,7 +194,7 @@ public final class SocketDirectory {
             removeIfLeft(file);
             return PacketSocket.listen(file.toString(), backlog);
         } finally {
-            Posix.CLOSE.call(lock);
+            Posix.close(lock);
         }
     }
 
@@ -257,7 +260,7 @@ public final class SocketDirectory {
             return; // the next process sweeps
         } finally {
             if (lock >= 0) {
-                Posix.CLOSE.call(lock);
+                Posix.close(lock);
             }
         }
     }

@@ -115,8 +115,13 @@ public final class DatagramPorts {
 
         @Override
         public void onFailed(VerbsException failure) {
-            refuse(failure.errno() == Errno.ECONNREFUSED ? "no process of this user has an RDMA datagram socket there"
-                    : failure.getMessage());
+            String reason = "the search failed";
+            try {
+                reason = failure.errno() == Errno.ECONNREFUSED
+                        ? "no process of this user has an RDMA datagram socket there" : failure.getMessage();
+            } finally {
+                refuse(reason);
+            }
         }
 
         private void refuse(String reason) {

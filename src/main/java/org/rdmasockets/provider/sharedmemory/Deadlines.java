@@ -33,7 +33,11 @@ final class Deadlines {
     /** Lets everybody look at the clock, and forgets those that have none any more. No lock is held. */
     void expire() {
         for (Expiring one : waiting) {
-            one.lookAtDeadline();
+            try {
+                one.lookAtDeadline();
+            } catch (Error e) { // no memory, say: it looks again in a moment, and the others do now
+                continue;
+            }
             // Who still waits stays where it is: taken out and put back, it could come again and again in this loop.
             if (!one.hasDeadline()) {
                 waiting.remove(one);

@@ -160,7 +160,22 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         } else if (over) {
             end(Errno.ETIMEDOUT.number(), wasBusy ? "the listener's process had too much to do all the time" : "");
         } else if (again != null) {
-            attempt(again);
+            attemptAgain(again);
+        }
+    }
+
+    /** If something is thrown, the next look at the clock tries again: nobody else would. */
+    private void attemptAgain(InetSocketAddress destination) {
+        boolean attempted = false;
+        try {
+            attempt(destination);
+            attempted = true;
+        } finally {
+            if (!attempted) {
+                synchronized (this) {
+                    busy = destination;
+                }
+            }
         }
     }
 

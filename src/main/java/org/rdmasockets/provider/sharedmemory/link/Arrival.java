@@ -80,13 +80,24 @@ final class Arrival implements Source {
             return;
         }
         try {
-            LinkMemory mapping = new LinkMemory(buffer.descriptor());
-            hub.arrived(this, new Link(hub, socket, mapping, 1, peer), sourceId);
+            hub.arrived(this, newLink(new LinkMemory(buffer.descriptor())), sourceId);
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 drop(e.getMessage());
             } else {
                 warn(e.getMessage());
+            }
+        }
+    }
+
+    private Link newLink(LinkMemory mapping) {
+        Link link = null;
+        try {
+            link = new Link(hub, socket, mapping, 1, peer);
+            return link;
+        } finally {
+            if (link == null) {
+                mapping.close();
             }
         }
     }

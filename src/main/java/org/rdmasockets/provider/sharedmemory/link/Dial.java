@@ -22,17 +22,21 @@ public final class Dial implements AutoCloseable {
     private int process;
     /** The hub's number of the socket; set before the hub watches it. */
     private volatile long sourceId;
+    /** What is said when there may be no memory to say more. */
+    private final VerbsException aborted;
 
     private Dial(LinkHub hub, String name, DialHandler handler) {
         this.hub = hub;
         this.name = name;
         this.handler = handler;
+        aborted = new VerbsException("connect", Errno.ECONNABORTED, "name=" + name);
     }
 
     /** Connects to a name, says hello and lets the hub wait for the answer. */
     static Dial start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
         Dial dial = new Dial(hub, name, handler);
         dial.socket = SocketDirectory.own().connect(name);
+        boolean started = false;
         try {
             dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
@@ -42,10 +46,12 @@ public final class Dial implements AutoCloseable {
             }
             dial.sourceId = hub.number(dial.source());
             hub.watch(dial.socket, dial.sourceId);
+            started = true;
             return dial;
-        } catch (VerbsException e) {
-            dial.socket.close();
-            throw e;
+        } finally {
+            if (!started) {
+                dial.socket.close();
+            }
         }
     }
 
@@ -73,7 +79,7 @@ public final class Dial implements AutoCloseable {
 
             @Override
             public void finish() {
-                fail(new VerbsException("connect", Errno.ESHUTDOWN, "name=" + name));
+                fail(aborted);
             }
         };
     }
@@ -108,39 +114,62 @@ public final class Dial implements AutoCloseable {
         if (done.getAndSet(true)) {
             return;
         }
-        Link link = null;
+        boolean linked = false;
         boolean told = false;
         try {
-            link = hub.linkTo(peer);
+            Link link = hub.linkTo(peer);
             if (link != null) {
                 discard();
             } else {
-                link = new Link(hub, socket, shareMemory(buffer), 0, peer);
-                hub.begin(link, sourceId);
+                link = newLink(peer, buffer);
             }
+            linked = true;
             handler.onLink(link);
             told = true;
         } catch (VerbsException e) {
             told = true;
             discard(e);
         } finally {
-            if (!told) { // an Error costs this attempt; who waits for it hears of it
-                discard(new VerbsException("connect", Errno.ECONNABORTED, "name=" + name));
+            if (!told && linked) { // an Error costs this attempt, not the link; who waits for it hears of it
+                handler.onFailed(aborted);
+            } else if (!told) {
+                discard(aborted);
             }
         }
+    }
+
+    private Link newLink(PeerId peer, PacketBuffer buffer) throws VerbsException {
+        LinkMemory mapping = shareMemory(buffer);
+        Link link = null;
+        try {
+            link = new Link(hub, socket, mapping, 0, peer);
+        } finally {
+            if (link == null) {
+                mapping.close();
+            }
+        }
+        hub.begin(link, sourceId);
+        return link;
     }
 
     /** Makes the link's memory, with both sides armed, and gives it to the listener. */
     private LinkMemory shareMemory(PacketBuffer buffer) throws VerbsException {
         try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
             LinkMemory mapping = new LinkMemory(memory.descriptor());
-            armBoth(mapping);
-            Frame.write(buffer, Frame.SEGMENT, 0, 0);
-            if (socket.send(buffer, Frame.BYTES, memory.descriptor()) != 0) {
-                mapping.close();
-                throw refusal("the listener has just gone");
+            boolean shared = false;
+            try {
+                armBoth(mapping);
+                Frame.write(buffer, Frame.SEGMENT, 0, 0);
+                if (socket.send(buffer, Frame.BYTES, memory.descriptor()) != 0) {
+                    throw refusal("the listener has just gone");
+                }
+                shared = true;
+                return mapping;
+            } finally {
+                if (!shared) {
+                    mapping.close();
+                }
             }
-            return mapping;
         }
     }
 

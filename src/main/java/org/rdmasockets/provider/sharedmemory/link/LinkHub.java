@@ -266,14 +266,17 @@ public final class LinkHub implements AutoCloseable {
 
     /** Watches a socket for packets; if that fails, the number is free again. */
     void watch(PacketSocket socket, long sourceId) throws VerbsException {
+        boolean watched = false;
         try {
             if (closed) {
                 throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
             }
             sockets.watch(socket, Epoll.READABLE, sourceId);
-        } catch (VerbsException e) {
-            sources.remove(sourceId);
-            throw e;
+            watched = true;
+        } finally {
+            if (!watched) {
+                sources.remove(sourceId);
+            }
         }
     }
 

@@ -27,7 +27,7 @@ public final class LinkListener implements AutoCloseable {
     private final PacketSocket socket;
     /** Whether the name was given up: it may be another's since. */
     private final AtomicBoolean closed = new AtomicBoolean();
-    /** The hub's number of the socket; set before the hub watches it. */
+    /** The hub's number of the socket, 0 for none yet; set before the hub watches it. */
     private volatile long sourceId;
     /** Since the last pause; by the thread that drains the hub. */
     private int refused;
@@ -45,10 +45,24 @@ public final class LinkListener implements AutoCloseable {
         String name = ListenerName.of(address);
         LinkListener listener = new LinkListener(hub, address,
                 SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
-        listener.sourceId = hub.number(new Source() {
+        boolean opened = false;
+        try {
+            listener.sourceId = hub.number(listener.source());
+            hub.watch(listener.socket, listener.sourceId);
+            opened = true;
+            return listener;
+        } finally {
+            if (!opened) {
+                listener.close();
+            }
+        }
+    }
+
+    private Source source() {
+        return new Source() {
             @Override
             public void ready(PacketBuffer buffer) {
-                listener.acceptAll();
+                acceptAll();
             }
 
             /** That cost one connection at most; the next ones are told of all the same. */
@@ -59,16 +73,9 @@ public final class LinkListener implements AutoCloseable {
 
             @Override
             public void finish() {
-                listener.close();
+                close();
             }
-        });
-        try {
-            hub.watch(listener.socket, listener.sourceId);
-            return listener;
-        } catch (VerbsException e) {
-            listener.close();
-            throw e;
-        }
+        };
     }
 
     /** The address or wildcard that was taken, and the port, never 0. */
@@ -126,9 +133,19 @@ public final class LinkListener implements AutoCloseable {
     /** Gives the name up at once; links that came through it stay. */
     @Override
     public void close() {
-        hub.forget(sourceId);
-        if (closed.compareAndSet(false, true)) {
+        try {
+            hub.forget(sourceId);
+        } finally {
+            if (closed.compareAndSet(false, true)) {
+                giveNameUp();
+            }
+        }
+    }
+
+    private void giveNameUp() {
+        try {
             named.close();
+        } finally {
             hub.nameGivenUp();
         }
     }

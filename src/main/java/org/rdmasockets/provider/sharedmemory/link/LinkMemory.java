@@ -8,10 +8,11 @@ import org.rdmasockets.verbs.VerbsException;
 /** The memory of a link, and with it the slabs of the peer: who has entered this may touch all of them. */
 final class LinkMemory extends Mapping {
     /** Slabs that were entered and are left when this is freed; guarded by itself. */
-    private final List<PeerRegion> slabs = new ArrayList<>();
+    private final List<PeerRegion> slabs;
 
     /** Maps what has to be memory for a link. */
     LinkMemory(int descriptor) throws VerbsException {
+        slabs = new ArrayList<>(); // before there is something to lose
         super(descriptor, SegmentLayout.BYTES, SegmentLayout.BYTES, false);
     }
 
@@ -36,10 +37,14 @@ final class LinkMemory extends Mapping {
 
     @Override
     protected void free() {
-        super.free();
-        synchronized (slabs) {
-            slabs.forEach(PeerRegion::leave);
-            slabs.clear();
+        try {
+            super.free();
+        } finally {
+            synchronized (slabs) {
+                while (!slabs.isEmpty()) {
+                    slabs.removeLast().leave();
+                }
+            }
         }
     }
 }

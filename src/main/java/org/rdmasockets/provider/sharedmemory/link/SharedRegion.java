@@ -115,7 +115,10 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
 
     @Override
     protected void free() {
-        super.free();
-        SealedMemory.close(descriptor);
+        try {
+            super.free();
+        } finally {
+            SealedMemory.close(descriptor);
+        }
     }
 }

@@ -14,7 +14,8 @@ final class SourceTable {
     /** A place for a source. */
     private static final class Place {
         private final int index;
-        private long generation;
+        /** Not 0 to begin with, so that no number is 0. */
+        private long generation = 1;
         private Source source;
 
         Place(int index) {
@@ -43,8 +44,8 @@ final class SourceTable {
     }
 
     private Place place(long id) {
-        Place place = places.get((int) id);
-        return place.id() == id ? place : null;
+        Place place = (int) id < places.size() ? places.get((int) id) : null;
+        return place != null && place.id() == id ? place : null;
     }
 
     /** The source of a number, or null if it was removed. */
