@@ -33,11 +33,7 @@ public final class RdmaBuffer implements AutoCloseable {
         return memory.segment();
     }
 
-    /**
-     * How large it is.
-     *
-     * @return bytes, also after {@link #close}
-     */
+    /** {@return how many bytes it has, also after {@link #close}} */
     public int lengthBytes() {
         return lengthBytes;
     }

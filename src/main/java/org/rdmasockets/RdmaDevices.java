@@ -13,9 +13,8 @@ public final class RdmaDevices {
     private RdmaDevices() {}
 
     /**
-     * The RDMA devices of this machine.
-     *
-     * @return all devices in the kernel's order; empty exactly if {@link #unavailability()} gives a reason
+     * {@return the RDMA devices of this machine in the kernel's order; none exactly if {@link #unavailability()} gives
+     * a reason}
      */
     public static List<DeviceInfo> list() {
         VerbsProvider provider = Providers.ibverbs();
@@ -53,9 +52,8 @@ public final class RdmaDevices {
     }
 
     /**
-     * Tells why RDMA devices cannot be used on this machine now; sockets use other transports then.
-     *
-     * @return empty if they can; else one sentence with the reason and what to do about it
+     * {@return why RDMA devices cannot be used on this machine now and what to do about it, in one sentence; empty if
+     * they can} Sockets use other transports then.
      */
     public static Optional<String> unavailability() {
         VerbsProvider provider = Providers.ibverbs();

@@ -32,11 +32,7 @@ public final class RdmaServerSocketFactory extends ServerSocketFactory {
         this.wish = Objects.requireNonNull(transport);
     }
 
-    /**
-     * The factory whose server sockets listen on the transports that the settings say.
-     *
-     * @return always the same one
-     */
+    /** {@return always the same factory, whose server sockets listen on the transports that the settings say} */
     public static ServerSocketFactory getDefault() {
         return DEFAULT;
     }

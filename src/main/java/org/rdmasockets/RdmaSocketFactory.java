@@ -33,9 +33,8 @@ public final class RdmaSocketFactory extends SocketFactory {
     }
 
     /**
-     * The factory whose sockets go over the transport that the settings say. JNDI looks for a method of this name.
-     *
-     * @return always the same one
+     * {@return always the same factory, whose sockets go over the transport that the settings say} JNDI looks for a
+     * method of this name.
      */
     public static SocketFactory getDefault() {
         return DEFAULT;

@@ -58,11 +58,7 @@ public record Transport(String name, String reason) {
         return name.hashCode() * 31 + reason.hashCode();
     }
 
-    /**
-     * For people.
-     *
-     * @return such as {@code tcp (ibverbs: This machine has no RDMA device ...)}
-     */
+    /** {@return text for people, such as {@code tcp (ibverbs: This machine has no RDMA device ...)}} */
     @Override
     public String toString() {
         return reason.isEmpty() ? name : name + " (" + reason + ")";

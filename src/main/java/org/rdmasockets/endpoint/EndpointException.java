@@ -54,11 +54,7 @@ public final class EndpointException extends IOException {
         return other;
     }
 
-    /**
-     * Why it failed.
-     *
-     * @return the reason
-     */
+    /** {@return why it failed} */
     public Reason reason() {
         return reason;
     }

@@ -54,20 +54,12 @@ public final class LocalRegion implements AutoCloseable {
         return block.segment().asSlice(offset, length);
     }
 
-    /**
-     * How much memory it is.
-     *
-     * @return bytes, at least 1
-     */
+    /** {@return how many bytes it has, at least 1} */
     public long length() {
         return length;
     }
 
-    /**
-     * What may be done with it.
-     *
-     * @return the flags of its registration
-     */
+    /** {@return what may be done with it: the flags of its registration} */
     public Set<AccessFlag> access() {
         return block.region.access();
     }
@@ -85,20 +77,12 @@ public final class LocalRegion implements AutoCloseable {
         return new LocalRegion(block, offset + from, size, false);
     }
 
-    /**
-     * Tells whether the memory may be read: the device does not write to it.
-     *
-     * @return true if no operation in progress does
-     */
+    /** {@return whether the memory may be read: no operation in progress writes to it} */
     public boolean isReadable() {
         return block.locks.isFree(offset, length, false);
     }
 
-    /**
-     * Tells whether the memory may be written: the device neither reads nor writes it.
-     *
-     * @return true if no operation in progress does
-     */
+    /** {@return whether the memory may be written: no operation in progress reads or writes it} */
     public boolean isWritable() {
         return block.locks.isFree(offset, length, true);
     }

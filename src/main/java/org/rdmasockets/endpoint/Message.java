@@ -21,29 +21,17 @@ public final class Message implements AutoCloseable {
         this.immediate = immediate;
     }
 
-    /**
-     * How long the message is.
-     *
-     * @return bytes, 0 for a message that is nothing but its immediate data
-     */
+    /** {@return how many bytes the message has, 0 for one that is nothing but its immediate data} */
     public long length() {
         return length;
     }
 
-    /**
-     * What the sender has put beside the bytes.
-     *
-     * @return 32 bits, or empty if it has put nothing
-     */
+    /** {@return the 32 bits that the sender has put beside the bytes, or empty if none} */
     public OptionalInt immediate() {
         return immediate;
     }
 
-    /**
-     * The bytes, where they are.
-     *
-     * @return a segment of {@link #length} bytes that throws once this is closed
-     */
+    /** {@return the bytes, where they are: a segment of {@link #length} bytes that throws once this is closed} */
     public MemorySegment segment() {
         return length == 0 ? MemorySegment.NULL : region.segment().asSlice(0, length);
     }

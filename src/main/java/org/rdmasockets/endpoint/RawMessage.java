@@ -13,11 +13,7 @@ import java.util.OptionalInt;
  */
 public record RawMessage(LocalRegion region, long length, OptionalInt immediate, boolean write)
         implements AutoCloseable {
-    /**
-     * The bytes that have come.
-     *
-     * @return a segment of {@link #length} bytes that throws once this is closed
-     */
+    /** {@return the bytes that have come: a segment of {@link #length} bytes that throws once this is closed} */
     public MemorySegment segment() {
         return region.segment().asSlice(0, length);
     }

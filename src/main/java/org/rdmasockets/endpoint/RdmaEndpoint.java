@@ -48,11 +48,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         assembly = new Assembly(link);
     }
 
-    /**
-     * Begins an endpoint, or a server for many.
-     *
-     * @return what it is to be
-     */
+    /** {@return what an endpoint, or a server for many, is to be} */
     public static RdmaEndpointBuilder builder() {
         return new RdmaEndpointBuilder(new Settings(), null);
     }
@@ -535,29 +531,17 @@ public final class RdmaEndpoint implements AutoCloseable {
         return link.device().supports(capability);
     }
 
-    /**
-     * The device that the connection goes over.
-     *
-     * @return its name and kind
-     */
+    /** {@return the name and kind of the device that the connection goes over} */
     public DeviceInfo device() {
         return link.device().info();
     }
 
-    /**
-     * This end's address.
-     *
-     * @return address and port
-     */
+    /** {@return this end's address and port} */
     public InetSocketAddress localAddress() {
         return link.connection().localAddress();
     }
 
-    /**
-     * The peer's address.
-     *
-     * @return address and port
-     */
+    /** {@return the peer's address and port} */
     public InetSocketAddress remoteAddress() {
         return link.connection().remoteAddress();
     }

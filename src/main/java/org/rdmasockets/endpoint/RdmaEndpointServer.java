@@ -19,11 +19,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
         this.accepted = accepted;
     }
 
-    /**
-     * What is listened on.
-     *
-     * @return the address as it was asked for, with the port in use
-     */
+    /** {@return the address as it was asked for, with the port in use} */
     public InetSocketAddress localAddress() {
         return listeners.getFirst().localAddress();
     }

@@ -28,11 +28,7 @@ public final class RdmaGroup {
         this.members = List.copyOf(members);
     }
 
-    /**
-     * How many members there are.
-     *
-     * @return at least 1
-     */
+    /** {@return how many members there are, at least 1} */
     public int size() {
         return members.size();
     }

@@ -95,20 +95,12 @@ public final class RdmaNode implements AutoCloseable {
         }
     }
 
-    /**
-     * Which node this is.
-     *
-     * @return from 0 on
-     */
+    /** {@return which node this is, from 0 on} */
     public int rank() {
         return rank;
     }
 
-    /**
-     * How many nodes there are.
-     *
-     * @return at least 1
-     */
+    /** {@return how many nodes there are, at least 1} */
     public int size() {
         return peers.length;
     }

@@ -39,20 +39,12 @@ public final class RemoteLease implements AutoCloseable {
         return region;
     }
 
-    /**
-     * How long the lease lasts.
-     *
-     * @return time from now on, zero if it has ended
-     */
+    /** {@return how long the lease lasts from now on, zero if it has ended} */
     public Duration remaining() {
         return ended != null ? Duration.ZERO : Duration.ofNanos(Math.max(0, endNanos - System.nanoTime()));
     }
 
-    /**
-     * Tells whether the lease has ended, in whatever way.
-     *
-     * @return true if operations are refused
-     */
+    /** {@return whether the lease has ended, in whatever way, so that operations are refused} */
     public boolean isExpired() {
         return remaining().isZero();
     }

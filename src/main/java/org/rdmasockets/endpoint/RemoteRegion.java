@@ -53,38 +53,22 @@ public final class RemoteRegion {
         return new RemoteRegion(address + offset, size, key, access, lease);
     }
 
-    /**
-     * Where it is in the peer.
-     *
-     * @return a virtual address of the peer
-     */
+    /** {@return where it is: a virtual address of the peer} */
     public long address() {
         return address;
     }
 
-    /**
-     * How much memory it is.
-     *
-     * @return bytes, at least 1
-     */
+    /** {@return how many bytes it has, at least 1} */
     public long length() {
         return length;
     }
 
-    /**
-     * The key to it.
-     *
-     * @return {@code rkey}
-     */
+    /** {@return {@code rkey}, the key to it} */
     public int remoteKey() {
         return key;
     }
 
-    /**
-     * What the peer allows, as far as is known.
-     *
-     * @return remote rights
-     */
+    /** {@return the remote rights that the peer allows, as far as is known} */
     public Set<AccessFlag> access() {
         return access;
     }

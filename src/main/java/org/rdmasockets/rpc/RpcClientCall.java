@@ -86,29 +86,17 @@ public final class RpcClientCall implements AutoCloseable {
         return RpcServerCall.decode(stream.trailers());
     }
 
-    /**
-     * Takes the next answer if it is here.
-     *
-     * @return the answer; null if none is here yet, or none will come: see {@link #isEnded}
-     */
+    /** {@return the next answer if it is here; null if none is here yet, or none will come: see {@link #isEnded}} */
     public byte[] poll() {
         return stream.poll();
     }
 
-    /**
-     * Tells whether all answers were taken and none will come.
-     *
-     * @return true when {@link #failure} is final
-     */
+    /** {@return whether all answers were taken and none will come: {@link #failure} is final then} */
     public boolean isEnded() {
         return stream.isInputEnded();
     }
 
-    /**
-     * Tells how the call failed.
-     *
-     * @return null while it goes on, and when it has ended well
-     */
+    /** {@return how the call failed, null while it goes on, and when it has ended well} */
     public RpcException failure() {
         return stream.code() > 0 ? RpcClient.failure(stream) : null;
     }

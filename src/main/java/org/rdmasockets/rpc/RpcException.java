@@ -42,20 +42,12 @@ public final class RpcException extends IOException {
         this.trailers = trailers;
     }
 
-    /**
-     * How the call ended.
-     *
-     * @return never {@link RpcStatus#OK}
-     */
+    /** {@return how the call ended, never {@link RpcStatus#OK}} */
     public RpcStatus status() {
         return status;
     }
 
-    /**
-     * What the server has sent at the end.
-     *
-     * @return empty for nothing
-     */
+    /** {@return what the server has sent at the end, empty for nothing} */
     public RpcMetadata trailers() {
         return trailers == null ? RpcMetadata.EMPTY : trailers;
     }

@@ -37,11 +37,7 @@ public final class RpcMetadata {
             value = value.clone();
         }
 
-        /**
-         * The value.
-         *
-         * @return a copy
-         */
+        /** {@return a copy of the value} */
         @Override
         public byte[] value() {
             return value.clone();
@@ -129,11 +125,7 @@ public final class RpcMetadata {
         return first(key).map(bytes -> new String(bytes, StandardCharsets.UTF_8));
     }
 
-    /**
-     * All of them.
-     *
-     * @return in the order in which they were added
-     */
+    /** {@return all entries in the order in which they were added} */
     public List<Entry> entries() {
         return entries;
     }

@@ -23,29 +23,17 @@ public final class RpcServer implements AutoCloseable {
         this.server = server;
     }
 
-    /**
-     * Begins a server.
-     *
-     * @return what it is to be
-     */
+    /** {@return what a server is to be} */
     public static Builder builder() {
         return new Builder();
     }
 
-    /**
-     * Where it listens.
-     *
-     * @return address and port
-     */
+    /** {@return the address and port where it listens} */
     public InetSocketAddress localAddress() {
         return server.localAddress();
     }
 
-    /**
-     * Calls that run now.
-     *
-     * @return how many
-     */
+    /** {@return how many calls run now} */
     public int calls() {
         return server.calls();
     }

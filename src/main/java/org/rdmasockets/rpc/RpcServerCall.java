@@ -18,11 +18,7 @@ public final class RpcServerCall {
         this.stream = stream;
     }
 
-    /**
-     * The name that was called.
-     *
-     * @return the method
-     */
+    /** {@return the name that was called} */
     public String method() {
         return stream.method();
     }
@@ -46,39 +42,26 @@ public final class RpcServerCall {
         }
     }
 
-    /**
-     * What is left of the call's time.
-     *
-     * @return may be negative; empty if there is no deadline
-     */
+    /** {@return what is left of the call's time, perhaps negative; empty if there is no deadline} */
     public Optional<Duration> timeLeft() {
         return stream.deadlineNanos() == Long.MAX_VALUE ? Optional.empty()
                 : Optional.of(Duration.ofNanos(stream.deadlineNanos() - System.nanoTime()));
     }
 
     /**
-     * Tells whether nobody waits for the answer any more.
-     *
-     * @return true if the call was cancelled, its time is over, or its client is gone
+     * {@return whether nobody waits for the answer any more: the call was cancelled, its time is over, or its client is
+     * gone}
      */
     public boolean isCancelled() {
         return stream.code() >= 0;
     }
 
-    /**
-     * Who calls.
-     *
-     * @return address and port
-     */
+    /** {@return the address and port of who calls} */
     public InetSocketAddress remoteAddress() {
         return stream.carrier().remoteAddress();
     }
 
-    /**
-     * What the call came over.
-     *
-     * @return the name of the device or protocol
-     */
+    /** {@return the name of the device or protocol that the call came over} */
     public String transport() {
         return stream.carrier().transport();
     }

@@ -35,11 +35,7 @@ public enum AccessFlag {
         this.needed = needed;
     }
 
-    /**
-     * What a device has to be able to do.
-     *
-     * @return the capability without which it refuses this flag; empty if every device takes it
-     */
+    /** {@return the capability of a device without which it refuses this flag; empty if every device takes it} */
     public Optional<Capability> capability() {
         return Optional.ofNullable(needed);
     }

@@ -49,11 +49,7 @@ public record AcknowledgeTimeout(int code) {
         return new AcknowledgeTimeout(code);
     }
 
-    /**
-     * How long it is.
-     *
-     * @return the time, which is that of {@link ChronoUnit#FOREVER} for code 0
-     */
+    /** {@return how long it is, which is that of {@link ChronoUnit#FOREVER} for code 0} */
     public Duration duration() {
         return code == 0 ? ChronoUnit.FOREVER.getDuration() : Duration.ofNanos(UNIT_NANOS << code);
     }

@@ -11,11 +11,7 @@ public interface AddressHandle extends AutoCloseable {
      */
     int ROUTING_HEADER_BYTES = 40;
 
-    /**
-     * The domain whose queue pairs may use it.
-     *
-     * @return the parent
-     */
+    /** {@return the domain whose queue pairs may use it} */
     ProtectionDomain domain();
 
     /** Destroys the handle ({@code ibv_destroy_ah}). <em>May block</em>. */

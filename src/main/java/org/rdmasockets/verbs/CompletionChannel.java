@@ -5,11 +5,7 @@ import java.util.function.Predicate;
 
 /** A completion channel ({@code struct ibv_comp_channel}): where armed completion queues report. */
 public interface CompletionChannel extends EventSource, AutoCloseable {
-    /**
-     * The device.
-     *
-     * @return the parent
-     */
+    /** {@return the device} */
     Device device();
 
     /**

@@ -23,11 +23,7 @@ public enum CompletionOpcode {
     /** A number that has no name here. */
     UNKNOWN;
 
-    /**
-     * Tells receives from requests of our own.
-     *
-     * @return true for the two receives
-     */
+    /** {@return whether this is one of the two receives rather than a request of our own} */
     public boolean isReceive() {
         return this == RECEIVE || this == RECEIVE_WRITE_WITH_IMMEDIATE;
     }

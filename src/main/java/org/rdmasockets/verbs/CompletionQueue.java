@@ -8,25 +8,13 @@ package org.rdmasockets.verbs;
  * <p>Recipe that loses no event: arm, poll until empty, wait for the channel, drain the channel, poll again.
  */
 public interface CompletionQueue extends AutoCloseable {
-    /**
-     * The device.
-     *
-     * @return the parent
-     */
+    /** {@return the device} */
     Device device();
 
-    /**
-     * How many completions fit.
-     *
-     * @return number of entries
-     */
+    /** {@return how many completions fit} */
     int entries();
 
-    /**
-     * How many entries are not reserved by queue pairs.
-     *
-     * @return number of entries that a new queue pair can take
-     */
+    /** {@return how many entries are not reserved by queue pairs, and so for a new one to take} */
     int unreservedEntries();
 
     /**

@@ -66,18 +66,10 @@ public interface ConnectionIdentifier extends AutoCloseable {
         return false;
     }
 
-    /**
-     * The device that the address belongs to.
-     *
-     * @return the device, or null before one is known
-     */
+    /** {@return the device that the address belongs to, or null before one is known} */
     Device device();
 
-    /**
-     * The physical port.
-     *
-     * @return the port number from 1, or 0 before a device is known
-     */
+    /** {@return the number of the physical port from 1, or 0 before a device is known} */
     int portNumber();
 
     /**
@@ -181,17 +173,12 @@ public interface ConnectionIdentifier extends AutoCloseable {
     void disconnect() throws VerbsException;
 
     /**
-     * The local address ({@code rdma_get_local_addr}).
-     *
-     * @return address and port, the wildcard with port 0 before anything is bound
+     * {@return the local address ({@code rdma_get_local_addr}) and port, the wildcard with port 0 before anything is
+     * bound}
      */
     InetSocketAddress localAddress();
 
-    /**
-     * The peer's address ({@code rdma_get_peer_addr}).
-     *
-     * @return address and port, or null without a peer
-     */
+    /** {@return the peer's address ({@code rdma_get_peer_addr}) and port, or null without a peer} */
     InetSocketAddress remoteAddress();
 
     /**

@@ -21,11 +21,7 @@ public record ConnectionParameters(byte[] privateData, int responderResources, i
         privateData = privateData.clone();
     }
 
-    /**
-     * Bytes for the peer.
-     *
-     * @return a copy
-     */
+    /** {@return a copy of the bytes for the peer} */
     @Override
     public byte[] privateData() {
         return privateData.clone();

@@ -10,18 +10,10 @@ import java.util.function.Consumer;
  * done with it.
  */
 public interface Device extends EventSource, AutoCloseable {
-    /**
-     * Name, GUID and transport.
-     *
-     * @return what was known before opening
-     */
+    /** {@return name, GUID and transport, as known before opening} */
     DeviceInfo info();
 
-    /**
-     * The limits of this device, read once when it was opened.
-     *
-     * @return the limits
-     */
+    /** {@return the limits of this device, read once when it was opened} */
     DeviceAttributes attributes();
 
     /**

@@ -9,19 +9,14 @@ package org.rdmasockets.verbs;
  */
 public record DeviceInfo(String name, long guid, TransportType transport) {
     /**
-     * Who made the device, by the numbers of the IEEE.
-     *
-     * @return the first 24 bits of the GUID, 0 when the kernel gives none
+     * {@return who made the device: the first 24 bits of the GUID, by the numbers of the IEEE, 0 when the kernel gives
+     * none}
      */
     public int oui() {
         return (int) (guid >>> 40);
     }
 
-    /**
-     * The GUID as tools print it.
-     *
-     * @return four groups of four hexadecimal digits with colons between
-     */
+    /** {@return the GUID as tools print it: four groups of four hexadecimal digits with colons between} */
     public String guidText() {
         return "%04x:%04x:%04x:%04x".formatted(guid >>> 48, guid >>> 32 & 0xffff, guid >>> 16 & 0xffff, guid & 0xffff);
     }

@@ -275,11 +275,7 @@ public enum Errno {
         this.number = number;
     }
 
-    /**
-     * The number as in {@code errno.h}.
-     *
-     * @return the number, or -1 for {@link #UNKNOWN}
-     */
+    /** {@return the number as in {@code errno.h}, or -1 for {@link #UNKNOWN}} */
     public int number() {
         return number;
     }
@@ -301,9 +297,8 @@ public enum Errno {
     }
 
     /**
-     * Whose fault it is, mostly: what a number means depends on the call.
-     *
-     * @return the class, {@link ErrorClass#NONE} for {@link #OK}
+     * {@return whose fault it is, mostly, {@link ErrorClass#NONE} for {@link #OK}: what a number means depends on the
+     * call}
      */
     public ErrorClass errorClass() {
         return switch (this) {
@@ -323,11 +318,7 @@ public enum Errno {
         };
     }
 
-    /**
-     * The remedy for a person, whatever the call was.
-     *
-     * @return a clause without a full stop, empty where that depends on the call
-     */
+    /** {@return the remedy for a person, a clause without a full stop, empty where that depends on the call} */
     public String remedy() {
         return switch (this) {
             case EMFILE -> "this process has too many open files: raise ulimit -n, or LimitNOFILE= of the systemd unit";

@@ -29,38 +29,25 @@ public record Gid(byte[] bytes) {
         bytes = bytes.clone();
     }
 
-    /**
-     * The bytes.
-     *
-     * @return a copy of the 16 bytes in network order
-     */
+    /** {@return a copy of the 16 bytes in network order} */
     @Override
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /**
-     * Tells whether the table entry is unused.
-     *
-     * @return true if all bytes are 0
-     */
+    /** {@return whether the table entry is unused: all bytes are 0} */
     public boolean isZero() {
         return Arrays.equals(bytes, new byte[LENGTH_BYTES]);
     }
 
-    /**
-     * Tells whether this is an IPv4 address, mapped into IPv6.
-     *
-     * @return true for {@code ::ffff:a.b.c.d}
-     */
+    /** {@return whether this is an IPv4 address, mapped into IPv6: {@code ::ffff:a.b.c.d}} */
     public boolean isIpv4() {
         return Arrays.equals(bytes, 0, IPV4_PREFIX.length, IPV4_PREFIX, 0, IPV4_PREFIX.length);
     }
 
     /**
-     * Tells whether this is valid on its link alone.
-     *
-     * @return true for {@code fe80::/10}, which the first GID of an InfiniBand port is, too
+     * {@return whether this is valid on its link alone: {@code fe80::/10}, which the first GID of an InfiniBand port
+     * is, too}
      */
     public boolean isLinkLocal() {
         return bytes[0] == (byte) 0xfe && (bytes[1] & 0xc0) == 0x80;

@@ -79,11 +79,7 @@ public final class ManualConnection {
         return made;
     }
 
-    /**
-     * What the peer has to know.
-     *
-     * @return the endpoint of this side
-     */
+    /** {@return what the peer has to know: the endpoint of this side} */
     public QueuePairEndpoint local() {
         return local;
     }

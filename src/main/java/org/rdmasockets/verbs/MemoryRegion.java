@@ -13,38 +13,23 @@ public interface MemoryRegion extends AutoCloseable {
     MemorySegment segment();
 
     /**
-     * Where the memory begins, as a peer must name it.
-     *
-     * @return the virtual address of the first byte, or 0 with {@link AccessFlag#ZERO_BASED}
+     * {@return where the memory begins, as a peer must name it: a virtual address, or 0 with {@link
+     * AccessFlag#ZERO_BASED}}
      */
     long address();
 
-    /**
-     * How much memory it is.
-     *
-     * @return the length in bytes
-     */
+    /** {@return the length of the memory in bytes} */
     long lengthBytes();
 
-    /**
-     * The key for local scatter and gather elements.
-     *
-     * @return {@code lkey}
-     */
+    /** {@return {@code lkey}, the key for local scatter and gather elements} */
     int localKey();
 
     /**
-     * The key that a peer needs, valid only through queue pairs of the same protection domain.
-     *
-     * @return {@code rkey}
+     * {@return {@code rkey}, the key that a peer needs, valid only through queue pairs of the same protection domain}
      */
     int remoteKey();
 
-    /**
-     * What may be done to the memory.
-     *
-     * @return the flags given at registration
-     */
+    /** {@return what may be done to the memory, as given at registration} */
     Set<AccessFlag> access();
 
     /**

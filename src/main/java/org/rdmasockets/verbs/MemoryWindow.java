@@ -10,17 +10,12 @@ package org.rdmasockets.verbs;
  * bound again. Each binding has another key, so that a peer that keeps an old one reaches nothing.
  */
 public interface MemoryWindow extends AutoCloseable {
-    /**
-     * The domain that the regions and queue pairs belong to.
-     *
-     * @return the parent
-     */
+    /** {@return the domain that the regions and queue pairs belong to} */
     ProtectionDomain domain();
 
     /**
-     * The key for the peer, once the last bind that was posted has completed.
-     *
-     * @return {@code rkey}; after each post of a bind another one
+     * {@return {@code rkey} for the peer, once the last bind that was posted has completed; after each post of a bind
+     * another one}
      */
     int remoteKey();
 

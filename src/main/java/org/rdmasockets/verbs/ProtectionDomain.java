@@ -5,11 +5,7 @@ import java.util.Set;
 
 /** A protection domain ({@code struct ibv_pd}): memory regions and queue pairs that belong together. */
 public interface ProtectionDomain extends AutoCloseable {
-    /**
-     * The device.
-     *
-     * @return the parent
-     */
+    /** {@return the device} */
     Device device();
 
     /**

@@ -10,18 +10,10 @@ public interface QueuePair extends AutoCloseable {
     /** What a post returns when it was taken and has joined the one before it, see {@link SendRequest#joining}. */
     int JOINED = -1;
 
-    /**
-     * The number of this queue pair; devices give a number out again soon after a close.
-     *
-     * @return {@code qp_num}
-     */
+    /** {@return {@code qp_num}, the number of this queue pair; devices give a number out again soon after a close} */
     int number();
 
-    /**
-     * What it promises.
-     *
-     * @return the type it was made with
-     */
+    /** {@return the type it was made with, and so what it promises} */
     default QueuePairType type() {
         return QueuePairType.RELIABLE_CONNECTION;
     }
@@ -35,18 +27,10 @@ public interface QueuePair extends AutoCloseable {
         return 0;
     }
 
-    /**
-     * The sizes this queue pair was made with.
-     *
-     * @return the configuration asked for
-     */
+    /** {@return the configuration that was asked for} */
     QueuePairConfig config();
 
-    /**
-     * How many bytes can be sent inline.
-     *
-     * @return what the device granted, in bytes
-     */
+    /** {@return how many bytes can be sent inline, as the device granted} */
     int maxInlineBytes();
 
     /**

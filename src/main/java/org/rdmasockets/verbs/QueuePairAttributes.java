@@ -211,29 +211,17 @@ public final class QueuePairAttributes {
         }
     }
 
-    /**
-     * The state to move to.
-     *
-     * @return the state, or null if it shall stay
-     */
+    /** {@return the state to move to, or null if it shall stay} */
     public QueuePairState state() {
         return state;
     }
 
-    /**
-     * What a peer may do.
-     *
-     * @return the flags, or null if they shall stay
-     */
+    /** {@return the flags of what a peer may do, or null if they shall stay} */
     public Set<AccessFlag> access() {
         return access;
     }
 
-    /**
-     * Where the peer is.
-     *
-     * @return the path, or null if it shall stay
-     */
+    /** {@return where the peer is, or null if the path shall stay} */
     public Path path() {
         return path;
     }
@@ -249,21 +237,13 @@ public final class QueuePairAttributes {
         return value == null ? OptionalInt.empty() : OptionalInt.of(value);
     }
 
-    /**
-     * How long to wait for an acknowledgement.
-     *
-     * @return the time, or empty if it shall stay
-     */
+    /** {@return how long to wait for an acknowledgement, or empty if it shall stay} */
     public Optional<Duration> acknowledgeTimeout() {
         Integer code = numbers.get(Field.ACKNOWLEDGE_TIMEOUT);
         return Optional.ofNullable(code).map(c -> new AcknowledgeTimeout(c).duration());
     }
 
-    /**
-     * How long the peer shall wait when we have no receive.
-     *
-     * @return the time, or empty if it shall stay
-     */
+    /** {@return how long the peer shall wait when we have no receive, or empty if it shall stay} */
     public Optional<Duration> receiverNotReadyTimer() {
         Integer code = numbers.get(Field.RECEIVER_NOT_READY_TIMER);
         return Optional.ofNullable(code).map(c -> new ReceiverNotReadyTimer(c).duration());

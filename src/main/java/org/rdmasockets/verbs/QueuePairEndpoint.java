@@ -46,11 +46,7 @@ public record QueuePairEndpoint(int number, int packetNumber, Gid gid, int lid, 
         }
     }
 
-    /**
-     * The form for other machines.
-     *
-     * @return {@link #LENGTH_BYTES} bytes
-     */
+    /** {@return the form for other machines, of {@link #LENGTH_BYTES} bytes} */
     public byte[] encode() {
         return ByteBuffer.allocate(LENGTH_BYTES).putShort(MAGIC).put(VERSION).put((byte) readsServed).putInt(number)
                 .putInt(packetNumber).putShort((short) lid).putShort((short) mtuBytes).put(gid.bytes()).array();

@@ -48,20 +48,12 @@ public final class ReceiveRequest {
         return this;
     }
 
-    /**
-     * What comes back with the completion.
-     *
-     * @return {@code wr_id}
-     */
+    /** {@return {@code wr_id}, which comes back with the completion} */
     public long workRequestId() {
         return workRequestId;
     }
 
-    /**
-     * The scatter elements.
-     *
-     * @return the list, which this request owns
-     */
+    /** {@return the scatter elements, a list that this request owns} */
     public ScatterGatherList elements() {
         return elements;
     }

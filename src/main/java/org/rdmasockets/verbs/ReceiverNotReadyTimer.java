@@ -53,11 +53,7 @@ public record ReceiverNotReadyTimer(int code) {
         return ((long) HUNDREDTHS_OF_MILLIS[3 + (index - 3) % 2] << doublings) * UNIT_NANOS;
     }
 
-    /**
-     * How long it is.
-     *
-     * @return 0.01 ms to 655.36 ms
-     */
+    /** {@return how long it is, 0.01 ms to 655.36 ms} */
     public Duration duration() {
         return Duration.ofNanos(nanos(code == 0 ? CODES : code));
     }

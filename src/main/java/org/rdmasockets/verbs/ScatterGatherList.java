@@ -43,11 +43,7 @@ public final class ScatterGatherList {
         count++;
     }
 
-    /**
-     * How many pieces there are.
-     *
-     * @return the number of elements
-     */
+    /** {@return the number of elements} */
     public int count() {
         return count;
     }
@@ -92,11 +88,7 @@ public final class ScatterGatherList {
         return regions[index];
     }
 
-    /**
-     * All pieces together.
-     *
-     * @return the sum of the lengths in bytes
-     */
+    /** {@return the sum of the lengths in bytes} */
     public long totalBytes() {
         long total = 0;
         for (int i = 0; i < count; i++) {

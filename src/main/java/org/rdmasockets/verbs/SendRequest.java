@@ -356,200 +356,112 @@ public final class SendRequest {
         return this;
     }
 
-    /**
-     * What it does.
-     *
-     * @return the opcode
-     */
+    /** {@return the opcode} */
     public Opcode opcode() {
         return opcode;
     }
 
-    /**
-     * What comes back with the completion.
-     *
-     * @return {@code wr_id}
-     */
+    /** {@return {@code wr_id}, which comes back with the completion} */
     public long workRequestId() {
         return workRequestId;
     }
 
-    /**
-     * Tells whether it completes visibly.
-     *
-     * @return true if {@link #signalled()} was called
-     */
+    /** {@return whether it completes visibly: {@link #signalled()} was called} */
     public boolean isSignalled() {
         return signalled;
     }
 
-    /**
-     * Tells whether the data is copied at posting.
-     *
-     * @return true if {@link #inline()} was called
-     */
+    /** {@return whether the data is copied at posting: {@link #inline()} was called} */
     public boolean isInline() {
         return inline;
     }
 
-    /**
-     * Tells whether it waits for earlier reads.
-     *
-     * @return true if {@link #fenced()} was called
-     */
+    /** {@return whether it waits for earlier reads: {@link #fenced()} was called} */
     public boolean isFenced() {
         return rare().fenced;
     }
 
-    /**
-     * Tells whether it is solicited.
-     *
-     * @return true if {@link #solicited()} was called
-     */
+    /** {@return whether it is solicited: {@link #solicited()} was called} */
     public boolean isSolicited() {
         return rare().solicited;
     }
 
-    /**
-     * The immediate data.
-     *
-     * @return 32 bits in host order
-     */
+    /** {@return the immediate data, 32 bits in host order} */
     public int immediate() {
         return immediate;
     }
 
-    /**
-     * Whether the next request may join this one.
-     *
-     * @return true after {@link #open()}
-     */
+    /** {@return whether the next request may join this one: {@link #open()} was called} */
     public boolean isOpen() {
         return open;
     }
 
-    /**
-     * Whether this may join the request before it.
-     *
-     * @return true after {@link #joining}
-     */
+    /** {@return whether this may join the request before it: {@link #joining} was called} */
     public boolean isJoining() {
         return joining;
     }
 
-    /**
-     * Immediate data of this and what it joins.
-     *
-     * @return what {@link #joining} was given, or 0
-     */
+    /** {@return immediate data of this and what it joins, as {@link #joining} was given it, or 0} */
     public int joinedImmediate() {
         return joinedImmediate;
     }
 
-    /**
-     * Where in the peer's memory.
-     *
-     * @return a virtual address of the peer
-     */
+    /** {@return where in the peer's memory: a virtual address of the peer} */
     public long remoteAddress() {
         return remoteAddress;
     }
 
-    /**
-     * The peer's key, or that of ours which becomes invalid.
-     *
-     * @return {@code rkey}
-     */
+    /** {@return {@code rkey}, the peer's, or ours which becomes invalid} */
     public int remoteKey() {
         return remoteKey;
     }
 
-    /**
-     * What a window is bound to.
-     *
-     * @return the binding, or null if this is no bind
-     */
+    /** {@return what a window is bound to, or null if this is no bind} */
     public WindowBinding binding() {
         return rare().binding;
     }
 
-    /**
-     * The way that a datagram goes.
-     *
-     * @return the handle, or null if this is no datagram
-     */
+    /** {@return the way that a datagram goes, or null if this is none} */
     public AddressHandle destination() {
         return rare().destination;
     }
 
-    /**
-     * The queue pair that a datagram goes to.
-     *
-     * @return its number
-     */
+    /** {@return the number of the queue pair that a datagram goes to} */
     public int destinationNumber() {
         return rare().destinationNumber;
     }
 
-    /**
-     * The key that a datagram carries.
-     *
-     * @return the peer's queue key
-     */
+    /** {@return the peer's queue key, which a datagram carries} */
     public int destinationKey() {
         return rare().destinationKey;
     }
 
-    /**
-     * The expected value of a compare-and-swap, or the increment of a fetch-and-add.
-     *
-     * @return the operand
-     */
+    /** {@return the expected value of a compare-and-swap, or the increment of a fetch-and-add} */
     public long compareOrAdd() {
         return rare().compareOrAdd;
     }
 
-    /**
-     * The new value of a compare-and-swap.
-     *
-     * @return the operand
-     */
+    /** {@return the new value of a compare-and-swap} */
     public long swap() {
         return rare().swap;
     }
 
-    /**
-     * The gather elements.
-     *
-     * @return the list, which this request owns
-     */
+    /** {@return the gather elements, a list that this request owns} */
     public ScatterGatherList elements() {
         return elements;
     }
 
-    /**
-     * The array that holds the payload.
-     *
-     * @return the array, or null if the payload is in {@link #elements()}
-     */
+    /** {@return the array that holds the payload, or null if that is in {@link #elements()}} */
     public byte[] bytes() {
         return bytes;
     }
 
-    /**
-     * Where the payload begins in {@link #bytes()}.
-     *
-     * @return index of the first byte
-     */
+    /** {@return the index in {@link #bytes()} where the payload begins} */
     public int bytesOffset() {
         return bytesOffset;
     }
 
-    /**
-     * How long the payload in {@link #bytes()} is.
-     *
-     * @return number of bytes
-     */
+    /** {@return the length of the payload in {@link #bytes()}} */
     public int bytesLength() {
         return bytesLength;
     }

@@ -10,11 +10,7 @@ package org.rdmasockets.verbs;
  * completes as failed.
  */
 public interface SharedReceiveQueue extends AutoCloseable {
-    /**
-     * The domain whose regions the receives name.
-     *
-     * @return the parent
-     */
+    /** {@return the domain whose regions the receives name} */
     ProtectionDomain domain();
 
     /**
@@ -25,11 +21,7 @@ public interface SharedReceiveQueue extends AutoCloseable {
      */
     int maxReceives();
 
-    /**
-     * How many scatter elements a receive can have.
-     *
-     * @return most elements, as asked for
-     */
+    /** {@return how many scatter elements a receive can have, as asked for} */
     int maxElements();
 
     /**

@@ -61,11 +61,7 @@ public final class VerbsException extends IOException {
         return text.toString();
     }
 
-    /**
-     * The C function or the operation that failed.
-     *
-     * @return its name
-     */
+    /** {@return the C function or the operation that failed, by its name} */
     public String call() {
         return call;
     }
@@ -79,29 +75,17 @@ public final class VerbsException extends IOException {
         return errno;
     }
 
-    /**
-     * The error number as the call gave it.
-     *
-     * @return a positive number, or 0 when the failure has none
-     */
+    /** {@return the error number as the call gave it, positive, or 0 when the failure has none} */
     public int errorNumber() {
         return errorNumber;
     }
 
-    /**
-     * The remedy for a person.
-     *
-     * @return a clause without a full stop, may be empty
-     */
+    /** {@return the remedy for a person, a clause without a full stop, perhaps empty} */
     public String remedy() {
         return remedy;
     }
 
-    /**
-     * Whose fault it is.
-     *
-     * @return the class of {@link #errno}
-     */
+    /** {@return whose fault it is: the class of {@link #errno}} */
     public ErrorClass errorClass() {
         return errno.errorClass();
     }

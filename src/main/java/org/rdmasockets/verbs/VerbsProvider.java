@@ -6,17 +6,12 @@ import java.util.Set;
 
 /** An implementation of verbs: where devices come from. */
 public interface VerbsProvider {
-    /**
-     * The provider's name as settings spell it.
-     *
-     * @return for example {@code ibverbs}
-     */
+    /** {@return the provider's name as settings spell it, for example {@code ibverbs}} */
     String name();
 
     /**
-     * Tells why this provider cannot be used on this machine now.
-     *
-     * @return empty if it can; else one sentence with the reason and what to do about it
+     * {@return why this provider cannot be used on this machine now and what to do about it, in one sentence; empty if
+     * it can}
      */
     Optional<String> unavailability();
 

@@ -37,38 +37,22 @@ public final class WorkCompletionException extends IOException {
         return request + " failed: " + status + " (" + statusNumber + ")" + vendor + "; " + status.hint();
     }
 
-    /**
-     * How the request ended.
-     *
-     * @return the status, {@link WorkCompletionStatus#UNKNOWN} for a number without a name
-     */
+    /** {@return how the request ended, {@link WorkCompletionStatus#UNKNOWN} for a number without a name} */
     public WorkCompletionStatus status() {
         return status;
     }
 
-    /**
-     * How the request ended, as the device says it.
-     *
-     * @return the device's number
-     */
+    /** {@return how the request ended, as the device's number} */
     public int statusNumber() {
         return statusNumber;
     }
 
-    /**
-     * The vendor's own code, which the manual or the driver of the device explains.
-     *
-     * @return the code, 0 if there is none
-     */
+    /** {@return the vendor's own code, which the manual or the driver of the device explains, 0 if there is none} */
     public int vendorError() {
         return vendorError;
     }
 
-    /**
-     * Whose fault it is.
-     *
-     * @return the class of {@link #status}
-     */
+    /** {@return whose fault it is: the class of {@link #status}} */
     public ErrorClass errorClass() {
         return status.errorClass();
     }

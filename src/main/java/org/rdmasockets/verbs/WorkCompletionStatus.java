@@ -97,20 +97,12 @@ public enum WorkCompletionStatus {
         return number >= 0 && number < UNKNOWN.ordinal() ? VALUES[number] : UNKNOWN;
     }
 
-    /**
-     * Whose fault it is.
-     *
-     * @return the class, {@link ErrorClass#NONE} for success
-     */
+    /** {@return whose fault it is, {@link ErrorClass#NONE} for success} */
     public ErrorClass errorClass() {
         return errorClass;
     }
 
-    /**
-     * What a person can look at or change.
-     *
-     * @return a sentence without its full stop; empty for success
-     */
+    /** {@return what a person can look at or change, as a sentence without its full stop; empty for success} */
     public String hint() {
         return hint;
     }

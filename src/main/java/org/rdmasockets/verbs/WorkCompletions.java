@@ -7,11 +7,7 @@ package org.rdmasockets.verbs;
  * code mean anything.
  */
 public interface WorkCompletions {
-    /**
-     * How many completions one poll can take.
-     *
-     * @return the capacity
-     */
+    /** {@return how many completions one poll can take} */
     int capacity();
 
     /**
