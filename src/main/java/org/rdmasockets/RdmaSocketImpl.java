@@ -381,10 +381,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return new ImplOutputStream(this);
     }
 
-    /**
-     * Reads what is there, waiting for at least one byte; -1 at the end of the stream. Throws as
-     * {@link Connection#read}, the wait for another reader included.
-     */
+    /** Reads what is there, waiting for the first byte, and for other readers; -1 at the end of the stream. */
     int read(byte[] b, int off, int len) throws IOException {
         if (ended) {
             return -1;
@@ -426,10 +423,7 @@ final class RdmaSocketImpl extends SocketImpl {
         Reference.reachabilityFence(this); // or the safety net could close what is being read
     }
 
-    /**
-     * Writes, waiting until everything is taken. Throws as {@link Connection#write}, the wait for another writer
-     * included.
-     */
+    /** Writes, waiting until everything is taken, and for other writers. */
     void write(byte[] b, int off, int len) throws IOException {
         beginWrite();
         try {

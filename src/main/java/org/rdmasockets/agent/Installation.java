@@ -12,10 +12,7 @@ public final class Installation {
 
     private Installation() {}
 
-    /**
-     * Replaces the sockets of this JVM; null or empty for no file with rules. The message of an exception says what to
-     * do.
-     */
+    /** Replaces the sockets of this JVM; the rules may be null. The message of an exception says what to do. */
     public static void install(String rules) throws IOException {
         if (rules != null && !rules.isEmpty()) {
             System.setProperty(RULES_PROPERTY, rules);

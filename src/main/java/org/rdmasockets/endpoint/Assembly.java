@@ -82,10 +82,7 @@ final class Assembly {
         return done == header.lengthBytes() ? finish(header) : null;
     }
 
-    /**
-     * Makes room for so many bytes of a message that shall have so many as a whole. What cannot be had leaves all as it
-     * is: the next call tries again.
-     */
+    /** Makes room for so much of a whole message. What cannot be had leaves all as it is, to be tried again. */
     private void makeRoom(long whole, long have) throws IOException {
         if (have <= (region == null ? 0 : region.length())) {
             return;

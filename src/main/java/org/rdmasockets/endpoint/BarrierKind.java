@@ -54,10 +54,7 @@ public enum BarrierKind {
         }
     };
 
-    /**
-     * One thing to do at a barrier: tell the one at a place in the list of those who take part, or wait until that
-     * tells.
-     */
+    /** One step at a barrier: tell the one at a place of the list, or wait until that tells. */
     record Step(boolean tell, int place) {
         /** Tells somebody. */
         static Step tell(int place) {

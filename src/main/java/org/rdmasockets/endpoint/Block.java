@@ -88,10 +88,7 @@ final class Block {
         domain.forget(this);
     }
 
-    /**
-     * Ends this. Idempotent. Throws {@code IllegalStateException} if somebody does I/O with the segment: this stays
-     * open.
-     */
+    /** Ends this. Idempotent. Throws, and stays open, if somebody does I/O with the segment. */
     void close() {
         synchronized (this) {
             if (closed) {

@@ -133,10 +133,7 @@ final class Domain {
         return bytes.get();
     }
 
-    /**
-     * Allocates memory, at least 1 byte, zeroed, aligned to a power of two, for the application; throws if the device
-     * refuses, or this is closed.
-     */
+    /** Allocates zeroed memory for the application, aligned to a power of two. */
     LocalRegion allocate(long size, long alignment, Set<AccessFlag> access, MemoryStrategy strategy)
             throws IOException {
         if (size < 1 || Long.bitCount(alignment) != 1) {

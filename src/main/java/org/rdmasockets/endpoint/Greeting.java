@@ -47,10 +47,7 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
                 .putLong(maxMessageBytes).put(more).array();
     }
 
-    /**
-     * Reads and checks what a peer says of itself; throws if it is no endpoint, or one with numbers that nobody can
-     * work with.
-     */
+    /** Reads and checks what a peer says of itself; throws if nobody can work with it. */
     static Greeting decode(byte[] data) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(data);
         try {

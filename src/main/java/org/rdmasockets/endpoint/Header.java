@@ -123,10 +123,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         to.set(LONG, NANOS_OFFSET, nanos);
     }
 
-    /**
-     * Reads at least {@link #BYTES} bytes of a peer, of which nothing but the kind is checked; throws if there is no
-     * such kind.
-     */
+    /** Reads a peer's header, of which nothing but the kind is checked. */
     static Header read(MemorySegment from) throws Violation {
         int kind = from.get(ValueLayout.JAVA_BYTE, 0);
         if (kind < 1 || kind > Kind.VALUES.length) {

@@ -43,10 +43,7 @@ final class ReceiveSide implements Receives {
     /** What is missing of it. */
     private long missing;
 
-    /**
-     * A piece of a message in its buffer, which is whoever's who took this until it is given back; its header was
-     * checked.
-     */
+    /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
     record Fragment(int index, Header header, MemorySegment bytes) {}
 
     /** A queue without receives; identifiers of work requests begin with the base. */

@@ -10,10 +10,7 @@ sealed interface Receives permits ReceiveSide, RawReceives {
     /** A receive has completed without anything in it. */
     void flushed(int index);
 
-    /**
-     * What a receive that has completed well after the end says of the connection, null if nothing; throws if no honest
-     * peer sends that.
-     */
+    /** What a receive after the end says of the connection, or null; throws if no honest peer sends that. */
     Header late(int index, Completion completion) throws Violation;
 
     /** Nothing more will arrive, for that reason. */

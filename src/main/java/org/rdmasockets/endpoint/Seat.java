@@ -38,10 +38,7 @@ final class Seat {
         inbox.exit();
     }
 
-    /**
-     * Waits until something that nobody else waits for has ended, or a time of {@code System.nanoTime};
-     * {@code Long.MAX_VALUE} for never.
-     */
+    /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
     Wait await(Pending<?> one, long deadlineNanos) {
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
         one.waiter(Thread.currentThread());

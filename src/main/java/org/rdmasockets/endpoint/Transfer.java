@@ -51,10 +51,7 @@ final class Transfer extends Operation {
      */
     record Task(Kind kind, LocalRegion local, RemoteRegion remote, OptionalInt immediate) {}
 
-    /**
-     * A transfer that was not begun, by requests of at most so many bytes; throws if the device works on the memory
-     * already.
-     */
+    /** A transfer that was not begun, in pieces of at most so many bytes; throws if the memory is in use. */
     Transfer(Task task, int pieceBytes, Pending<Void> pending) {
         super(task.kind.hold(task.local));
         kind = task.kind;

@@ -39,10 +39,7 @@ final class RdmaServer extends Server {
     private CallServer server;
     private boolean shutdown;
 
-    /**
-     * All that is served, by the builder's services or else the fallback, null for none; the last interceptor runs
-     * first.
-     */
+    /** All that is served: the builder's services, else the fallback, if any; the last interceptor runs first. */
     record Methods(List<ServerServiceDefinition> services, HandlerRegistry fallback,
             List<ServerInterceptor> interceptors) {}
 

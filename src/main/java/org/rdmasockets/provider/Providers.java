@@ -12,10 +12,7 @@ public final class Providers {
 
     private Providers() {}
 
-    /**
-     * Verbs over libibverbs and librdmacm. The provider is there even if the libraries are not: ask it for its
-     * {@link VerbsProvider#unavailability()}.
-     */
+    /** Verbs over libibverbs and librdmacm, also if these are missing: ask {@link VerbsProvider#unavailability()}. */
     public static VerbsProvider ibverbs() {
         return all.getLast();
     }
@@ -28,10 +25,7 @@ public final class Providers {
         return all.getFirst();
     }
 
-    /**
-     * For tests: sockets made from now on use another provider in the place of the one that has its name, which is
-     * given.
-     */
+    /** For tests: from now on, sockets use this provider in the place of its namesake, which is given. */
     static synchronized VerbsProvider replace(VerbsProvider instead) {
         VerbsProvider before = named(instead.name());
         all = all.stream().map(p -> p == before ? instead : p).toList();
@@ -43,10 +37,7 @@ public final class Providers {
         return all;
     }
 
-    /**
-     * Finds a provider by the name that settings use, such as {@code ibverbs}; throws {@code IllegalArgumentException}
-     * if there is none of that name.
-     */
+    /** Finds a provider by the name that settings use, such as {@code ibverbs}. */
     public static VerbsProvider named(String name) {
         for (VerbsProvider provider : all()) {
             if (provider.name().equals(name)) {

@@ -1,9 +1,6 @@
 package org.rdmasockets.stream;
 
-/**
- * What the peer lends: how many messages we may send, and where. Takes its updates and offers; what came before the
- * start counts from then on.
- */
+/** What the peer lends: how many messages, and where to. What came before the start counts from then on. */
 final class Borrowing {
     private static final int NONE = -1;
 
@@ -24,10 +21,7 @@ final class Borrowing {
         this.immediateData = immediateData;
     }
 
-    /**
-     * Takes what the peer, which has sent some data messages, lends from the beginning. Null if all is well, otherwise
-     * what it did wrong before.
-     */
+    /** Takes what the peer lends from the beginning. Null if all is well, otherwise what it did wrong before. */
     String start(ConnectData peer, int received) {
         started = true;
         targets.first(peer);
@@ -77,10 +71,7 @@ final class Borrowing {
         return targets.adoptOffer();
     }
 
-    /**
-     * Tells whether the peer waits for us to move to the chunk it offered: true if {@link #moveOn} is to be called, and
-     * the peer told in the same breath.
-     */
+    /** Whether the peer waits for us to {@link #moveOn} to the chunk it offered, and to be told so. */
     boolean isOffered() {
         return offered;
     }

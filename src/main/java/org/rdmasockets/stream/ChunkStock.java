@@ -103,10 +103,7 @@ final class ChunkStock {
         return wanting ? largeBytes : 0;
     }
 
-    /**
-     * Takes one of the two regions that were asked for, zeroed and of at least that size; if nothing is asked for any
-     * more, it is given back at once.
-     */
+    /** Takes one of the two zeroed regions that were asked for; one that is not wanted any more is given back. */
     void supply(MemoryRegion region, int bytes, boolean last) {
         changed = true;
         if (bytes != wanted()) {
@@ -178,10 +175,7 @@ final class ChunkStock {
         return chunk;
     }
 
-    /**
-     * Tells whether large chunks could be asked for, with success as far as we know: false if they are here or lent, or
-     * could not be had.
-     */
+    /** Whether large chunks could be asked for: not if they are here or lent, or could not be had. */
     boolean canGrow() {
         return !refused && !large && least < largeBytes;
     }

@@ -90,18 +90,12 @@ final class Closing {
         happened |= PEER_GONE | (isPeerLeaving() ? INPUT_ENDED | PEER_DISCONNECTED : 0);
     }
 
-    /**
-     * Tells whether the peer's process was ending, as far as is known: then its queue pair goes without another word.
-     * True after its LEAVING.
-     */
+    /** Whether the peer has said LEAVING: its process was ending, and its queue pair goes without another word. */
     boolean isPeerLeaving() {
         return has(PEER_LEAVING);
     }
 
-    /**
-     * Lets the first write after the peer's DISCONNECT succeed; gives true once, unless the application has ended its
-     * output.
-     */
+    /** Lets the first write after the peer's DISCONNECT succeed, once, unless the output was ended. */
     boolean loseWrite() {
         if ((happened & (PEER_DISCONNECTED | OUTPUT_SHUT | WRITE_LOST)) != PEER_DISCONNECTED) {
             return false;

@@ -139,10 +139,7 @@ public final class DirectSender {
         return count;
     }
 
-    /**
-     * Tells that the writer gives up, because of an exception: true if the device may go on reading from the memory
-     * until the queue pair is gone.
-     */
+    /** The writer gives up: true if the device may read from the memory until the queue pair is gone. */
     public boolean giveUp() {
         boolean stillRead = lent || !isRead();
         lent = false;
@@ -170,10 +167,7 @@ public final class DirectSender {
         return sendQueue.completed() >= sentAt;
     }
 
-    /**
-     * Whether the device has read all that was taken; to be called until it says so. Throws "Connection reset", or what
-     * the peer did wrong.
-     */
+    /** Whether the device has read all that was taken; ask until it has. Throws if the connection broke. */
     public boolean isSent() throws SocketException {
         if (connection.failure() != null) {
             throw connection.failure().exception();

@@ -43,10 +43,7 @@ final class Lending extends PeerTable {
         return received.isChunkDue() || received.areCreditsDue() || offering && isOfferDue();
     }
 
-    /**
-     * Tells whether it can be told now. Updates that the peer can do without wait until it is sure to take them. True
-     * if {@link #post} may be called.
-     */
+    /** Whether it can be told now: updates that the peer can do without wait until it is sure to take them. */
     boolean mayPost() {
         boolean offer = offering && isOfferDue();
         return sendQueue.hasControlSlot(offer || received.isChunkDue())

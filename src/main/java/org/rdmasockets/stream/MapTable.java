@@ -110,10 +110,7 @@ final class MapTable {
         return keys[entry];
     }
 
-    /**
-     * How 0 to {@link StreamSettings#MAX_MAPS} entries travel: exactly up to 128, beyond that rounded down to a
-     * multiple of 256.
-     */
+    /** How a number of entries travels: exactly up to 128, beyond that rounded down to a multiple of 256. */
     static int scale(int entries) {
         return entries <= EXACT ? entries : EXACT | entries >> SCALE_SHIFT;
     }

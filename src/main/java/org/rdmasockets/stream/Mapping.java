@@ -72,10 +72,7 @@ public final class Mapping {
         return free;
     }
 
-    /**
-     * Tells the peer of a map, if that is possible now; the peer may write to all of the region, which has
-     * REMOTE_WRITE.
-     */
+    /** Tells the peer of a map that it may write to, if it can be told now. */
     public boolean announce(int index, MemoryRegion region) throws SocketException {
         boolean possible = canTell();
         if (possible) {

@@ -23,10 +23,7 @@ final class ReceiveBuffer implements Received {
 
     private final ChunkStock stock;
     private final int credits;
-    /**
-     * Whether the second chunk waits until half of the first is filled: where the peer hears of it at once, a
-     * connection that is never busy spares a message.
-     */
+    /** Whether the second chunk waits until half of the first is filled, which spares idle streams a message. */
     private final boolean lendsLate;
 
     /** Where the last chunk ends that was lent, in a ring of large ones. */
@@ -184,10 +181,7 @@ final class ReceiveBuffer implements Received {
         return unread - viewed;
     }
 
-    /**
-     * Tells whether a chunk can be lent: true if the peer has room in fewer than two, and fewer than two are not used
-     * up or a large one is here.
-     */
+    /** Whether a chunk can be lent: the peer has room in fewer than two, and one of ours is free or large. */
     boolean isChunkDue() {
         boolean few = count < AHEAD && (lentMore || !lendsLate || room() < stock.lowWater());
         return offered == null && (few || stock.hasLarge() && ahead() < AHEAD);
@@ -264,10 +258,7 @@ final class ReceiveBuffer implements Received {
         return offered;
     }
 
-    /**
-     * The peer writes into the chunk that was offered from now on, and no more into the others; gives null if all is
-     * well, otherwise what the peer did wrong.
-     */
+    /** The peer writes into the offered chunk alone from now on. Null if all is well, else what it did wrong. */
     String offerTaken() {
         if (offered == null) {
             return "moved to a chunk that was not offered";

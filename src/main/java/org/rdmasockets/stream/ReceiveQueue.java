@@ -18,10 +18,7 @@ final class ReceiveQueue {
     /** For receives without memory, all of which are equal but for their identifiers; never changed. */
     private static final ReceiveRequest EMPTY = new ReceiveRequest(1);
 
-    /**
-     * The memory of receives that need some: slots of {@code bytes}, each {@code stride} from the one before, with the
-     * payload behind a header.
-     */
+    /** The memory of receives that need some: slots, each with the payload behind a header. */
     private record Slots(MemoryRegion region, long offset, int bytes, int headerBytes, int stride,
             ReceiveRequest request) {
         static Slots of(MemoryRegion region, StreamSettings settings) {
@@ -43,10 +40,7 @@ final class ReceiveQueue {
     private int firstFree;
     private int freeCount;
 
-    /**
-     * An empty queue beside the send queue of the same queue pair; the send region, null if there are no slots, holds
-     * them.
-     */
+    /** An empty queue beside the send queue of the same queue pair; the region, if any, holds the slots. */
     ReceiveQueue(SendQueue sends, MemoryRegion region, StreamSettings settings) {
         this.sends = sends;
         this.settings = settings;
@@ -64,10 +58,7 @@ final class ReceiveQueue {
         return postFree();
     }
 
-    /**
-     * Posts a receive that is not posted again, now or by {@link #postFree} at the latest: {@link QueuePair#POSTED} or
-     * an error number.
-     */
+    /** Posts a receive again, now or by {@link #postFree} at the latest: POSTED or an error number. */
     int repost(int slot) {
         if (slots != null) {
             return sends.queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
@@ -81,10 +72,7 @@ final class ReceiveQueue {
         return error == QueuePair.POSTED && freeCount == most ? postFree() : error;
     }
 
-    /**
-     * Posts what is to be posted again; to be called before credits are given. Gives {@link QueuePair#POSTED} or an
-     * error number.
-     */
+    /** Posts what waits to be posted again, before credits are given: POSTED or an error number. */
     int postFree() {
         int count = freeCount;
         freeCount = 0;

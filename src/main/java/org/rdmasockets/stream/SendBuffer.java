@@ -121,10 +121,7 @@ final class SendBuffer {
         }
     }
 
-    /**
-     * Keeps what was placed last until {@link #release}, and tells how much that is. Not called for inline data, which
-     * the device copies when it is posted.
-     */
+    /** Keeps what was placed last until {@link #release}; not inline data, which was copied at the post. */
     int keep(int length) {
         if (copiesAtPost) {
             return 0;

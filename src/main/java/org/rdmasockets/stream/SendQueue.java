@@ -66,10 +66,7 @@ final class SendQueue {
     /** Where messages lie that are sent, and the chunks that they announce. */
     private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {}
 
-    /**
-     * An empty queue; the region is null if there is none, the base is the connection's part of work request
-     * identifiers.
-     */
+    /** An empty queue; the region is null if there is none, the base is the connection's part of identifiers. */
     SendQueue(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
         this.queuePair = queuePair;
         this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings), !settings.copiesAtPost());
@@ -125,10 +122,7 @@ final class SendQueue {
         return request.write(WorkRequestId.of(idBase, kind, head), address, key);
     }
 
-    /**
-     * Posts the message that was begun, of which {@code kept} bytes stay in the send ring until completion:
-     * {@link QueuePair#POSTED} or an error number.
-     */
+    /** Posts the message that was begun, and keeps so much of the send ring until completion: POSTED or an error. */
     int finish(int kind, int bytes, int kept, int message) {
         if (immediateData) {
             request.immediate(message);
@@ -166,10 +160,7 @@ final class SendQueue {
         openBytes = 0;
     }
 
-    /**
-     * Starts a message whose payload, which the caller adds, goes into the peer's receive; {@link #finishSend} posts
-     * it.
-     */
+    /** Starts a message into the peer's receive, to which the caller adds the payload; see {@link #finishSend}. */
     SendRequest beginSend(int kind, int message) {
         request.send(WorkRequestId.of(idBase, kind, head));
         int header = settings.headerBytes();
@@ -227,10 +218,7 @@ final class SendQueue {
         return post(kind, 0);
     }
 
-    /**
-     * Posts a write of nothing without a message: invisible to the peer, but its device must answer. Gives
-     * {@link QueuePair#POSTED} or an error number.
-     */
+    /** Posts a write of nothing, invisible to the peer, but its device must answer: POSTED or an error number. */
     int postKeepalive() {
         request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0).signalled();
         return post(WorkRequestId.KEEPALIVE, 0);
@@ -331,10 +319,7 @@ final class SendQueue {
         return outstanding + (reading ? 1 : 0);
     }
 
-    /**
-     * How many requests will have completed when all that were posted have; reads do not count. Gives requests since
-     * the start.
-     */
+    /** How many requests, without reads, will have completed since the start when all that were posted have. */
     long posted() {
         return completed + outstanding;
     }

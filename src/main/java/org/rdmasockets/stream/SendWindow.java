@@ -50,10 +50,7 @@ final class SendWindow {
         return limit - reserve - sent > 0;
     }
 
-    /**
-     * Tells what becomes of a message for which the peer has no receive: true if the device tries again, false if the
-     * connection breaks.
-     */
+    /** Whether the device tries a message again for which the peer has no receive; else the connection breaks. */
     boolean isRetried() {
         return controls == null;
     }
@@ -78,10 +75,7 @@ final class SendWindow {
         return null;
     }
 
-    /**
-     * Tells whether an update may be sent that the peer can do without: false if too many control messages are on their
-     * way, as far as we know.
-     */
+    /** Whether the peer can be sent an update that it can do without: not with too many controls on their way. */
     boolean allowsUpdate() {
         return controls == null || controls.count() < Math.max(1, reserve - URGENT_CONTROLS);
     }
@@ -93,10 +87,7 @@ final class SendWindow {
         }
     }
 
-    /**
-     * Looks whether the peer has taken control messages out of its receive queue, by how many data messages it has
-     * sent.
-     */
+    /** Looks whether the peer has taken control messages out, by how many data messages it has sent. */
     void confirm(int received) {
         if (controls != null) {
             controls.confirm(limit - credits, received);

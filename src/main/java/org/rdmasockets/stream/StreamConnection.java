@@ -396,10 +396,7 @@ public final class StreamConnection {
         return aborted || closing.isOutputOver();
     }
 
-    /**
-     * Tells whether {@link #read} of at least one byte would do something: true if it would read, tell the end or
-     * throw.
-     */
+    /** Whether {@link #read} of at least one byte would read, tell the end or throw. */
     public boolean readable() {
         return received.available() > 0 || closing.isInputEnded() || closing.isInputShut() || failure != null
                 || aborted;
@@ -463,10 +460,7 @@ public final class StreamConnection {
         return memory;
     }
 
-    /**
-     * Tells whether {@link #shrink} may be of use: this end has more memory than it began with, or the peer has, and
-     * waits for this end to let go of it.
-     */
+    /** Whether {@link #shrink} may be of use: this end has more than it began with, or the peer waits for it. */
     public boolean isLarge() {
         return memory.bytes() > 0 || flow.isLarge();
     }
@@ -529,10 +523,7 @@ public final class StreamConnection {
                 || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
     }
 
-    /**
-     * Tells whether the peer has said that it is gone; its queue pair is, or will be at once. True after its
-     * DISCONNECT.
-     */
+    /** Whether the peer has said DISCONNECT: its queue pair is gone, or will be at once. */
     public boolean peerDisconnected() {
         return closing.isPeerDisconnected();
     }

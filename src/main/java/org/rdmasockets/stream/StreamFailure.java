@@ -30,10 +30,7 @@ public record StreamFailure(String message, String detail, boolean violation) {
         return new StreamFailure(CONNECTION_RESET, detail, false);
     }
 
-    /**
-     * Something that is not the peer's doing, such as a deadline or a removed device. What arrived before can still be
-     * read.
-     */
+    /** Not the peer's doing, such as a deadline or a removed device. What arrived before can still be read. */
     public static StreamFailure of(String message, String detail) {
         return new StreamFailure(message, detail, false);
     }
@@ -66,10 +63,7 @@ public record StreamFailure(String message, String detail, boolean violation) {
                 && !message.equals(CONNECTION_RESET));
     }
 
-    /**
-     * The exception for the application, a new one each time: an exception with {@link #message()}, caused by
-     * {@link #detail()}.
-     */
+    /** A new exception each time, with {@link #message()}, caused by {@link #detail()}. */
     public SocketException exception() {
         SocketException exception = new SocketException(message);
         if (!violation) {

@@ -36,10 +36,7 @@ public final class StreamMemory {
         this.sendBuffer = sendBuffer;
     }
 
-    /**
-     * Whether anything that is asked here, or by {@link StreamConnection#isLarge}, may say something else than when
-     * this was asked last.
-     */
+    /** Whether what is asked here, or {@link StreamConnection#isLarge}, may have changed since the last call. */
     public boolean takeChange() {
         boolean taken = changed || chunks.changed || sendBuffer.changed;
         if (taken) {
@@ -121,10 +118,7 @@ public final class StreamMemory {
         sendBuffer.refuse();
     }
 
-    /**
-     * Takes back what is not needed any more; gives regions for the caller to close, perhaps none; none after
-     * {@link #takeAll}.
-     */
+    /** Takes back regions that are not needed any more, for the caller to close; none after {@link #takeAll}. */
     public List<MemoryRegion> takeRetired() {
         if (supplied == null) {
             return List.of();
@@ -145,10 +139,7 @@ public final class StreamMemory {
         return retired;
     }
 
-    /**
-     * Takes back everything, after the connection was aborted; gives regions for the caller to close, once the queue
-     * pair is gone.
-     */
+    /** Takes back everything, for the caller to close, once the queue pair of an aborted connection is gone. */
     public List<MemoryRegion> takeAll() {
         List<MemoryRegion> all = supplied == null ? List.of() : supplied;
         supplied = null;

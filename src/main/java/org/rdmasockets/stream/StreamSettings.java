@@ -159,10 +159,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         return MapTable.unscale(MapTable.scale(Math.clamp(wanted, 0, MAX_MAPS)));
     }
 
-    /**
-     * The same with other buffers; values out of range become the nearest that is in range, others are rounded up a
-     * little.
-     */
+    /** The same with other buffers; values are rounded up a little, or to the nearest in range. */
     public StreamSettings withBuffers(int sendBytes, int receiveBytes) {
         int send = bufferBytes(sendBytes);
         int receive = bufferBytes(receiveBytes);

@@ -54,10 +54,7 @@ final class TargetTable {
     private byte expected = 1;
     private boolean large;
 
-    /**
-     * An empty table, at the beginning of the remote region, which is zeroed; an offered chunk lies at an offset of its
-     * own.
-     */
+    /** An empty table at the beginning of the remote region, which is zeroed, and the place of an offered chunk. */
     TargetTable(MemorySegment memory, long offerOffset) {
         this.memory = memory;
         this.offerOffset = (int) offerOffset;
@@ -113,10 +110,7 @@ final class TargetTable {
         }
     }
 
-    /**
-     * Takes the chunk that is offered for all others; it is used from {@link #moveToOffer} on. Null if all is well,
-     * otherwise what the peer did wrong.
-     */
+    /** Takes the chunk that is offered for all others, for {@link #moveToOffer}. Null, or what was wrong. */
     String adoptOffer() {
         int length = length(offerOffset);
         if (length == 0) {
@@ -165,10 +159,7 @@ final class TargetTable {
         INT.setRelease(memory, entry + LENGTH_OFFSET, 0);
     }
 
-    /**
-     * Tells whether the peer has lent more than it began with: true if a chunk since the last offer was larger than the
-     * first.
-     */
+    /** Whether the peer has lent more than it began with: a chunk since the last offer was larger. */
     boolean isLarge() {
         return large;
     }

@@ -32,10 +32,7 @@ final class UnseenControls {
         }
     }
 
-    /**
-     * Forgets those that the peer must have taken out: it says how many of our data messages it took, and has sent
-     * {@code received} of its own.
-     */
+    /** Forgets those that the peer must have taken out, by what it says to have taken and has sent. */
     void confirm(int taken, int received) {
         while (marked > 0 && (taken - markedSent > 0 || received - markedGranted > 0)) {
             marked = later;

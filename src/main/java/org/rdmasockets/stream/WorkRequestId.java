@@ -35,10 +35,7 @@ final class WorkRequestId {
 
     private WorkRequestId() {}
 
-    /**
-     * Makes an identifier of the connection's part, whose low 24 bits are 0, one of the constants, and a slot below
-     * 2^20.
-     */
+    /** Makes an identifier of the connection's part, one of the constants, and a slot below 2^20. */
     static long of(long base, int kind, int index) {
         return base | (long) kind << INDEX_BITS | index;
     }

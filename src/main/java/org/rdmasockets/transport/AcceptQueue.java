@@ -53,10 +53,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
         }
     }
 
-    /**
-     * A connection is there; it is reset if the queue has ended. {@code taken} is told in the acceptor's thread, or
-     * when the connection is reset.
-     */
+    /** A connection is there, or reset if the queue has ended; {@code taken} runs when it is taken or reset. */
     void add(T connection, Runnable taken) {
         put(new Entry<>(connection, null, taken));
     }

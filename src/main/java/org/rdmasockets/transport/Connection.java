@@ -58,10 +58,7 @@ public interface Connection extends AutoCloseable {
      */
     void shutdownInput() throws IOException;
 
-    /**
-     * Ends writing: the peer reads the end of the stream after what was written before. Throws if the connection is
-     * closed.
-     */
+    /** Ends writing: the peer reads the end of the stream after what was written before. */
     void shutdownOutput() throws IOException;
 
     /** Probes a connection that was idle for so many seconds, or no longer; an unanswered probe breaks it. */
@@ -80,22 +77,13 @@ public interface Connection extends AutoCloseable {
      */
     void sendUrgentData(int data) throws IOException;
 
-    /**
-     * Reads urgent data in the stream from now on, or throws it away. Throws if nothing carries urgent data here, and
-     * it is asked for.
-     */
+    /** Reads urgent data in the stream from now on, or throws it away; throws if nothing carries it here. */
     void urgentInline(boolean on) throws SocketException;
 
-    /**
-     * Sets an option of {@code java.net}, to a value in its range, where the carrier has such; elsewhere the socket
-     * only keeps the value.
-     */
+    /** Sets an option of {@code java.net} where the carrier has such; elsewhere the socket keeps the value. */
     <T> void setOption(SocketOption<T> name, T value) throws SocketException;
 
-    /**
-     * Gives the carrier's value of an option if it has that, else what the socket keeps; throws if the connection is
-     * closed.
-     */
+    /** Gives the carrier's value of an option if it has that, else what the socket keeps. */
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
     /**

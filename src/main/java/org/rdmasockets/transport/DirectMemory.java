@@ -29,10 +29,7 @@ public final class DirectMemory implements AutoCloseable {
         this.giveBack = giveBack;
     }
 
-    /**
-     * The bytes, readable and writable as long as this segment is reachable; throws {@code IllegalStateException} if
-     * this is closed.
-     */
+    /** The bytes, usable as long as this segment is reachable; throws if this is closed. */
     public MemorySegment segment() {
         if (closed) {
             throw gone();
@@ -44,10 +41,7 @@ public final class DirectMemory implements AutoCloseable {
         return new IllegalStateException("the buffer is closed");
     }
 
-    /**
-     * Begins a write; throws {@code IllegalStateException} if this is closed, {@code IllegalArgumentException} if it is
-     * another connection's.
-     */
+    /** Begins a write; throws if this is closed, or another connection's. */
     public synchronized void enter(Direct user) {
         if (user != owner) {
             throw new IllegalArgumentException("the buffer belongs to another connection: allocate one at this socket");

@@ -46,10 +46,7 @@ final class DirectPool {
         this.transport = transport;
     }
 
-    /**
-     * Takes at least so much memory, whatever is in it, waiting until it is registered. Throws as
-     * {@link Direct#allocate}.
-     */
+    /** Takes at least so much memory, with any content, waiting until it is registered. */
     MemoryRegion take(int wantedBytes) throws IOException {
         MemoryRegion again = takeIdle(wantedBytes);
         return again != null ? again : register(wantedBytes);

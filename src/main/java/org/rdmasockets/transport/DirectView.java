@@ -14,10 +14,7 @@ public final class DirectView implements AutoCloseable {
     private final MemorySegment segment;
     private final Consumer<DirectView> end;
 
-    /**
-     * An open view, read-only, in the arena of the thread that reads; {@code end} is called once, when nobody can look
-     * any more.
-     */
+    /** An open, read-only view for the thread that reads; {@code end} is called once, when nobody can look. */
     DirectView(Arena arena, MemorySegment segment, Consumer<DirectView> end) {
         this.arena = arena;
         this.segment = segment;

@@ -38,10 +38,7 @@ final class Liveness {
         }
     }
 
-    /**
-     * Time of the oldest send that the peer's device has not acknowledged, 0 if there is none; written by SINCE, with
-     * each message, so without a fence.
-     */
+    /** Time of the oldest send that is not acknowledged, or 0; written by SINCE, with each message, unfenced. */
     private long unacknowledgedSince;
     /** Time of the last completion that was applied, or of when this end began to listen. */
     private volatile long lastActivity;

@@ -23,10 +23,7 @@ public interface Protocol extends CompletionClient {
     /** What the peer is told and asked for: private data, reads at once and retries; the same each time. */
     ConnectionParameters parameters();
 
-    /**
-     * Whether the connection manager tells the peer as soon as this has failed. If not, it hears of that from the
-     * protocol, or when it sends something.
-     */
+    /** Whether the connection manager tells the peer at once that this has failed; else the protocol does. */
     boolean disconnectsAtOnce();
 
     /**
@@ -35,10 +32,7 @@ public interface Protocol extends CompletionClient {
      */
     int receiverNotReadyTimer();
 
-    /**
-     * The connection is up; the peer's private data has perhaps zeros behind it. If it throws, the connection is of no
-     * use, and the caller aborts it.
-     */
+    /** The connection is up; zeros may follow the peer's data. If it throws, the caller aborts the connection. */
     void start(byte[] peer, boolean accepted) throws IOException;
 
     /** The connection manager says that the peer is gone; what it sent before was taken in. */
@@ -109,10 +103,7 @@ public interface Protocol extends CompletionClient {
         /** Checks what a peer asks for, before anything is made for it. If it throws, the peer is refused. */
         void check(byte[] privateData) throws IOException;
 
-        /**
-         * Set-up pool: makes one, which needs nothing of the device yet, for what a peer has asked for, or null at the
-         * end that connects.
-         */
+        /** Set-up pool: makes one, without the device; what the peer asked for is null at the end that connects. */
         P make(VerbsConnection connection, ConnectionParameters asked) throws IOException;
     }
 }

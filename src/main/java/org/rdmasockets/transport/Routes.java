@@ -31,18 +31,12 @@ public final class Routes {
         }
     }
 
-    /**
-     * Tells whether sockets of this JVM may have addresses of version 6: false with
-     * {@code -Djava.net.preferIPv4Stack=true}, or where the kernel has none.
-     */
+    /** Whether sockets may have addresses of version 6: not with {@code preferIPv4Stack}, or without a kernel's. */
     public static boolean hasVersionSix() {
         return VersionSix.AVAILABLE;
     }
 
-    /**
-     * Refuses an address that no socket of this JVM can have or reach, as the JDK does: one of version 6, if this JVM
-     * has only version 4.
-     */
+    /** Refuses an address of version 6, if this JVM has only version 4, as the JDK does. */
     public static void ensureFamily(InetAddress address) throws SocketException {
         if (address instanceof Inet6Address && !hasVersionSix()) {
             throw noFamily();
@@ -80,10 +74,7 @@ public final class Routes {
         return ((InetSocketAddress) probe.getLocalAddress()).getAddress();
     }
 
-    /**
-     * Whether an address is this host's own: connections to such come from the same address. False also if there is no
-     * route.
-     */
+    /** Whether an address is this host's own: connections to such come from the same. False without a route. */
     public static boolean endsHere(InetSocketAddress remote) {
         try {
             return remote.getAddress().isLoopbackAddress() || sourceOf(remote).equals(remote.getAddress());

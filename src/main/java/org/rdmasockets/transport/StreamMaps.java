@@ -97,10 +97,7 @@ final class StreamMaps {
         end.clean();
     }
 
-    /**
-     * What one map has of the connection. It waits for the end of the segment, so it does not lead there, unless the
-     * device still reads from that.
-     */
+    /** What one map has of the connection. It waits for the end of the segment, so it must not keep that. */
     private final class Entry {
         private final int index;
         /** Null until there is some; set before others see this. */

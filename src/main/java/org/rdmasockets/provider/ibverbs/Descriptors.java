@@ -7,10 +7,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class Descriptors {
     private Descriptors() {}
 
-    /**
-     * Makes reads return EAGAIN when there is nothing: {@code ibv_get_cq_event} and {@code rdma_get_cm_event} cannot be
-     * interrupted otherwise.
-     */
+    /** Makes reads return EAGAIN when there is nothing: the calls for events cannot be interrupted otherwise. */
     static void makeNonBlocking(int descriptor) throws VerbsException {
         String text = "descriptor=" + descriptor;
         int flags = ControlCalls.FCNTL.number(text, descriptor, rdma_h.F_GETFL(), 0);

@@ -12,10 +12,7 @@ final class Destruction {
 
     private Destruction() {}
 
-    /**
-     * Destroys a native object, the only argument of the C function; if not, that was logged and the object stays until
-     * the process ends.
-     */
+    /** Destroys the only argument of the C function; what stays until the process ends is logged. */
     static boolean check(ControlCall call, MemorySegment object) {
         int error = call.error(object);
         if (error != 0) {

@@ -34,10 +34,7 @@ final class DeviceTable {
     /** Context address to device; guarded by this. */
     private final Map<Long, IbverbsDevice> devices = new HashMap<>();
 
-    /**
-     * Reads the list of devices without opening any ({@code ibv_get_device_list}); throws ENOSYS where the kernel has
-     * no RDMA.
-     */
+    /** Lists the devices without opening any ({@code ibv_get_device_list}); ENOSYS if the kernel has no RDMA. */
     static List<DeviceInfo> list() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);

@@ -55,10 +55,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         });
     }
 
-    /**
-     * Makes a handle for an answer to a datagram that came to a port, of its completion and the memory that it was
-     * received in.
-     */
+    /** Makes a handle for an answer to a datagram, of its completion and the memory that it was received in. */
     static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, IbverbsWorkCompletions batch, int index,
             MemorySegment received) throws VerbsException {
         ControlCall call = ControlCalls.IBV_CREATE_AH_FROM_WC;

@@ -76,10 +76,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
         }
     }
 
-    /**
-     * Gives the room back when the last queue pair that reported there has gone; {@code used} if it existed, so that
-     * completions of it may still be there.
-     */
+    /** Gives the room back when the last queue pair has gone; completions of a used one may still be there. */
     void giveBack(IbverbsCompletionQueue completions, boolean used) {
         synchronized (reported) {
             boolean last = reported.merge(completions, -1, (uses, one) -> uses == 1 ? null : uses + one) == null;

@@ -17,10 +17,7 @@ record QueuePairDemand(QueuePairType type, QueuePairConfig config, IbverbsShared
         return new QueuePairDemand(QueuePairType.UNRELIABLE_DATAGRAM, config, null);
     }
 
-    /**
-     * A connected queue pair with shared receives; throws {@code IllegalArgumentException} if they belong to another
-     * device.
-     */
+    /** A connected queue pair with shared receives, which must belong to the same device. */
     static QueuePairDemand of(QueuePairConfig config, ProtectionDomain domain, SharedReceiveQueue receives) {
         if (!(receives instanceof IbverbsSharedReceiveQueue own) || own.domain().device() != domain.device()) {
             throw new IllegalArgumentException("the shared receive queue belongs to another device");

@@ -3,10 +3,7 @@ package org.rdmasockets.provider.ibverbs;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/**
- * What a queue pair holds while it exists: its protection domain, its completion queues and room in them. Used by one
- * thread at a time.
- */
+/** What a queue pair holds: its domain, its completion queues and room there. For one thread at a time. */
 final class QueuePairParents {
     final IbverbsProtectionDomain domain;
     final IbverbsCompletionQueue sendQueue;
@@ -35,10 +32,7 @@ final class QueuePairParents {
         return own;
     }
 
-    /**
-     * Holds all; on failure {@link #release} gives back what was held by then. Throws if something is closed, or a
-     * completion queue has no room.
-     */
+    /** Holds all, or throws: then {@link #release} gives back what was held by then. */
     void acquire(ControlCall call) throws VerbsException {
         domain.retain(call);
         steps++;
@@ -69,10 +63,7 @@ final class QueuePairParents {
         }
     }
 
-    /**
-     * Gives back what is held; {@code used} if the queue pair existed, so that completions of it may still be in the
-     * queues.
-     */
+    /** Gives back what is held; completions of a queue pair that was used may still be in the queues. */
     void release(boolean used) {
         if (steps >= 6) {
             sharedReceives.giveBack(receiveQueue, used);

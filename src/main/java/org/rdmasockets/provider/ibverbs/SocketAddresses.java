@@ -85,10 +85,7 @@ final class SocketAddresses {
         }
     }
 
-    /**
-     * The address of the peer, or null, with its scope, which the kernel does not tell of a connection request: that of
-     * this end, if it has one.
-     */
+    /** The peer's address, or null, with the scope of this end, which the kernel does not tell in a request. */
     static InetSocketAddress scopedRemote(InetSocketAddress remote, InetSocketAddress local) {
         return remote != null && needsScope(remote.getAddress()) && local != null
                 && local.getAddress() instanceof Inet6Address here ? scoped(remote, here.getScopeId()) : remote;

@@ -195,10 +195,7 @@ final class WorkRequestBlock {
         fill(0, request, request.workRequestId(), true);
     }
 
-    /**
-     * Fills in a chain of receives that fit, each with the next higher identifier, and tells how many, because a chain
-     * has an end.
-     */
+    /** Fills in receives that fit, with identifiers in order, and tells how many, because a chain has an end. */
     int fill(ReceiveRequest request, long firstId, int wanted) {
         int count = Math.min(wanted, CHAIN);
         for (int i = 0; i < count; i++) {

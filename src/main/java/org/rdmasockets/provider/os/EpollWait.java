@@ -43,10 +43,7 @@ public final class EpollWait extends Guard {
         return on(set.beside);
     }
 
-    /**
-     * Makes something to wait with for a set, which is kept open until this is freed; throws if there are too many
-     * descriptors, or the set is closed.
-     */
+    /** Makes something to wait with for a set, which is kept open until this is freed. */
     public static EpollWait on(Epoll set) throws VerbsException {
         if (!set.enter()) {
             throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the set is closed");

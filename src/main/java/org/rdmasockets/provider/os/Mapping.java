@@ -82,10 +82,7 @@ public class Mapping extends Guard {
         LONG.setVolatile(EVERYTHING, memory.address() + offset, value);
     }
 
-    /**
-     * Gives whole pages back to the kernel, which read as zero then; as for {@link #getAcquire}. False if the kernel
-     * refused.
-     */
+    /** Gives whole pages back to the kernel, which read as zero then. False if the kernel refused. */
     public final boolean discard(long offset, long bytes) {
         return Mappings.discard(memory.address() + offset, bytes);
     }

@@ -54,10 +54,7 @@ public final class Mappings {
         return count;
     }
 
-    /**
-     * Takes mappings that somebody else is going to make, such as a driver; throws {@code ENOMEM} if this process would
-     * have too many.
-     */
+    /** Takes mappings that somebody else, such as a driver, is going to make; or throws {@code ENOMEM}. */
     public static synchronized void reserve(int more) throws VerbsException {
         if (count + more > allowed && !hasRoom(more)) {
             throw new VerbsException("mmap", Errno.ENOMEM.number(), "mappings=" + count + ", vm.max_map_count="

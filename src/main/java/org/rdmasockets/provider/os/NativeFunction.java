@@ -79,10 +79,7 @@ final class NativeFunction {
         }
     }
 
-    /**
-     * Calls a function of at most four arguments without allocating: what it returned, or the errno negated if that was
-     * -1.
-     */
+    /** The same for at most four arguments, without allocating. */
     long call(MemorySegment captured, long first, long second, long third, long fourth) {
         try {
             return result(captured,
@@ -127,10 +124,7 @@ final class NativeFunction {
         return result == -1 ? -Posix.capturedErrno(captured) : result;
     }
 
-    /**
-     * Calls the function and expects success; the text has the arguments that matter to a person, as {@code name=value}
-     * pairs.
-     */
+    /** Calls and expects success; the text has the arguments that matter, as {@code name=value} pairs. */
     long check(String text, long... arguments) throws VerbsException {
         long result = call(arguments);
         if (result < 0) {
@@ -139,10 +133,7 @@ final class NativeFunction {
         return result;
     }
 
-    /**
-     * The exception for a failure of this function, with the arguments that matter to a person, and a remedy where one
-     * is known.
-     */
+    /** The exception for a failure, with the arguments that matter to a person, and a remedy if one is known. */
     VerbsException failure(long errorNumber, String text) {
         return new VerbsException(name, (int) errorNumber, text, Remedies.of(name, (int) errorNumber));
     }

@@ -79,10 +79,7 @@ public final class PacketBuffer {
         return descriptorLost;
     }
 
-    /**
-     * The descriptor that came with the packet, -1 for none, which is the caller's to close until
-     * {@link #closeDescriptor}.
-     */
+    /** The packet's descriptor, -1 for none; the caller's to close until {@link #closeDescriptor}. */
     public int descriptor() {
         return descriptor;
     }

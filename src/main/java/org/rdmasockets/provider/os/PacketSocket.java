@@ -35,10 +35,7 @@ public final class PacketSocket extends Guard {
     }
 
     final int descriptor;
-    /**
-     * Whether others may have put packets into it: descriptors in these are closed with it, and that can last as long
-     * as a peer likes.
-     */
+    /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
     private volatile boolean shared;
     /** The set that watches this, or null. */
     private volatile Epoll watchedBy;
@@ -120,10 +117,7 @@ public final class PacketSocket extends Guard {
         }
     }
 
-    /**
-     * Takes a connection that waits, null if none does or it has gone again. Throws if this process has too many
-     * descriptors; the connection goes on waiting.
-     */
+    /** Takes a connection that waits, null for none; it goes on waiting if there is no descriptor for it. */
     public PacketSocket accept() throws VerbsException {
         long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
         if (accepted >= 0) {
@@ -160,10 +154,7 @@ public final class PacketSocket extends Guard {
         return (int) Posix.GETEUID.call();
     }
 
-    /**
-     * A number that nobody can guess ({@code getrandom}); {@link java.security.SecureRandom} would load sixty classes
-     * for it.
-     */
+    /** A number that nobody can guess ({@code getrandom}); {@code SecureRandom} would load sixty classes. */
     public static long randomNumber() {
         return Posix.randomNumber();
     }
@@ -209,10 +200,7 @@ public final class PacketSocket extends Guard {
         }
     }
 
-    /**
-     * Receives a packet and gives its length; 0 if the peer has gone or this is shut down; a negated errno,
-     * {@code EAGAIN} for nothing now.
-     */
+    /** Receives a packet: its length; 0 if the peer has gone; a negated errno, {@code EAGAIN} for nothing now. */
     public int receive(PacketBuffer buffer) {
         if (!enter()) {
             return 0;

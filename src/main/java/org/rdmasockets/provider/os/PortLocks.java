@@ -29,10 +29,7 @@ public final class PortLocks {
 
     private PortLocks() {}
 
-    /**
-     * Takes a port; false if somebody holds it, in this process or another. Where no file can be had, only this one
-     * counts.
-     */
+    /** Takes a port, unless any process holds it; where no file can be had, only this one counts. */
     public static synchronized boolean tryLock(int port) {
         if (HELD.get(port) || isForeign(set(port, Posix.F_WRLCK))) {
             return false;

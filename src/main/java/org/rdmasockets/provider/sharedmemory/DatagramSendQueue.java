@@ -6,10 +6,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.SendRequest;
 
-/**
- * The send queue of a queue pair for datagrams: nothing ever waits in it. The monitor is taken before that of any
- * receive queue.
- */
+/** The send queue of datagrams, where nothing waits. Its monitor is taken before that of any receive queue. */
 final class DatagramSendQueue {
     private final DatagramQueuePair owner;
     private final SharedMemoryCompletionQueue completions;

@@ -61,10 +61,7 @@ abstract class EventDelivery implements ConnectionIdentifier {
         stopped = true;
     }
 
-    /**
-     * Waits until no handler is called; a handler that asks for this itself is not waited for. An interrupt is kept for
-     * the caller.
-     */
+    /** Waits until no handler is called, but for one that asks for this itself. Keeps an interrupt. */
     final synchronized void awaitDispatched() {
         boolean interrupted = false;
         while (dispatcher != null && dispatcher != Thread.currentThread()) {

@@ -46,10 +46,7 @@ final class LinkEnd implements LinkHandler {
     /** The sender has messages and the receiver's queue pair shares its receives: value is how many messages. */
     static final int WANT = 8;
 
-    /**
-     * A write with immediate data was made to which the sender may add until this is taken: first is its length, in the
-     * upper half the immediate data.
-     */
+    /** A write with immediate data that is still open: first is its length, in the upper half the immediate data. */
     static final int OPEN_WRITE = 9;
     /** A request has arrived and is answered later. */
     static final int ACKNOWLEDGE = 10;

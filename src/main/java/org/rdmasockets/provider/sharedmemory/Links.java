@@ -34,10 +34,7 @@ final class Links implements LinkOwner {
         this.fabric = fabric;
     }
 
-    /**
-     * The hub of this provider, opened now if this is the first use. Throws the reason, with a remedy, if there is no
-     * shared memory here.
-     */
+    /** The hub of this provider, opened now if this is the first use; or why there is none, with a remedy. */
     LinkHub hub() throws VerbsException {
         LinkHub open = hub;
         return open != null ? open : openHub();
@@ -87,10 +84,7 @@ final class Links implements LinkOwner {
         routes.remove(destination);
     }
 
-    /**
-     * Remembers a link that has more entries, and is not remembered yet; whoever waits goes on with it. Takes no
-     * memory.
-     */
+    /** Remembers a link that has more entries; whoever waits goes on with it. Takes no memory. */
     void drainLater(LinkEnd end) {
         LinkEnd before;
         do {

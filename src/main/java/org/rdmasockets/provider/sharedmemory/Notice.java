@@ -39,8 +39,7 @@ final class Notice {
     private SharedMemoryCompletionQueue unreported;
 
     /**
-     * Takes a request over, with its pieces entered; used until {@link #keep} or the end of the post. {@code signals}
-     * if it completes visibly when it succeeds.
+     * Takes a request over, its pieces entered, until {@link #keep} or the end of the post; if visible, it signals.
      */
     void fill(SendRequest request, long bytes, int howItEnded, boolean signals) {
         id = request.workRequestId();

@@ -11,10 +11,7 @@ interface Peer {
     /** Whether the other end still takes requests; any thread. */
     boolean isAlive();
 
-    /**
-     * Finds memory of the other end that a request may touch, at least 1 byte, and enters it; null if the other end
-     * does not allow this.
-     */
+    /** Finds memory of the other end that a request may touch, and enters it; null if that is not allowed. */
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
 
     /**
@@ -34,10 +31,7 @@ interface Peer {
      */
     int tell(Notice notice, int messages);
 
-    /**
-     * Takes in what the other end told before it refused a request: a failure must not overtake what came first. Any
-     * thread, no lock held.
-     */
+    /** Takes in what the other end told before it refused: a failure must not overtake it. Without locks. */
     void catchUp();
 
     /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */

@@ -119,10 +119,7 @@ final class PortTable {
                                 + "close some connections, or make net.ipv4.ip_local_port_range smaller");
     }
 
-    /**
-     * Takes the name by which other processes find this one, unless the claim has it; throws {@link Errno#EADDRINUSE}
-     * if it is taken.
-     */
+    /** Takes the name by which other processes find this one, unless the claim has it. */
     void name(Claim claim) throws VerbsException {
         synchronized (this) {
             if (claim.name != null) {
@@ -299,10 +296,7 @@ final class PortTable {
         }
     }
 
-    /**
-     * Finds who listens at an address: at exactly that one, else at the wildcard, or null. That of IPv4 takes IPv4
-     * only.
-     */
+    /** Who listens at exactly this address, else at the wildcard; that of IPv4 takes IPv4 only. Or null. */
     synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
         SharedMemoryIdentifier found = null;
         for (Claim claim = claims.get(destination.getPort()); claim != null; claim = claim.next) {

@@ -83,10 +83,7 @@ final class ReceiveQueue {
         notReadyTimer = (byte) code;
     }
 
-    /**
-     * Posts a receive: {@link QueuePair#POSTED} or an error number. The caller wakes the peer afterwards if
-     * {@link #takeStarving} says so.
-     */
+    /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
     synchronized int post(ReceiveRequest request) {
         int result = post(request, request.workRequestId());
         publishPosted();

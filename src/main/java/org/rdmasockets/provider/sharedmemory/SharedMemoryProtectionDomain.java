@@ -201,10 +201,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    /**
-     * Gives another process access to the regions of this domain, those to come included; throws if the link takes no
-     * more.
-     */
+    /** Gives another process access to the regions of this domain, and to those to come. */
     synchronized void share(LinkEnd end) throws VerbsException {
         if (!isClosed() && !Arrays.asList(ends).contains(end)) {
             if (ends.length == 0) {

@@ -59,10 +59,7 @@ public sealed interface CallMethod {
 
     /** Answers a request. */
     interface Answering {
-        /**
-         * Answers, or throws, which is the status UNKNOWN, or finishes the call itself: null. The request is never
-         * null.
-         */
+        /** Answers, or throws, which is the status UNKNOWN, or finishes the call itself: null. */
         byte[] answer(CallStream call, byte[] request) throws Exception;
     }
 

@@ -114,10 +114,7 @@ public final class CallStream {
         told.ended(this);
     }
 
-    /**
-     * Bytes of messages that have come and that nobody has taken; of a unary call that has just ended, those of the
-     * answer.
-     */
+    /** Bytes of messages that have come and wait; of a unary call that has just ended, those of the answer. */
     public synchronized long answerBytes() {
         long bytes = 0;
         for (byte[] message : arrived) {

@@ -4,10 +4,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** Gets the outcome of {@link LinkHub#dial}, once, in the thread that calls {@link LinkHub#drain}. */
 public interface DialHandler {
-    /**
-     * The process that listens there is linked: by a link that was there, or by a new one, which may be dead again by
-     * now.
-     */
+    /** The process that listens there is linked, by an old link or a new one, which may be dead again by now. */
     void onLink(Link link);
 
     /**

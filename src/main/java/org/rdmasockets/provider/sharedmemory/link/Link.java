@@ -104,10 +104,7 @@ public final class Link implements AutoCloseable {
         return peer.isStopped();
     }
 
-    /**
-     * Whether entries can still come and go: false as soon as the link failed, which may be before
-     * {@link LinkHandler#onClosed}.
-     */
+    /** Whether entries can come and go; false once the link failed, perhaps before {@link LinkHandler#onClosed}. */
     public boolean isOpen() {
         return !failed;
     }
@@ -230,10 +227,7 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /**
-     * Makes the peer ring at its next entry, once; {@link #drain} after this, for entries that came before. A new link
-     * is armed.
-     */
+    /** Makes the peer ring at its next entry, once; {@link #drain} after this. A new link is armed. */
     public void arm() {
         if (mapping.enter()) {
             try {
@@ -249,10 +243,7 @@ public final class Link implements AutoCloseable {
         return writer;
     }
 
-    /**
-     * Takes a slot for a queue pair. Its count is 0. Throws {@code ENOSPC} if all are taken, {@code ECONNRESET} if the
-     * link is dead.
-     */
+    /** Takes a slot, with a count of 0; {@code ENOSPC} if all are taken, {@code ECONNRESET} if the link is dead. */
     public LinkSlot openSlot() throws VerbsException {
         if (!isOpen() || !mapping.enter()) {
             throw new VerbsException("open a slot", Errno.ECONNRESET, "the link is dead: " + failure.get());

@@ -84,26 +84,17 @@ public final class LinkHub implements AutoCloseable {
         }
     }
 
-    /**
-     * Why processes cannot share memory on this machine now, and what to do about it, in one sentence; empty if they
-     * can. Harmless on every machine.
-     */
+    /** Why processes cannot share memory here now, and the remedy; empty if they can. Harmless anywhere. */
     public static Optional<String> unavailability() {
         return Availability.problem();
     }
 
-    /**
-     * Makes a hub, whose owner hears of every new link. Ask {@link #unavailability} first. Throws if descriptors cannot
-     * be had.
-     */
+    /** Makes a hub, whose owner hears of every new link. Ask {@link #unavailability} first. */
     public static LinkHub open(LinkOwner owner) throws VerbsException {
         return new LinkHub(owner, false);
     }
 
-    /**
-     * Makes a hub that can dial its own listeners and then has both ends of the link, so that tests of what goes over
-     * links need one process only.
-     */
+    /** Makes a hub that can dial its own listeners, so that tests of both ends need one process only. */
     public static LinkHub openToItself(LinkOwner owner) throws VerbsException {
         return new LinkHub(owner, true);
     }

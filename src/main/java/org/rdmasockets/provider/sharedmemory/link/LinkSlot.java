@@ -87,10 +87,7 @@ public final class LinkSlot implements AutoCloseable {
         return peers < 0 ? 0 : (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_COUNT);
     }
 
-    /**
-     * Asks the peer to ring when it posts the next receive; look at {@link #peerReceivesPosted} again after this.
-     * Nothing before {@link #connect}.
-     */
+    /** Asks the peer to ring at its next receive; look at {@link #peerReceivesPosted} again after this. */
     public void starve() {
         if (peers >= 0) {
             INT.setVolatile(memory, (long) peers + SegmentLayout.SLOT_STARVING, 1);

@@ -111,10 +111,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return tag;
     }
 
-    /**
-     * The mapping, of {@link #lengthBytes()} bytes, always writable memory; only between {@link #tryEnter} and
-     * {@link #leave}.
-     */
+    /** The mapping, always writable memory; only between {@link #tryEnter} and {@link #leave}. */
     @Override
     public MemorySegment segment() {
         return memory();

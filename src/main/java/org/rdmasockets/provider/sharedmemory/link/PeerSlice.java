@@ -7,10 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import org.rdmasockets.verbs.AccessFlag;
 
-/**
- * Memory of the peer in one of its slabs, see {@link Slabs}. Who uses it keeps the memory of the link mapped, by an
- * open slot.
- */
+/** Memory of the peer in one of its {@link Slabs}. Its user keeps the link mapped, by an open slot. */
 public final class PeerSlice implements PeerMemory {
     /** All of the slab. */
     private final MemorySegment memory;

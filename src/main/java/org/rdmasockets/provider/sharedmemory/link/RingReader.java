@@ -40,10 +40,7 @@ final class RingReader {
         entry = new RingEntry(memory);
     }
 
-    /**
-     * Hands entries to the handler. Tells how many, padding included, so that a peer that publishes nothing else does
-     * not hold a reader.
-     */
+    /** Hands entries to the handler, and tells how many, padding included: a peer cannot hold a reader by that. */
     int read(int limit) {
         int taken = 0;
         while (taken < limit && !broken && takeOne()) {

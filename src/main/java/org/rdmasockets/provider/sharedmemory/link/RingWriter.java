@@ -199,10 +199,7 @@ public final class RingWriter {
         return (int) (ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT);
     }
 
-    /**
-     * Publishes the entry begun, by one store behind a fence. What was copied to the peer's regions before is seen
-     * first.
-     */
+    /** Publishes the entry begun, by one store behind a fence: copies to the peer's regions are seen first. */
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
         long position = tail + padding;
@@ -223,10 +220,7 @@ public final class RingWriter {
         offset = -1;
     }
 
-    /**
-     * Rings whether the peer is armed or not, for entries that must not wait until somebody polls. Without the lock;
-     * after {@link #publish}.
-     */
+    /** Rings though the peer is not armed, for what must not wait. Without the lock; after {@link #publish}. */
     public void ringPeer() {
         link.ring();
     }

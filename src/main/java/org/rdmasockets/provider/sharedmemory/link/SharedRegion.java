@@ -25,10 +25,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         this.descriptor = descriptor;
     }
 
-    /**
-     * Allocates at least 1 byte of zeroed memory, which takes up room only where it is touched; throws {@code ENOMEM},
-     * {@code EMFILE} and the like.
-     */
+    /** Allocates zeroed memory, which takes up room only where it is touched. */
     static SharedRegion allocate(long bytes) throws VerbsException {
         if (bytes < 1 || bytes > Link.MOST_REGION_BYTES) {
             throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
@@ -47,10 +44,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         }
     }
 
-    /**
-     * The memory, of exactly as many bytes as were asked for, aligned to a page; it can be touched for as long as it
-     * can be reached.
-     */
+    /** The memory, aligned to a page, as long as it can be reached. */
     @Override
     public MemorySegment segment() {
         return memory();
