@@ -5,13 +5,13 @@ package org.rdmasockets.stream;
  * cost a receive but no credit. C posts exactly as many receives as it gives credits.
  *
  * <p>The peer's limit is the number of our data messages that it has dealt with plus its receives. So the difference
- * between limit and credits at the start is what the peer is known to have taken out of its receive queue; with a
- * data message went all control messages sent before it.
+ * between limit and credits at the start is what the peer is known to have taken out of its receive queue; with a data
+ * message went all control messages sent before it.
  *
- * <p>A message that finds no receive is tried again after up to 655 ms on InfiniBand and RoCE: there a few
- * credits stay unused, no more. On iWARP it breaks the connection: there a quarter stays unused (but at least 16, at
- * most half: C renews credits only after half of them were used), and credit updates are counted against that reserve
- * until something shows that the peer has taken them out.
+ * <p>A message that finds no receive is tried again after up to 655 ms on InfiniBand and RoCE: there a few credits stay
+ * unused, no more. On iWARP it breaks the connection: there a quarter stays unused (but at least 16, at most half: C
+ * renews credits only after half of them were used), and credit updates are counted against that reserve until
+ * something shows that the peer has taken them out.
  */
 final class SendWindow {
     /** The limit is 16 bits wide on the wire, so it is never further ahead than this. */
@@ -98,5 +98,51 @@ final class SendWindow {
     public String toString() {
         return "sent=" + Integer.toUnsignedString(sent) + " ahead=" + (limit - sent) + " reserve=" + reserve
                 + (controls == null ? "" : " controls=" + controls.count());
+    }
+
+    /**
+     * Control messages that the peer is not known to have taken out of its receive queue, in two generations: those up
+     * to a mark, and those after it. Numbers of messages wrap around.
+     */
+    private static final class UnseenControls {
+        private int marked;
+        private int later;
+        /** The marked ones are gone once the peer has taken out more data messages than were sent before the mark, */
+        private int markedSent;
+        private int laterSent;
+        /** or has sent more data messages than we had granted before the mark. */
+        private int markedGranted;
+        private int laterGranted;
+
+        /**
+         * Counts one that was sent: how many data messages went before it, and the limit the peer had from us before
+         * it.
+         */
+        void add(int sentBefore, int grantedBefore) {
+            if (marked == 0) {
+                marked = 1;
+                markedSent = sentBefore;
+                markedGranted = grantedBefore;
+            } else {
+                later++;
+                laterSent = sentBefore;
+                laterGranted = grantedBefore;
+            }
+        }
+
+        /** Forgets those that the peer must have taken out, by what it says to have taken and has sent. */
+        void confirm(int taken, int received) {
+            while (marked > 0 && (taken - markedSent > 0 || received - markedGranted > 0)) {
+                marked = later;
+                markedSent = laterSent;
+                markedGranted = laterGranted;
+                later = 0;
+            }
+        }
+
+        /** How many there may be. */
+        int count() {
+            return marked + later;
+        }
     }
 }

@@ -2,14 +2,22 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
+import java.net.SocketException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.stream.DirectReceiver;
 import org.rdmasockets.stream.DirectSender;
+import org.rdmasockets.stream.Mapping;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * What a connection over RDMA does without copying. Made when it is first asked for, so that others need nothing of it.
@@ -230,5 +238,253 @@ final class StreamDirect implements Direct {
         }
         pool.close();
         left.forEach(DirectMemory::leave);
+    }
+
+    /**
+     * Registered memory for the buffers of one connection. To register takes about half a millisecond, so what was
+     * given back is used again, by this connection only.
+     *
+     * <p>The memory is not from the slabs of the rings: an application may still hold a view of a buffer that it
+     * closed, and must not find another connection's bytes there. Each block is its own, alive as long as somebody can
+     * reach it: its region, until it is deregistered, or a view.
+     */
+    private static final class DirectPool {
+        private static final long PAGE_BYTES = 4096;
+        /** What is kept for later at most. */
+        private static final int MOST_IDLE = 16;
+        private static final long MOST_IDLE_BYTES = 1 << 20;
+        /** A block this much larger than needed is not used. */
+        private static final int MOST_WASTE = 2;
+
+        private final SetupPool pool;
+        private final StreamTransport transport;
+        /** All regions of this pool; guarded by this. */
+        private final Set<MemoryRegion> all = new HashSet<>();
+        /** Those that are not in use; guarded by this. */
+        private final List<MemoryRegion> idle = new ArrayList<>();
+        /** Guarded by this. */
+        private long idleBytes;
+        /** Guarded by this. */
+        private long bytes;
+        /** Guarded by this. */
+        private boolean closed;
+
+        /** An empty pool for memory of the transport's protection domain. */
+        DirectPool(SetupPool pool, StreamTransport transport) {
+            this.pool = pool;
+            this.transport = transport;
+        }
+
+        /** Takes at least so much memory, with any content, waiting until it is registered. */
+        MemoryRegion take(int wantedBytes) throws IOException {
+            MemoryRegion again = takeIdle(wantedBytes);
+            return again != null ? again : register(wantedBytes);
+        }
+
+        /** The smallest that fits, or null. */
+        private synchronized MemoryRegion takeIdle(int wantedBytes) {
+            MemoryRegion best = null;
+            for (MemoryRegion region : idle) {
+                long length = region.lengthBytes();
+                boolean fits = length >= wantedBytes && length <= MOST_WASTE * pages(wantedBytes);
+                best = fits && (best == null || length < best.lengthBytes()) ? region : best;
+            }
+            if (best != null) {
+                idle.remove(best);
+                idleBytes -= best.lengthBytes();
+            }
+            return best;
+        }
+
+        private static long pages(long bytes) {
+            return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        }
+
+        private MemoryRegion register(int wantedBytes) throws IOException {
+            return Registration.await(pool, () -> make(pages(wantedBytes)), this::giveBack);
+        }
+
+        /** Set-up pool. */
+        private MemoryRegion make(long length) throws VerbsException {
+            MemorySegment memory;
+            try {
+                memory = Arena.ofAuto().allocate(length, PAGE_BYTES);
+            } catch (OutOfMemoryError e) {
+                throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + length, e.getMessage());
+            }
+            MemoryRegion region = transport.registerLocal(memory);
+            if (!add(region)) {
+                region.close();
+            }
+            return region;
+        }
+
+        private synchronized boolean add(MemoryRegion region) {
+            if (!closed) {
+                all.add(region);
+                bytes += region.lengthBytes();
+            }
+            return !closed;
+        }
+
+        /** Takes memory back that nobody reads from. */
+        synchronized void giveBack(MemoryRegion region) {
+            if (closed) {
+                return;
+            }
+            if (idle.size() < MOST_IDLE && idleBytes + region.lengthBytes() <= MOST_IDLE_BYTES) {
+                idle.add(region);
+                idleBytes += region.lengthBytes();
+            } else {
+                all.remove(region);
+                bytes -= region.lengthBytes();
+                pool.execute(region::close);
+            }
+        }
+
+        /** How much is registered. */
+        synchronized long bytes() {
+            return bytes;
+        }
+
+        /** Set-up pool: closes all regions, those in use included; the queue pair is gone. */
+        void close() {
+            List<MemoryRegion> left;
+            synchronized (this) {
+                closed = true;
+                left = List.copyOf(all);
+                all.clear();
+                idle.clear();
+                bytes = 0;
+            }
+            left.forEach(MemoryRegion::close);
+        }
+    }
+
+    /**
+     * The memory of one connection that its peer may write to beside the stream. Each map has a region and a key of its
+     * own, which are gone when it is closed. The memory is another connection's then, so its segment lives in an arena
+     * that is closed before: later accesses throw. (Closing a shared arena stops all threads for a moment; maps are
+     * few.) A connection that ends leaves the memory to whoever has the segment. The map is ended by the application
+     * or, if that forgets it, by the cleaner.
+     */
+    static final class StreamMaps {
+        private final StreamDirect direct;
+        private final StreamTransport transport;
+        private final SetupPool pool;
+        private final CompletionInbox inbox;
+        /** Protected by the inbox's protocol lock. */
+        private final Mapping mapping;
+        /** Written with the protocol lock held. */
+        private volatile long bytes;
+
+        /** Protocol lock held: nothing is mapped yet. */
+        StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool) throws SocketException {
+            this.direct = direct;
+            this.transport = transport;
+            this.pool = pool;
+            this.inbox = transport.inbox();
+            this.mapping = Mapping.of(transport.stream());
+        }
+
+        /** How much is mapped. */
+        long bytes() {
+            return bytes;
+        }
+
+        /** Makes a map; for the one writer, who tells the peer. See {@link Direct#map}. */
+        DirectMemory map(int length, long offset) throws IOException {
+            Entry entry = new Entry(reserve(offset, length));
+            DirectMemory made = null;
+            try {
+                entry.region = Registration.await(pool, () -> transport.allocateRemote(length), MemoryRegion::close);
+                while (!announce(entry)) {
+                    direct.awaitRoom(0);
+                }
+                made = memory(entry, length);
+                return made;
+            } finally {
+                if (made == null) {
+                    entry.end();
+                }
+            }
+        }
+
+        private int reserve(long offset, int length) throws IOException {
+            inbox.enter();
+            try {
+                transport.ensureOpen();
+                return mapping.reserve(offset, length);
+            } finally {
+                inbox.exit();
+            }
+        }
+
+        private boolean announce(Entry entry) throws IOException {
+            inbox.enter();
+            try {
+                transport.ensureOpen();
+                boolean told = mapping.announce(entry.index, entry.region);
+                entry.bytes = told ? entry.region.lengthBytes() : 0;
+                bytes += entry.bytes;
+                transport.noteWrite();
+                return told;
+            } finally {
+                inbox.exit();
+            }
+        }
+
+        private DirectMemory memory(Entry entry, int length) {
+            Arena arena = Arena.ofShared();
+            MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
+            // Who has any part of the segment has its scope.
+            Cleaner.Cleanable end = Forgotten.whenForgotten(segment.scope(), () -> pool.execute(entry::end));
+            return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
+        }
+
+        /** Nobody writes from it any more. Throws if somebody does I/O with the segment; then it stays mapped. */
+        private static void unmap(Entry entry, Arena arena, Cleaner.Cleanable end) {
+            arena.close();
+            entry.release(); // before this returns, so that the next map finds room
+            end.clean();
+        }
+
+        /** What one map has of the connection. It waits for the end of the segment, so it must not keep that. */
+        private final class Entry {
+            private final int index;
+            /** Null until there is some; set before others see this. */
+            private MemoryRegion region;
+            /** What is counted; protected by the protocol lock, as the next. */
+            private long bytes;
+            private boolean released;
+
+            /** An entry that is reserved. */
+            Entry(int index) {
+                this.index = index;
+            }
+
+            /** Leaves the offsets to other maps. Idempotent, any thread. */
+            void release() {
+                inbox.enter();
+                try {
+                    if (!released) {
+                        released = true;
+                        mapping.release(index);
+                        StreamMaps.this.bytes -= bytes;
+                        transport.noteWrite();
+                    }
+                } finally {
+                    inbox.exit();
+                }
+            }
+
+            /** Ends the map, when nobody looks at it any more; once. */
+            void end() {
+                release();
+                if (region != null) {
+                    pool.execute(region::close);
+                }
+            }
+        }
     }
 }
