@@ -4,7 +4,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.Field;
 import org.rdmasockets.lock.PlainLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,9 +18,20 @@ import org.slf4j.LoggerFactory;
  */
 public final class CompletionInbox {
     private static final Logger LOG = LoggerFactory.getLogger(CompletionInbox.class);
-    private static final VarHandle NEWEST = Field.of(MethodHandles.lookup(), "newest", Completion.class);
-    private static final VarHandle ORPHAN_RUNNING = Field.of(MethodHandles.lookup(), "orphanRunning", boolean.class);
-    private static final VarHandle FAILURE = Field.of(MethodHandles.lookup(), "failure", Throwable.class);
+    private static final VarHandle NEWEST;
+    private static final VarHandle ORPHAN_RUNNING;
+    private static final VarHandle FAILURE;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            NEWEST = lookup.findVarHandle(CompletionInbox.class, "newest", Completion.class);
+            ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
+            FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final CompletionShard shard;
     private final CompletionClient client;
