@@ -300,15 +300,20 @@ public final class CompletionInbox {
      */
     public Wait awaitAndEnter(Role role, long deadlineNanos) {
         Waiter waiter = role == Role.READER ? reader : writer();
-        if (comesSoon(role, waiter, deadlineNanos)) {
-            return Wait.READY;
-        }
+        Wait end = Wait.READY; // loaded while this thread has nothing in hand
         Thread me = Thread.currentThread();
+        boolean arrived = false;
         boolean interrupted = false;
-        long begin = System.nanoTime();
-        Wait end = null;
-        arrive(waiter, me);
+        boolean ended = false;
         try {
+            if (comesSoon(role, waiter, deadlineNanos)) {
+                ended = true;
+                return end;
+            }
+            end = null;
+            long begin = System.nanoTime();
+            arrive(waiter, me);
+            arrived = true;
             while (end == null) {
                 end = watch(role, waiter, begin, deadlineNanos);
                 if (end != null) {
@@ -326,13 +331,16 @@ public final class CompletionInbox {
                     }
                 }
             }
+            ended = true;
         } finally {
-            leave(waiter);
+            if (arrived) {
+                leave(waiter);
+            }
             if (interrupted) {
                 me.interrupt();
             }
-            if (end == null && enterIfReady(role, waiter)) {
-                exit(); // this fails, and somebody may have woken it for the other's good
+            if (!ended) {
+                giveUp(role, waiter);
             }
         }
         // Likewise, so this drains once more; who is ready has stayed inside.
@@ -343,6 +351,14 @@ public final class CompletionInbox {
             takeIn(null);
         }
         return end;
+    }
+
+    /** A wait fails: it leaves if it is inside, and somebody may have woken it for the other's good. */
+    private void giveUp(Role role, Waiter waiter) {
+        boolean inside = protocolLock.isHeldByCurrentThread() && !waiter.holds();
+        if (inside || enterIfReady(role, waiter)) {
+            exit();
+        }
     }
 
     private Waiter writer() {
