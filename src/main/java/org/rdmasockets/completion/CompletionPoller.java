@@ -83,6 +83,8 @@ public final class CompletionPoller implements AutoCloseable {
     private long leaseDueNanos;
     private long tickDueNanos;
     private boolean ticking;
+    /** Whether somebody wants a tick although no inbox may be open. */
+    private volatile boolean tickWanted;
     /**
      * Whether the scheduler was looked for: at the first tick, because that loads a hundred classes of the management
      * interface, which a first connect shall not wait for. Poller thread only.
@@ -218,6 +220,16 @@ public final class CompletionPoller implements AutoCloseable {
     public void tick(Runnable everyTick) {
         ticks.add(everyTick);
         nudge();
+    }
+
+    /** Has one tick come, whether or not inboxes are open: what could not be done now is done then. Never throws. */
+    public void tickSoon() {
+        tickWanted = true;
+        try {
+            nudge();
+        } catch (Error e) {
+            return; // the thread sees it when it is woken next
+        }
     }
 
     /**
@@ -442,7 +454,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     /** How long to sleep: for ever, unless a lease or a tick is due. */
     private int timeoutMillis() {
-        boolean wantsTick = openInboxes.get() > 0 && !(ticks.isEmpty() && knowsScheduler);
+        boolean wantsTick = (openInboxes.get() > 0 || tickWanted) && !(ticks.isEmpty() && knowsScheduler);
         long now = System.nanoTime();
         if (wantsTick && !ticking) {
             tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
@@ -490,6 +502,7 @@ public final class CompletionPoller implements AutoCloseable {
     private void runTicks() {
         if (ticking && System.nanoTime() - tickDueNanos >= 0) {
             tickDueNanos = System.nanoTime() + settings.tickMillis() * (long) NANOS_PER_MILLI;
+            tickWanted = false;
             if (!knowsScheduler) {
                 knowsScheduler = true;
                 spinPolicy.ask(SchedulerQueue.find());

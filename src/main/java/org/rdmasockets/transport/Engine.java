@@ -322,6 +322,7 @@ public final class Engine implements AutoCloseable {
             try {
                 listener.tick(now);
             } catch (RuntimeException | Error e) {
+                poller.tickSoon();
                 LOG.debug("a listener is looked at again at the next tick", e);
             }
         }

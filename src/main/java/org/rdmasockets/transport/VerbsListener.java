@@ -193,18 +193,32 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
 
     /** Set-up pool: accepts the one that has waited longest, if there is a place for it. */
     private void acceptNext() {
-        Arrival<P> next;
-        synchronized (this) {
-            if (used >= backlog || held.isEmpty() || closed.get()) {
-                return;
+        Arrival<P> next = null;
+        boolean looked = false;
+        try {
+            next = takeNext();
+            looked = true;
+        } finally {
+            if (!looked) {
+                engine.poller().tickSoon();
             }
-            next = held.getFirst();
-            arriving.add(next);
-            held.remove(next);
-            next.counted = true;
-            used++;
         }
-        next.accept(maker);
+        if (next != null) {
+            next.accept(maker);
+        }
+    }
+
+    /** Gives it a place; null if there is none, or nobody waits. */
+    private synchronized Arrival<P> takeNext() {
+        if (used >= backlog || held.isEmpty() || closed.get()) {
+            return null;
+        }
+        Arrival<P> next = held.getFirst();
+        arriving.add(next);
+        held.remove(next);
+        next.counted = true;
+        used++;
+        return next;
     }
 
     /** Set-up pool: a request became a connection, or null. */
@@ -257,11 +271,11 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         try {
             engine.setupPool().execute(this::acceptNext);
         } catch (OutOfMemoryError | StackOverflowError e) {
-            return; // whoever has just taken a connection is not to lose it; the next tick accepts the next one
+            engine.poller().tickSoon(); // whoever has just taken a connection is not to lose it
         }
     }
 
-    /** Poller thread, a few times a second while there are connections. */
+    /** Poller thread, a few times a second while there are connections, and when something could not be done. */
     void tick(long now) {
         List<Arrival<P>> ended;
         List<Arrival<P>> waiting;

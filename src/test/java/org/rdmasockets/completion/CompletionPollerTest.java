@@ -36,6 +36,10 @@ class CompletionPollerTest {
             f.poller.tick(ticks::incrementAndGet);
             Fixture.eventually("sleep without end", () -> f.events.lastTimeoutMillis() == -1);
             assertEquals(0, ticks.get());
+            f.poller.tickSoon();
+            Fixture.eventually("the tick that is wanted", () -> ticks.get() == 1);
+            Fixture.eventually("sleep without end", () -> f.events.lastTimeoutMillis() == -1);
+            assertEquals(1, ticks.get());
             CompletionInbox inbox = f.open(client);
             Fixture.eventually("three ticks", () -> ticks.get() >= 3);
             inbox.retire();
