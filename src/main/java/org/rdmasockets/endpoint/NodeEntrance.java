@@ -111,7 +111,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
      */
     RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
         while (!hasArrived(other)) {
-            RdmaEndpoint caller = new RdmaEndpoint(server.next(deadlineNanos));
+            RdmaEndpoint caller = RdmaEndpoint.over(server.next(deadlineNanos));
             take(caller, caller.link.peer().node());
         }
         synchronized (this) {

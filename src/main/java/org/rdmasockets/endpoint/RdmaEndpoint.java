@@ -41,11 +41,23 @@ public final class RdmaEndpoint implements AutoCloseable {
     final Calls calls;
     private final Assembly assembly;
 
-    /** An endpoint whose connection is up. */
-    RdmaEndpoint(Link link) {
+    private RdmaEndpoint(Link link) {
         this.link = link;
         calls = new Calls(link);
         assembly = new Assembly(link);
+    }
+
+    /** An endpoint over a connection that is up, or else its peer hears that this end is gone. */
+    static RdmaEndpoint over(Link link) {
+        RdmaEndpoint made = null;
+        try {
+            made = new RdmaEndpoint(link);
+            return made;
+        } finally {
+            if (made == null) {
+                link.connection().abort();
+            }
+        }
     }
 
     /** {@return what an endpoint, or a server for many, is to be} */

@@ -350,7 +350,7 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
         StackRoom.ensure();
-        return new RdmaEndpoint(new Way(settings.clone()).connect(server));
+        return RdmaEndpoint.over(new Way(settings.clone()).connect(server));
     }
 
     /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
@@ -358,7 +358,7 @@ public final class RdmaEndpointBuilder {
         Settings own = settings.clone();
         own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
         own.pass = pass;
-        return new RdmaEndpoint(new Way(own).connect(server));
+        return RdmaEndpoint.over(new Way(own).connect(server));
     }
 
     /** Listens for so many nodes of a group. */

@@ -49,9 +49,17 @@ public final class RdmaEndpointServer implements AutoCloseable {
 
     private RdmaEndpoint accept(long deadlineNanos) throws IOException {
         StackRoom.ensure();
-        RdmaEndpoint endpoint = new RdmaEndpoint(next(deadlineNanos));
-        endpoint.link.accepted();
-        return endpoint;
+        RdmaEndpoint endpoint = RdmaEndpoint.over(next(deadlineNanos));
+        boolean open = false;
+        try {
+            endpoint.link.accepted();
+            open = true;
+            return endpoint;
+        } finally {
+            if (!open) {
+                endpoint.link.connection().abort();
+            }
+        }
     }
 
     /** Waits for the next connection, whose peer gets no memory before the caller says that it is accepted. */

@@ -102,6 +102,21 @@ record Way(Settings settings) {
     private RdmaEndpointServer listen(List<VerbsProvider> providers, InetSocketAddress local) throws IOException {
         AcceptQueue<Link> accepted = new AcceptQueue<>(link -> link.connection().abort());
         List<VerbsListener<Link>> listeners = new ArrayList<>();
+        RdmaEndpointServer server = null;
+        try {
+            listen(providers, local, listeners, accepted);
+            server = new RdmaEndpointServer(listeners, accepted);
+            return server;
+        } finally {
+            if (server == null) {
+                listeners.forEach(VerbsListener::close);
+                accepted.close();
+            }
+        }
+    }
+
+    private void listen(List<VerbsProvider> providers, InetSocketAddress local, List<VerbsListener<Link>> listeners,
+            AcceptQueue<Link> accepted) throws IOException {
         IOException last = null;
         InetSocketAddress next = local;
         for (VerbsProvider provider : providers) {
@@ -113,8 +128,6 @@ record Way(Settings settings) {
             } catch (IOException e) {
                 last = e;
                 if (isTaken(e) && !listeners.isEmpty()) {
-                    listeners.forEach(VerbsListener::close);
-                    accepted.close();
                     throw e;
                 }
             }
@@ -122,7 +135,6 @@ record Way(Settings settings) {
         if (listeners.isEmpty()) {
             throw last;
         }
-        return new RdmaEndpointServer(listeners, accepted);
     }
 
     private static boolean isTaken(IOException e) {
