@@ -179,6 +179,18 @@ final class FaultCampaign implements AutoCloseable {
         serving = null;
     }
 
+    /** Has the serving process serve endpoints, too, and shows the other one where, and both what there is. */
+    void serveEndpoints() throws Exception {
+        connecting.ask("endpointsAt " + serving.ask("serveEndpoints"));
+        String outcome = connecting.ask("round 0 " + FaultNode.ENDPOINT);
+        if (!outcome.equals("done")) {
+            complain("without a fault: " + outcome);
+        }
+        serving.remember();
+        connecting.remember();
+        transports = List.of(FaultNode.ENDPOINT);
+    }
+
     /** Two processes, until one of them is not as it should be. */
     private void session(int end) throws Exception {
         int idle = 0;
@@ -297,6 +309,29 @@ final class FaultCampaign implements AutoCloseable {
     }
 
     /**
+     * Throws at every point of a place, one after the other, in two processes that have just started: they have no link
+     * and no connection yet.
+     *
+     * @param side by whose threads; with {@code LOADING}, where another class is used for the first time
+     * @param serves in which process
+     * @param place what the point's text has in it
+     * @param burst at how many points more it is thrown each time
+     * @return how many points there are
+     */
+    int throwInNewProcesses(InjectedFault.Side side, boolean serves, Pattern place, int burst) throws Exception {
+        boolean loading = side == InjectedFault.Side.LOADING;
+        int[] found = IntStream.range(0, points.size())
+                .filter(point -> loading ? points.get(point).kind() == FaultPoints.Kind.CLASS : isMeant(point))
+                .filter(point -> place.matcher(points.get(point).place()).find()).toArray();
+        for (int point : found) {
+            List<InjectedFault.Plan> plan = List.of(new InjectedFault.Plan(side, point,
+                    loading ? "NoClassDefFoundError" : "OutOfMemoryError", 1, 0, burst));
+            cold(serves ? plan : List.of(), serves ? List.of() : plan, "SHARED_MEMORY", false);
+        }
+        return found.length;
+    }
+
+    /**
      * All planned errors, then a look at everybody: each error costs one connection at most, and none of those that
      * are not meant to fail if it is the first one that is thrown in the thread of a victim. False if the processes are
      * of no use any more.
@@ -384,9 +419,9 @@ final class FaultCampaign implements AutoCloseable {
     private void coldRound() throws Exception {
         if (coldPoints == null) {
             coldPoints = new BitSet[] {new BitSet(), new BitSet()};
-            cold(false);
+            cold(List.of(), List.of(), anyTransport(), true);
         }
-        cold(true);
+        cold(coldPlans(coldPoints[1]), coldPlans(coldPoints[0]), anyTransport(), false);
     }
 
     private List<InjectedFault.Plan> coldPlans(BitSet known) {
@@ -394,10 +429,9 @@ final class FaultCampaign implements AutoCloseable {
                 choose(known), COLD_ERRORS[random.nextInt(COLD_ERRORS.length)], 1, 0, 0)).toList();
     }
 
-    /** Without plans, learns what can be planned. */
-    private void cold(boolean planned) throws Exception {
-        List<InjectedFault.Plan> served = planned ? coldPlans(coldPoints[1]) : List.of();
-        List<InjectedFault.Plan> connected = planned ? coldPlans(coldPoints[0]) : List.of();
+    /** In new processes; may learn what can be planned. */
+    private void cold(List<InjectedFault.Plan> served, List<InjectedFault.Plan> connected, String transport,
+            boolean learns) throws Exception {
         try (FaultProcess server = new FaultProcess(classes, true);
                 FaultProcess client = new FaultProcess(classes, true)) {
             server.arm(served);
@@ -407,7 +441,7 @@ final class FaultCampaign implements AutoCloseable {
                 outcomes.add(server.ask("serve"));
             } while (outcomes.getLast().startsWith("FAILED") && outcomes.size() <= COLD_PLANS);
             client.ask("connect " + outcomes.removeLast());
-            String round = "round " + random.nextInt() + " " + anyTransport();
+            String round = "round " + random.nextInt() + " " + transport;
             do {
                 outcomes.add(client.ask(round));
             } while (outcomes.getLast().startsWith("failed") && outcomes.size() <= 2 * COLD_PLANS);
@@ -423,7 +457,7 @@ final class FaultCampaign implements AutoCloseable {
                 hung++;
                 complain(what + "; the other process: " + server.ask("dump"));
             }
-            if (!planned) {
+            if (learns) {
                 learnCold(server, 1);
                 learnCold(client, 0);
             }

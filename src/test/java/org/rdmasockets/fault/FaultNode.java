@@ -18,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HexFormat;
@@ -59,12 +60,14 @@ final class FaultNode {
     /** How far from the end of its stack a victim begins, at most, in frames. */
     private static final int LAST_FRAMES = 1500;
 
-    /** Instead of a transport: a victim at the end of its stack. */
+    /** Instead of a transport: a victim at the end of its stack, and one with an endpoint. */
     static final String DEEP = "DEEP";
+    static final String ENDPOINT = "ENDPOINT";
 
     private final boolean overTcp;
     private int port;
     private int victimPort;
+    private int endpointPort;
     private final AtomicLongArray progress = new AtomicLongArray(BYSTANDERS);
     /** Why a bystander has ended, or null. */
     private final String[] ended = new String[BYSTANDERS];
@@ -109,6 +112,11 @@ final class FaultNode {
             case "connect" -> {
                 port = Integer.parseInt(words[1]);
                 victimPort = Integer.parseInt(words[2]);
+                yield "known";
+            }
+            case "serveEndpoints" -> "" + EndpointVictim.serve(Duration.ofMillis(PATIENCE_MILLIS));
+            case "endpointsAt" -> {
+                endpointPort = Integer.parseInt(words[1]);
                 yield "known";
             }
             case "bystanders" -> {
@@ -303,7 +311,7 @@ final class FaultNode {
             }
         }
         for (int i = 0; i < count; i++) {
-            if (!victims[i].join(java.time.Duration.ofMillis(2 * PATIENCE_MILLIS))) {
+            if (!victims[i].join(Duration.ofMillis(2 * PATIENCE_MILLIS))) {
                 outcomes[i] = "STUCK, see " + dump();
             }
         }
@@ -334,6 +342,9 @@ final class FaultNode {
     }
 
     private String fare(String transport, Random random) {
+        if (transport.equals(ENDPOINT)) {
+            return EndpointVictim.fare(endpointPort, random.nextInt(), Duration.ofMillis(PATIENCE_MILLIS));
+        }
         Socket socket = null;
         try {
             socket = new RdmaSocket();

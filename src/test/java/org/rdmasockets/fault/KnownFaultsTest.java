@@ -110,6 +110,50 @@ class KnownFaultsTest {
         }
     }
 
+    /** In new processes, as two that know each other do not dial again. */
+    @Test
+    void aDialThatFindsNoMemoryEndsForWhoeverWaits() throws Exception {
+        costsTheFirstConnectionsAlone(Side.LIBRARY, false, "link/Dial(\\$1)?\\.(answered|finish)");
+    }
+
+    /** With no connection yet, nothing else comes by and looks again. */
+    @Test
+    void aFirstRequestThatFindsNoMemoryIsTakenUpAgain() throws Exception {
+        costsTheFirstConnectionsAlone(Side.LIBRARY, true, "transport/VerbsListener\\.(onRequest|takeNext|acceptNext)");
+    }
+
+    @Test
+    void aReaderThatLacksAClassLeavesNoLockBehind() throws Exception {
+        String place = "completion/CompletionInbox\\.(awaitAndEnter|comesSoon)";
+        costsTheFirstConnectionsAlone(Side.LOADING, true, place);
+        costsTheFirstConnectionsAlone(Side.LOADING, false, place);
+    }
+
+    private static void costsTheFirstConnectionsAlone(Side side, boolean serves, String place) throws Exception {
+        int before = campaign.complaints().size();
+        assertTrue(campaign.throwInNewProcesses(side, serves, Pattern.compile(place),
+                side == Side.LOADING ? 0 : BURST) > 0, "no point is " + place);
+        assertEquals(List.of(), campaign.complaints().subList(before, campaign.complaints().size()));
+    }
+
+    @Test
+    void anEndpointThatCannotBeReturnedEndsAtBothEnds() throws Exception {
+        FaultCampaign endpoints = new FaultCampaign(SEED);
+        try {
+            assertTrue(endpoints.start(false), () -> "" + endpoints.complaints());
+            endpoints.serveEndpoints();
+            Pattern place = Pattern.compile("endpoint/(RdmaEndpoint(Server|Builder)?\\.(<init>|over|acc|conn)"
+                    + "|(Calls|Assembly)\\.<)");
+            int found = endpoints.throwAt(true, Side.CALLER, place, 0)
+                    + endpoints.throwAt(false, Side.CALLER, place, 0);
+            assertTrue(found > 2, "only so many points: " + found);
+            assertEquals(List.of(), endpoints.complaints());
+        } finally {
+            endpoints.stop();
+            endpoints.close();
+        }
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);
