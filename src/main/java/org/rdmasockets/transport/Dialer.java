@@ -8,19 +8,22 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One attempt to connect: address, route, resources, request, answer. The calling thread waits for each step; calls
- * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
- * in the kernel just then, by the thread that is stuck in it, when it returns.
+ * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
+ * kernel looks for the way, and waits twice, for the way and for the answer. A request that waits for the peer in the
+ * kernel, as on iWARP, is made on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call
+ * is stuck in the kernel just then, by the thread that is stuck in it, when it returns.
  */
-final class Dialer<P extends Protocol> {
-    /** Steps that may block; where they do not, the calling thread takes them. */
+final class Dialer<P extends Protocol> implements ConnectionHandler {
+    /** What the calling thread does itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
@@ -40,7 +43,7 @@ final class Dialer<P extends Protocol> {
     private final Protocol.Maker<P> maker;
     /** The call on the set-up pool that is waited for; protected by this. */
     private CompletableFuture<?> pending;
-    /** A task of this attempt runs on the set-up pool; protected by this. */
+    /** A step is being taken; protected by this. */
     private boolean running;
     /** Nobody wants the connection any more; protected by this. */
     private boolean abandoned;
@@ -48,7 +51,9 @@ final class Dialer<P extends Protocol> {
     private boolean finished;
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
-    /** What was made for the connection; set-up pool only, one task after another. */
+    /** How long the route may take; set before the address is looked for. */
+    private int routeMillis;
+    /** What was made for the connection; whoever takes a step only, one after another. */
     private P protocol;
     /** The peer's private data, before the last step. */
     private byte[] answer;
@@ -89,8 +94,7 @@ final class Dialer<P extends Protocol> {
         setDeadline(impatient ? later(silence, least) : lastNanos);
         boolean done = false;
         try {
-            resolve();
-            make();
+            resolveAndMake();
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
@@ -133,17 +137,35 @@ final class Dialer<P extends Protocol> {
         }
     }
 
-    private void resolve() throws IOException {
+    private void resolveAndMake() throws IOException {
         if (maker.trafficClass() != 0) {
             identifier.trafficClass(maker.trafficClass());
         }
-        if (identifier.resolveAtOnce(remote)) {
-            return;
+        boolean resolved = identifier.resolveAtOnce(remote);
+        if (!resolved) {
+            routeMillis = millisLeft();
+            identifier.handler(this);
+            identifier.resolveAddress(remote, routeMillis);
         }
-        identifier.resolveAddress(remote, millisLeft());
-        expect(ConnectionEvent.AddressResolved.class);
-        identifier.resolveRoute(millisLeft());
-        expect(ConnectionEvent.RouteResolved.class);
+        make();
+        if (!resolved) {
+            expect(ConnectionEvent.RouteResolved.class);
+        }
+    }
+
+    /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
+    @Override
+    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
+        ConnectionEvent news = event;
+        if (event instanceof ConnectionEvent.AddressResolved) {
+            try {
+                identifier.resolveRoute(routeMillis);
+                return;
+            } catch (VerbsException e) {
+                news = new ConnectionEvent.Failed(e.call(), e.errorNumber(), e.remedy());
+            }
+        }
+        events.onEvent(identifier, news);
     }
 
     private int millisLeft() throws IOException {
@@ -193,11 +215,12 @@ final class Dialer<P extends Protocol> {
     /** The next event, or null at the deadline; looks now and then whether anything can be expected at all. */
     private Object next() throws IOException {
         if (!impatient || acknowledged) {
-            return Patience.await(events::next, deadlineNanos);
+            return Patience.await(events, deadlineNanos);
         }
         Object event = null;
         while (event == null && Patience.remaining(deadlineNanos) > 0) {
-            event = Patience.await(nanos -> events.next(Math.min(nanos, LOOK_NANOS)), deadlineNanos);
+            long look = System.nanoTime() + LOOK_NANOS;
+            event = Patience.await(events, deadlineNanos - look < 0 ? deadlineNanos : look);
             if (event == null && identifier.isPeerStopped()) {
                 throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
                         + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
@@ -223,14 +246,14 @@ final class Dialer<P extends Protocol> {
                 reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
-    /** Takes a step, and where it may block, waits for its outcome. */
+    /** Takes a step; if it may wait for the peer, has it taken and waits for the outcome. */
     private void perform(Step step) throws IOException {
-        if (engine.mayBlock) {
+        if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
             Callable<Void> task = () -> {
                 take(step);
                 return null;
             };
-            await(step == Step.REQUEST ? engine.setupPool().submitPeerCall(task) : engine.setupPool().submit(task));
+            await(engine.setupPool().submitPeerCall(task));
             return;
         }
         take(step);
@@ -250,6 +273,7 @@ final class Dialer<P extends Protocol> {
             } else if (step == Step.REQUEST) {
                 identifier.connect(protocol.parameters());
             } else {
+                protocol.connection().shortenRetries();
                 protocol.connection().start(answer, false);
             }
         } finally {
@@ -265,9 +289,9 @@ final class Dialer<P extends Protocol> {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> Patience.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
+        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
             engine.setupPool().relieve();
-            if (Patience.await(nanos -> Patience.completed(outcome, nanos), deadlineNanos) == null) {
+            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();
             }
         }
