@@ -17,6 +17,8 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 abstract class OverflowContract extends RdmaTheme {
     private static final int OVERFLOWS = 12;
+    /** Frames that have no room on the stack of a thread. */
+    private static final int DEEP_ENOUGH = 20_000;
     /** On a device each write of a byte is a system call, and there are as many as a stack has frames. */
     private static final int WRITES_SECONDS = 300;
     private static final byte[] OPENING = "[".repeat(8_192).getBytes(StandardCharsets.US_ASCII);
@@ -27,18 +29,23 @@ abstract class OverflowContract extends RdmaTheme {
         void once() throws IOException;
     }
 
-    /** Goes deeper at each use, as a recursive parser does. */
-    private static int deeper(Use use) throws IOException {
+    /** Goes deeper at each use, as a recursive parser does, but not for ever. */
+    private static int deeper(Use use, int left) throws IOException {
         use.once();
-        return deeper(use) + 1;
+        return left == 0 ? 0 : deeper(use, left - 1) + 1;
     }
 
-    /** How often the stack overflowed; whatever the socket says afterwards ends it, too. */
+    /**
+     * How often the stack overflowed, or went as deep as counts for that: whenever a virtual thread parks, its frames
+     * go to the heap, and one that parks often enough has a stack as large as the heap. Whatever the socket says
+     * afterwards ends it, too.
+     */
     private static int overflows(Use use) {
         int overflows = 0;
         while (overflows < OVERFLOWS) {
             try {
-                deeper(use);
+                deeper(use, Thread.currentThread().isVirtual() ? DEEP_ENOUGH : Integer.MAX_VALUE);
+                overflows++;
             } catch (StackOverflowError e) {
                 overflows++;
             } catch (IOException e) {
