@@ -388,6 +388,7 @@ public final class RpcClient implements AutoCloseable {
     final class Backoff {
         private final long deadlineNanos;
         private long pauseNanos = FIRST_PAUSE_NANOS;
+        private volatile boolean givenUp;
 
         /** For a call with a deadline; without one, for as long as the client tries. */
         Backoff(long deadlineNanos) {
@@ -404,11 +405,16 @@ public final class RpcClient implements AutoCloseable {
             return deadlineNanos - System.nanoTime();
         }
 
-        /** Pauses, each time longer; false if there is no time for that, or the client is closed. */
+        /** Ends it, after the pause that goes on. */
+        void giveUp() {
+            givenUp = true;
+        }
+
+        /** Pauses, each time longer; false if there is no time for that, it was given up, or the client is closed. */
         boolean pause() throws RpcException {
             long nanos = pauseNanos / 2 + ThreadLocalRandom.current().nextLong(pauseNanos);
             pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
-            if (closed || nanos >= left()) {
+            if (closed || givenUp || nanos >= left()) {
                 return false;
             }
             try {
@@ -417,7 +423,7 @@ public final class RpcClient implements AutoCloseable {
                 Thread.currentThread().interrupt();
                 throw interrupted();
             }
-            return true;
+            return !givenUp;
         }
     }
 
@@ -552,8 +558,10 @@ public final class RpcClient implements AutoCloseable {
             int most = maxMessage;
             RpcDatagrams sockets = datagrams;
             return sockets == null ? limitNanos -> EndpointCarrier.connect(resolved(server), most, limitNanos)
-                    : limitNanos -> SessionHub.connect(sockets.bind(new InetSocketAddress(0)), resolved(server), most,
-                            limitNanos);
+                    : limitNanos -> {
+                        InetSocketAddress to = resolved(server); // before there is a socket to be closed
+                        return SessionHub.connect(sockets.bind(new InetSocketAddress(0)), to, most, limitNanos);
+                    };
         }
 
         private static InetSocketAddress resolved(InetSocketAddress server) throws UnknownHostException {

@@ -11,6 +11,8 @@ import org.rdmasockets.rpc.call.Code;
  * of its end, it is not made again if it is lost.
  */
 public final class RpcPending {
+    private static final String CANCELLED = "the call was cancelled";
+
     private final RpcClient client;
     private final String method;
     private final byte[] request;
@@ -22,7 +24,7 @@ public final class RpcPending {
     private ClientConnection connection;
     private volatile CallStream stream;
     private volatile boolean cancelled;
-    private RpcClient.Backoff backoff;
+    private volatile RpcClient.Backoff backoff;
     /** Runs when the call has ended for good; null if somebody awaits it. */
     private final Runnable told;
     /** The stream whose end was seen; guarded by this. */
@@ -57,6 +59,9 @@ public final class RpcPending {
     private RpcClient.Backoff backoff() {
         if (backoff == null) {
             backoff = client.new Backoff(deadlineNanos);
+            if (cancelled) {
+                backoff.giveUp();
+            }
         }
         return backoff;
     }
@@ -110,7 +115,7 @@ public final class RpcPending {
         } catch (RpcException e) {
             failure = e;
             told.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // whoever is told waits for it
             failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
             told.run();
         }
@@ -165,8 +170,19 @@ public final class RpcPending {
 
     /** Makes a call that has failed again, if that may be; throws otherwise. */
     private void again(CallStream failed) throws RpcException {
+        if (!mayRepeat(failed)) {
+            throw RpcClient.failure(failed);
+        }
+        try {
+            makeAgain(failed);
+        } catch (RpcException e) {
+            throw cancelled ? new RpcException(RpcStatus.CANCELLED, CANCELLED) : e;
+        }
+    }
+
+    private void makeAgain(CallStream failed) throws RpcException {
         boolean unknown = failed.isLost();
-        if (cancelled || !mayRepeat(failed) || !backoff().pause()) {
+        if (!backoff().pause()) {
             throw RpcClient.failure(failed);
         }
         if (!begin(unknown)) {
@@ -221,9 +237,13 @@ public final class RpcPending {
     /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
     public void cancel() {
         cancelled = true;
+        RpcClient.Backoff trying = backoff;
+        if (trying != null) {
+            trying.giveUp();
+        }
         CallStream now = stream;
         if (now != null) {
-            now.cancel(Code.CANCELLED, "the call was cancelled");
+            now.cancel(Code.CANCELLED, CANCELLED);
         }
     }
 

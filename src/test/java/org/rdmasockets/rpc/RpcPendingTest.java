@@ -1,0 +1,250 @@
+package org.rdmasockets.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.rpc.call.Carrier;
+import org.rdmasockets.rpc.call.EndpointCarrier;
+import org.rdmasockets.rpc.session.SessionHub;
+
+/** Calls that nobody awaits, and whose end is told: once, whatever becomes of the connection meanwhile. */
+@ParameterizedClass
+@ValueSource(booleans = {true, false})
+@Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RpcPendingTest {
+    private static final int MAX_MESSAGE = 1 << 20;
+    private static final byte[] REQUEST = {1, 2, 3};
+    private static final long LIMIT_SECONDS = 60;
+
+    /** Whether sessions over UDP carry the calls, or endpoints. */
+    @Parameter
+    private boolean sessions;
+
+    private final List<AutoCloseable> resources = new ArrayList<>();
+    private final AtomicInteger runs = new AtomicInteger();
+    private final Semaphore mayEnd = new Semaphore(0);
+    private final AtomicInteger told = new AtomicInteger();
+    /** Of the client: where it connects next, null for nowhere, and what it has now. */
+    private volatile RpcServer target;
+    private volatile Carrier carrier;
+    private final AtomicInteger attempts = new AtomicInteger();
+
+    @AfterEach
+    void closeAll() throws Exception {
+        mayEnd.release(1000);
+        for (AutoCloseable resource : resources.reversed()) {
+            resource.close();
+        }
+    }
+
+    /** A server whose method counts its runs, and ends when it may. */
+    private RpcServer serve() throws IOException {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        RpcServer server = RpcServer.builder().unary("run", (request, call) -> {
+            runs.incrementAndGet();
+            mayEnd.acquire();
+            return request;
+        }).listen(sessions ? SessionHub.listen(new DatagramSocket(any), MAX_MESSAGE)
+                : EndpointCarrier.listen(any, MAX_MESSAGE));
+        resources.add(server);
+        return server;
+    }
+
+    private RpcClient client() throws IOException {
+        target = serve();
+        RpcClient client = RpcClient.builder().connect(this::connect);
+        resources.add(client);
+        return client;
+    }
+
+    private Carrier connect(long limitNanos) throws IOException {
+        attempts.incrementAndGet();
+        RpcServer to = target;
+        if (to == null) {
+            throw new ConnectException("a test has no server now");
+        }
+        carrier = sessions ? SessionHub.connect(new DatagramSocket(), to.localAddress(), MAX_MESSAGE, limitNanos)
+                : EndpointCarrier.connect(to.localAddress(), MAX_MESSAGE, limitNanos);
+        return carrier;
+    }
+
+    private RpcPending begin(RpcClient client, RpcOptions options) throws Exception {
+        RpcPending pending = client.begin("run", REQUEST, options, told::incrementAndGet);
+        Await.until("the method runs", () -> runs.get() == 1);
+        assertEquals(0, told.get());
+        return pending;
+    }
+
+    /** Its end is told, once, and then nobody waits for it. */
+    private byte[] end(RpcPending pending) throws Exception {
+        Await.until("the end is told", () -> told.get() > 0);
+        FutureTask<byte[]> await = new FutureTask<>(pending::await);
+        Thread.ofVirtual().start(await);
+        try {
+            return await.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            throw (Exception) e.getCause();
+        } finally {
+            assertEquals(1, told.get(), "the end was told");
+        }
+    }
+
+    private RpcException failure(RpcPending pending) {
+        return assertThrows(RpcException.class, () -> end(pending));
+    }
+
+    private static RpcOptions idempotent(boolean is) {
+        return RpcOptions.DEFAULT.idempotent(is).timeout(Duration.ofSeconds(LIMIT_SECONDS));
+    }
+
+    @Test
+    void anEndIsToldOnce() throws Exception {
+        RpcPending pending = begin(client(), RpcOptions.DEFAULT);
+        mayEnd.release();
+        assertArrayEquals(REQUEST, end(pending));
+    }
+
+    @Test
+    void aCallThatEndsAtOnceIsToldOnce() throws Exception {
+        RpcClient client = client();
+        for (int i = 0; i < 50; i++) {
+            told.set(0);
+            mayEnd.release();
+            assertArrayEquals(REQUEST, end(client.begin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet)));
+            told.set(0);
+            RpcPending unknown = client.begin("unknown", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet);
+            assertEquals(RpcStatus.UNIMPLEMENTED, failure(unknown).status());
+        }
+    }
+
+    /** The method has not answered when the connection is lost, three times. */
+    @Test
+    void aLostCallIsMadeAgainByItselfAndRunsOnce() throws Exception {
+        RpcPending pending = begin(client(), idempotent(false));
+        for (int i = 0; i < 3; i++) {
+            Carrier lost = carrier;
+            lost.close();
+            Await.until("another connection", () -> carrier != lost);
+        }
+        mayEnd.release();
+        assertArrayEquals(REQUEST, end(pending));
+        assertEquals(1, runs.get());
+    }
+
+    @Test
+    void aLostIdempotentCallRunsAgain() throws Exception {
+        RpcPending pending = begin(client(), idempotent(true));
+        carrier.close();
+        Await.until("the method runs again", () -> runs.get() == 2);
+        mayEnd.release(2);
+        assertArrayEquals(REQUEST, end(pending));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void anotherServerRunsOnlyWhatIsIdempotent(boolean idempotent) throws Exception {
+        RpcPending pending = begin(client(), idempotent(idempotent));
+        target = serve();
+        carrier.close();
+        if (idempotent) {
+            Await.until("the method runs again", () -> runs.get() == 2);
+            mayEnd.release(2);
+            assertArrayEquals(REQUEST, end(pending));
+        } else {
+            RpcException failure = failure(pending);
+            assertEquals(RpcStatus.UNAVAILABLE, failure.status());
+            assertTrue(failure.getMessage().contains("started anew"), failure.getMessage());
+            assertEquals(1, runs.get());
+        }
+    }
+
+    private void lose(int tries) throws Exception {
+        target = null;
+        int before = attempts.get();
+        carrier.close();
+        Await.until("the client tries to connect", () -> attempts.get() >= before + tries);
+        assertEquals(0, told.get());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCancelEndsTheTries(boolean idempotent) throws Exception {
+        RpcPending pending = begin(client(), idempotent(idempotent));
+        lose(3);
+        pending.cancel();
+        assertEquals(RpcStatus.CANCELLED, failure(pending).status());
+        assertEquals(1, runs.get());
+    }
+
+    @Test
+    void aClosedClientEndsTheTries() throws Exception {
+        RpcClient client = client();
+        RpcPending pending = begin(client, idempotent(false));
+        lose(2);
+        client.close();
+        assertEquals(RpcStatus.UNAVAILABLE, failure(pending).status());
+    }
+
+    @Test
+    void aDeadlineEndsTheTries() throws Exception {
+        RpcClient client = client();
+        RpcPending pending = begin(client, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(2)));
+        target = null;
+        carrier.close();
+        RpcStatus status = failure(pending).status();
+        assertTrue(status == RpcStatus.UNAVAILABLE || status == RpcStatus.DEADLINE_EXCEEDED, status::toString);
+        assertEquals(0, client.numbered());
+    }
+
+    /** Whoever awaits a call himself makes it again himself, and hears of a cancel, too. */
+    @Test
+    void aCancelEndsTheTriesOfAnAwait() throws Exception {
+        RpcPending pending = client().begin("run", REQUEST, idempotent(false));
+        Await.until("the method runs", () -> runs.get() == 1);
+        FutureTask<RpcException> await = new FutureTask<>(() -> assertThrows(RpcException.class, pending::await));
+        Thread.ofVirtual().start(await);
+        lose(3);
+        pending.cancel();
+        assertEquals(RpcStatus.CANCELLED, await.get(LIMIT_SECONDS, TimeUnit.SECONDS).status());
+    }
+
+    /** A lost call whose repetition has something thrown at it ends all the same. */
+    @Test
+    void anErrorOnTheWayIsTold() throws Exception {
+        target = serve();
+        RpcClient client = RpcClient.builder().connect(limit -> {
+            if (attempts.get() == 1) {
+                attempts.incrementAndGet();
+                throw new OutOfMemoryError("a test has no memory");
+            }
+            return connect(limit);
+        });
+        resources.add(client);
+        RpcPending pending = begin(client, idempotent(false));
+        carrier.close();
+        assertEquals(RpcStatus.INTERNAL, failure(pending).status());
+    }
+}
