@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcDatagrams;
 
 /** Makes gRPC channels whose calls go over RDMA or shared memory. Not for use by two threads at a time. */
 public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelBuilder> {
@@ -73,6 +74,17 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
      */
     public RdmaChannelBuilder datagrams() {
         client.datagrams();
+        return this;
+    }
+
+    /**
+     * The same over sockets of another kind, such as {@code DatagramSocket::new}, which is UDP and nothing else.
+     *
+     * @param sockets makes one for each session, one after the other
+     * @return this
+     */
+    public RdmaChannelBuilder datagrams(RpcDatagrams sockets) {
+        client.datagrams(sockets);
         return this;
     }
 

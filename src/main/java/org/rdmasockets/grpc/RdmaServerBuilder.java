@@ -62,7 +62,17 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
      * @return this
      */
     public RdmaServerBuilder datagrams() {
-        datagrams = RdmaDatagramSocket::new;
+        return datagrams(RdmaDatagramSocket::new);
+    }
+
+    /**
+     * The same over a socket of another kind, such as {@code DatagramSocket::new}, which is UDP and nothing else.
+     *
+     * @param sockets makes it
+     * @return this
+     */
+    public RdmaServerBuilder datagrams(RpcDatagrams sockets) {
+        datagrams = Objects.requireNonNull(sockets);
         return this;
     }
 
