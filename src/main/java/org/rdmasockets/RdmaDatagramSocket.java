@@ -289,12 +289,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             }
             MemorySegment data = MemorySegment.ofArray(packet.getData()).asSlice(packet.getOffset(),
                     packet.getLength());
-            DatagramWays.Sent sent;
-            try {
-                sent = through.send(wishName(), destination, data);
-            } catch (InterruptedIOException e) {
-                throw closedByInterrupt(e);
-            }
+            DatagramWays.Sent sent = send(through, destination, data);
             if (!sent.isDone()) {
                 if (packet.getLength() > MOST_DATA_BYTES) {
                     throw new IOException("sendto: EMSGSIZE (bytes=" + packet.getLength() + ", limit="
@@ -303,6 +298,25 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 udp.send(packet);
             }
             tell(sent.transport(), sent.reason());
+        }
+    }
+
+    /** An interrupt changes nothing, as with UDP: what waits here waits for a short time. */
+    private DatagramWays.Sent send(DatagramWays through, InetSocketAddress destination, MemorySegment data)
+            throws IOException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return through.send(wishName(), destination, data);
+                } catch (InterruptedIOException e) {
+                    interrupted |= Thread.interrupted(); // nothing was sent
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -212,6 +212,30 @@ abstract class DatagramSocketContract {
         checkClosedByInterrupt(b);
     }
 
+    /** To somebody new, whose ways are to be found out. */
+    @ParameterizedTest
+    @EnumSource
+    void interruptsDoNotHinderASend(ThreadKind kind) throws Exception {
+        try (DatagramSocket plain = new DatagramSocket(new InetSocketAddress(address(), 0))) {
+            plain.setSoTimeout(GUARD_MILLIS);
+            Call<Boolean> send = Call.start(kind, "send", () -> {
+                Thread.currentThread().interrupt();
+                toPlain(to(plain, (byte) 5));
+                return Thread.currentThread().isInterrupted();
+            });
+            assertTrue(send.result(), "the thread's status");
+            DatagramPacket received = room(10);
+            plain.receive(received);
+            assertArrayEquals(new byte[] {5}, data(received));
+            assertFalse(a.isClosed());
+        }
+    }
+
+    /** Sends by the first socket to one that knows UDP only. */
+    void toPlain(DatagramPacket packet) throws Exception {
+        a.send(packet);
+    }
+
     void checkClosedByInterrupt(DatagramSocket interrupted) throws Exception {
         assertTrue(interrupted.isClosed());
     }
