@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
@@ -61,6 +62,8 @@ public final class CompletionPoller implements AutoCloseable {
     /** Guarded by its own monitor. */
     private final Map<Device, DeviceShards> devices = new HashMap<>();
     private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
+    /** Those that have no inbox, and hear of the end all the same. */
+    private final Set<Consumer<VerbsException>> dependants = ConcurrentHashMap.newKeySet();
     private final AtomicInteger openInboxes = new AtomicInteger();
 
     /** A wake-up of the thread is on its way; cleared by the thread before it looks at the queues. */
@@ -166,16 +169,18 @@ public final class CompletionPoller implements AutoCloseable {
 
     /**
      * Adds a completion queue that has no inboxes, alone on its channel. The task arms the queue and takes its
-     * completions, on the poller's thread, and must not block; what it throws is logged.
+     * completions, on the poller's thread, and must not block; what it throws is logged. If the channel fails, nothing
+     * is waited for any more, and the last argument is told so on that thread.
      */
-    public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task) {
+    public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task,
+            Consumer<VerbsException> failed) {
         others.put(queue, task);
         addSource(channel, () -> {
             try {
                 channel.drainEvents(drained -> task.run());
             } catch (VerbsException e) {
                 removeQueue(channel, queue); // it would be reported ready for ever
-                LOG.error("a completion queue for datagrams has failed", e);
+                failed.accept(e);
             }
         });
     }
@@ -225,6 +230,23 @@ public final class CompletionPoller implements AutoCloseable {
                 "no more connections over this device until the process is restarted");
         refusal.initCause(cause);
         return refusal;
+    }
+
+    /**
+     * Has somebody told if this poller fails, once, on its thread: nothing that it waited for is noticed from then on.
+     * Must not block; what it throws is logged. Throws if this has failed already.
+     */
+    public void onFailure(Consumer<VerbsException> told) throws VerbsException {
+        dependants.add(told);
+        // The failure is noted before the dependants are told, so one of the two removes it.
+        if (failure != null && dependants.remove(told)) {
+            throw refusal(failure);
+        }
+    }
+
+    /** Ends what {@link #onFailure} began. */
+    public void forget(Consumer<VerbsException> told) {
+        dependants.remove(told);
     }
 
     /**
@@ -613,6 +635,11 @@ public final class CompletionPoller implements AutoCloseable {
         }
         for (DeviceShards shardsOfDevice : all) {
             shardsOfDevice.failAll(cause);
+        }
+        for (Consumer<VerbsException> one : dependants) {
+            if (dependants.remove(one)) {
+                runLogged(() -> one.accept(refusal(cause)));
+            }
         }
         runTasks();
         unparkRelayed();

@@ -8,6 +8,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
 import org.rdmasockets.transport.Patience;
+import org.rdmasockets.verbs.VerbsException;
 
 /** The datagrams of a socket that were not received yet: a bounded number of bytes. */
 public final class DatagramInbox implements DatagramPorts.Receiver {
@@ -163,6 +164,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Likewise when whoever waits for what a transport brings has ended.
+     *
+     * @param reason why
+     * @param transport which one
+     */
+    void fail(VerbsException reason, String transport) {
+        fail(new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
+                + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
     }
 
     /** Lets all who wait go: there is nothing to receive any more. */

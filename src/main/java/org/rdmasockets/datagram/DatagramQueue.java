@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
@@ -90,6 +91,13 @@ final class DatagramQueue {
 
         /** Something came that is no datagram of rsockets. */
         void dropped();
+
+        /**
+         * Nothing will come any more, here nor in a queue pair that is made after this one.
+         *
+         * @param reason why
+         */
+        void failed(VerbsException reason);
     }
 
     /** Port and GID of an address. */
@@ -146,6 +154,7 @@ final class DatagramQueue {
     }
 
     private final Made made;
+    private final Consumer<VerbsException> pollerFailed = this::pollerFailed;
 
     private DatagramQueue(Engine engine, Place place, InetSocketAddress local, Receiver receiver, Made made)
             throws VerbsException {
@@ -198,7 +207,13 @@ final class DatagramQueue {
                 made.close();
             }
         }
-        engine.poller().addQueue(opened.channel, opened.queue, opened::onEvent);
+        try {
+            engine.poller().onFailure(opened.pollerFailed);
+        } catch (VerbsException e) {
+            made.close();
+            throw e;
+        }
+        engine.poller().addQueue(opened.channel, opened.queue, opened::onEvent, opened::channelFailed);
         opened.onEvent(); // arms it
         LOG.info("[{}] datagrams over {}, queue pair {}", local, opened.deviceName(), opened.number());
         return opened;
@@ -448,6 +463,18 @@ final class DatagramQueue {
         }
     }
 
+    private void channelFailed(VerbsException e) {
+        fail(e.getMessage());
+    }
+
+    private void pollerFailed(VerbsException e) {
+        boolean silent = !closed;
+        fail(e.getMessage());
+        if (silent) {
+            receiver.failed(e);
+        }
+    }
+
     private void fail(String reason) {
         if (!closed) {
             FAILURES.warn("[{}] the queue pair for datagrams on {} is closed, the next one gets another: {}", local,
@@ -470,6 +497,7 @@ final class DatagramQueue {
             sending.unlock();
             receiving.unlock();
         }
+        engine.poller().forget(pollerFailed);
         engine.poller().removeQueue(channel, queue);
         engine.setupPool().execute(this::destroy);
     }

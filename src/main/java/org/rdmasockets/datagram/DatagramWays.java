@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.rdmasockets.choice.Policy;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.provider.Providers;
@@ -40,6 +41,9 @@ public final class DatagramWays implements AutoCloseable {
     /** Null also if the port is shared. */
     private final DatagramPorts.Port port;
     private final String unavailability;
+    /** Null where there is no shared memory. */
+    private final Engine engine;
+    private final Consumer<VerbsException> pollerFailed;
     private volatile Way last;
     private final IbverbsDatagrams ibverbs;
     /** Whether ibverbs was of use, so that those who do not speak so pay nothing. */
@@ -99,17 +103,21 @@ public final class DatagramWays implements AutoCloseable {
         this.local = local;
         this.inbox = inbox;
         ibverbs = new IbverbsDatagrams(local, inbox, udp);
+        pollerFailed = e -> inbox.fail(e, SHARED_MEMORY);
+        Engine taker = null;
         DatagramPorts found = null;
         DatagramPorts.Port taken = null;
         String reason = null;
         try {
-            Engine.of(Providers.sharedMemory()); // its poller takes in what other processes send
+            taker = Engine.of(Providers.sharedMemory()); // its poller takes in what other processes send
+            taker.poller().onFailure(pollerFailed);
             found = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts();
             taken = shared ? null : found.open(local, inbox);
         } catch (SocketException | VerbsException e) {
             reason = e.getMessage();
             WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);
         }
+        engine = taker;
         ports = found;
         port = taken;
         unavailability = reason;
@@ -256,3 +264,6 @@ public final class DatagramWays implements AutoCloseable {
         ibverbs.close();
     }
 }
+        if (engine != null) {
+            engine.poller().forget(pollerFailed);
+        }

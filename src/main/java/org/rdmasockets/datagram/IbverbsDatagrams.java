@@ -85,6 +85,11 @@ final class IbverbsDatagrams {
         public void dropped() {
             drop(null);
         }
+
+        @Override
+        public void failed(VerbsException reason) {
+            inbox.fail(reason, DatagramWays.IBVERBS);
+        }
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -19,6 +20,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.completion.Fixture.Waiting;
@@ -96,6 +98,26 @@ class CompletionPollerTest {
         @Override
         public boolean isReady() {
             return ready;
+        }
+    }
+
+    @Test
+    void failureIsToldOnceToThoseWithoutAnInboxAndRefusesNewOnes() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            List<VerbsException> told = new CopyOnWriteArrayList<>();
+            Consumer<VerbsException> forgotten = e -> told.add(null);
+            f.poller.onFailure(forgotten);
+            f.poller.onFailure(e -> {
+                throw new IllegalStateException("a test's dependant that fails");
+            });
+            f.poller.onFailure(told::add);
+            f.poller.forget(forgotten);
+            f.events.breakDown();
+            Fixture.eventually("one is told", () -> !told.isEmpty());
+            assertTrue(told.getFirst().getMessage().contains("it has stopped"), told.getFirst().getMessage());
+            assertThrows(VerbsException.class, () -> f.poller.onFailure(told::add));
+            f.poller.close();
+            assertEquals(1, told.size());
         }
     }
 

@@ -52,6 +52,8 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
+    /** A socket from which nothing but failures come for so long is given up. */
+    private static final long FAILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** All sessions may hold this at least. */
     private static final long HELD_BYTES = 64L << 20;
     /** Likewise, in messages of the longest kind. */
@@ -279,6 +281,8 @@ public final class SessionHub {
         ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         while (true) {
+        long failingSince = 0;
+        String reason = "the socket is closed";
             try {
                 packet.setLength(buffer.capacity());
                 socket.receive(packet);
@@ -286,6 +290,7 @@ public final class SessionHub {
                 lock.lock();
                 try {
                     receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
+                failingSince = 0;
                 } finally {
                     lock.unlock();
                 }
@@ -293,13 +298,22 @@ public final class SessionHub {
                 if (socket.isClosed()) {
                     break;
                 }
-                LockSupport.parkNanos(LEAST_PARK); // what fails at once would fail for ever
+                long now = System.nanoTime();
+                failingSince = failingSince == 0 ? now : failingSince;
+                if (now - failingSince > FAILING_NANOS) {
+                    reason = "nothing is received any more: " + e.getMessage();
+                    socket.close();
+                    break;
+                }
+                LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8)); // a passing want of memory
             }
         }
         lock.lock();
         try {
             closed = true;
-            sessions.values().forEach(one -> one.session.fail("the socket is closed"));
+            for (SessionCarrier one : sessions.values()) {
+                one.session.fail(reason);
+            }
             sessions.values().forEach(SessionCarrier::signal);
             arrivals.signalAll();
         } finally {

@@ -12,12 +12,16 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcOptions;
+import org.rdmasockets.rpc.RpcPending;
 import org.rdmasockets.rpc.call.CallMethod;
 import org.rdmasockets.rpc.call.CallServer;
 import org.rdmasockets.rpc.call.Carrier;
@@ -133,6 +137,30 @@ class SessionHubTest {
             return again.isBound();
         } catch (BindException e) {
             return false;
+        }
+    }
+
+    /** What it throws is no end: it may be over soon. But not if nothing else comes. */
+    @Test
+    void aSocketFromWhichOnlyFailuresComeEndsItsSessions() throws Exception {
+        AtomicBoolean fails = new AtomicBoolean();
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().retryTime(Duration.ofMinutes(1)).datagrams(at ->
+                        new DatagramSocket(at) {
+                            @Override
+                            public void receive(DatagramPacket into) throws IOException {
+                                super.receive(into);
+                                if (fails.get()) {
+                                    throw new IOException("this socket is broken");
+                                }
+                            }
+                        }).connect(server.localAddress())) {
+            fails.set(true);
+            RpcPending pending = client.begin("echo", PING, RpcOptions.DEFAULT);
+            Await.until("the session's end", () -> pending.await(Duration.ofMillis(10)) || !client.isConnected());
+            fails.set(false);
+            assertArrayEquals(PING, pending.await());
         }
     }
 
