@@ -320,6 +320,22 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
+    /**
+     * Tells a peer, which is known to have such a socket, too, where this socket's queue pair is that leads there. If
+     * the settings leave the choice, {@code auto}, and both have an RDMA device for that, datagrams in both directions
+     * go over it from the peer's answer on. Otherwise nothing happens, but that the peer may receive a datagram of 16
+     * bytes, over IPv6 28. Returns at once.
+     *
+     * @param peer address and port
+     * @throws IOException if this is closed, or the settings are wrong
+     */
+    public void offerQueuePair(InetSocketAddress peer) throws IOException {
+        if (peer.isUnresolved() || peer.getPort() == 0) {
+            throw new IllegalArgumentException("an address and a port are wanted, not " + peer);
+        }
+        bound().offerQueuePair(wishName(), peer);
+    }
+
     private String wishName() {
         Transport wanted = wish;
         return wanted == null ? null : wanted.name();

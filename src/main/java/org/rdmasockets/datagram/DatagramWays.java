@@ -199,6 +199,21 @@ public final class DatagramWays implements AutoCloseable {
         return new Sent(UDP, reason, false);
     }
 
+    /**
+     * Tells somebody who is known to have such a socket where the queue pair is that leads there, if there is one and
+     * the settings leave the choice of a transport. The answer lets both use their queue pairs.
+     *
+     * @param wish the socket's own transport, or null for none
+     * @param destination whom to
+     * @throws IOException if the settings are wrong
+     */
+    public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
+        if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)
+                && !isForUdpOnly(destination.getAddress())) {
+            ibverbs.offer(destination);
+        }
+    }
+
     /** Null if it was sent, else why not. */
     private String overSharedMemory(Way way, MemorySegment data) throws InterruptedIOException {
         if (ports.sendHere(way.source(), way.destination(), data)) {
@@ -258,12 +273,12 @@ public final class DatagramWays implements AutoCloseable {
 
     @Override
     public void close() {
+        if (engine != null) {
+            engine.poller().forget(pollerFailed);
+        }
         if (port != null) {
             port.close();
         }
         ibverbs.close();
     }
 }
-        if (engine != null) {
-            engine.poller().forget(pollerFailed);
-        }

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 final class IbverbsDatagrams {
     private static final Logger LOG = LoggerFactory.getLogger(IbverbsDatagrams.class);
     private static final LimitedLog WARNINGS = new LimitedLog(LOG);
-    private static final int MOST_PEERS = 1024;
+    static final int MOST_PEERS = 8192;
     private static final int MOST_QUEUES = 16;
     /** A device may ask the network for a way; so many at once, all others wait for their next datagram. */
     private static final int MOST_HANDLES_IN_MAKING = 4;
@@ -175,6 +175,15 @@ final class IbverbsDatagrams {
             // Without a wait for room: what comes next may say where a queue pair is.
             inbox.take(source, Arrays.copyOfRange(data, message.headerBytes(), data.length), DatagramWays.UDP);
             opening.queue().thenAccept(queue -> tell(queue, source));
+        }
+    }
+
+    /** Tells somebody who speaks so where the queue pair is that leads there, if there is one. */
+    void offer(InetSocketAddress destination) {
+        Opening opening = opening(destination);
+        if (opening != null) {
+            udp.startReading(); // it answers over UDP
+            opening.queue().thenAccept(queue -> tell(queue, destination));
         }
     }
 

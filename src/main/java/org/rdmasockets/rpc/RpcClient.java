@@ -467,7 +467,8 @@ public final class RpcClient implements AutoCloseable {
 
         /**
          * Calls in a session over datagrams, as the server takes them: over shared memory to a server on this host, if
-         * it has an {@code RdmaDatagramSocket}, over UDP elsewhere. Without this, over a connection between endpoints.
+         * it has an {@code RdmaDatagramSocket}, over a datagram queue pair where RDMA devices lead from one to the
+         * other, over UDP elsewhere. Without this, over a connection between endpoints.
          *
          * @return this
          */

@@ -156,8 +156,8 @@ public final class RpcServer implements AutoCloseable {
 
         /**
          * Takes calls in sessions over datagrams, one {@code RdmaDatagramSocket} for all clients, which need the same
-         * setting: over shared memory from processes of this host, over UDP from elsewhere. Without this, calls come
-         * over connections between endpoints.
+         * setting: over shared memory from processes of this host, over one datagram queue pair where RDMA devices lead
+         * from one to the other, over UDP from elsewhere. Without this, calls come over connections between endpoints.
          *
          * @return this
          */

@@ -189,13 +189,10 @@ class RdmaDatagramSocketOnDeviceTest extends RdmaDatagramSocketContract {
     void manyStrangersDisplaceNobodyForLong() throws Exception {
         assumeTrue(ABLE, "device limit: iWARP has no datagrams");
         byte[] valid = {0x55, 0x55, 0x55, 0x55, 4, 0, 16, 0, 0, 0, 0, 17, 10, 77, 0, 1, 1};
-        DatagramPacket packet = new DatagramPacket(new byte[64], 64);
-        for (int i = 0; i < 1500; i++) {
+        for (int i = 0; i < 9000; i++) { // more than are remembered
             try (DatagramSocket stranger = new DatagramSocket(new InetSocketAddress(address(), 0))) {
                 stranger.send(new DatagramPacket(valid, valid.length, second().getLocalSocketAddress()));
             }
-            second().receive(packet);
-            assertEquals(1, packet.getLength());
         }
         acquaint(first(), second());
     }

@@ -39,7 +39,7 @@ class ThousandSessionsTest {
         private Server() {
         }
 
-        /** Arguments: whether the socket is plain UDP. */
+        /** Arguments: whether the socket is plain UDP, and the address to listen at. */
         public static void main(String[] arguments) throws Exception {
             RpcServer.Builder builder = RpcServer.builder().unary("echo", (request, call) -> request);
             if (Boolean.parseBoolean(arguments[0])) {
@@ -47,7 +47,7 @@ class ThousandSessionsTest {
             } else {
                 builder.datagrams();
             }
-            RpcServer server = builder.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            RpcServer server = builder.listen(new InetSocketAddress(InetAddress.getByName(arguments[1]), 0));
             System.out.println(server.localAddress().getPort());
             BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String order = orders.readLine(); order != null; order = orders.readLine()) {
@@ -73,6 +73,21 @@ class ThousandSessionsTest {
         server.destroyForcibly();
     }
 
+    /** Where the server listens. */
+    InetAddress address() {
+        return InetAddress.getLoopbackAddress();
+    }
+
+    /** Options of the server's JVM. */
+    List<String> options() {
+        return List.of();
+    }
+
+    /** After the last call, while all sessions stand. */
+    void check(Process serving, List<RpcClient> all) throws Exception {
+        // Descriptors tell enough.
+    }
+
     private void connect(InetSocketAddress address, boolean plain) throws IOException {
         RpcClient.Builder builder = RpcClient.builder();
         RpcClient client = (plain ? builder.datagrams(DatagramSocket::new) : builder.datagrams()).connect(address);
@@ -85,11 +100,12 @@ class ThousandSessionsTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aThousandSessionsHaveOneSocketAndAtMostSixteenKibibytesEach(boolean plain) throws Exception {
-        server = ChildJvm.start(List.of(), List.of("--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC"),
-                Server.class, Boolean.toString(plain));
+        List<String> all = new ArrayList<>(options());
+        all.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC"));
+        server = ChildJvm.start(List.of(), all, Server.class, Boolean.toString(plain), address().getHostAddress());
         BufferedReader answers = server.inputReader();
         PrintStream orders = new PrintStream(server.getOutputStream(), true, StandardCharsets.UTF_8);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
+        InetSocketAddress address = new InetSocketAddress(address(),
                 Integer.parseInt(answers.readLine()));
         for (int i = 0; i < FIRST; i++) {
             connect(address, plain);
@@ -107,6 +123,7 @@ class ThousandSessionsTest {
         for (RpcClient client : clients) {
             assertArrayEquals(PING, client.call("echo", PING));
         }
+        check(server, clients);
     }
 
     private static long ask(PrintStream orders, BufferedReader answers, String what) throws IOException {

@@ -210,6 +210,9 @@ public final class SessionHub {
         try {
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
             hub.start();
+            if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
+                rdma.offerQueuePair(to);
+            }
             connected = true;
             return carrier;
         } finally {
@@ -259,7 +262,7 @@ public final class SessionHub {
                 waitMillis = Math.min(2 * waitMillis, 1000);
             }
             if (deadlineNanos - System.nanoTime() <= 0) {
-                throw new ConnectException("no server of calls answers at " + to + " over UDP");
+                throw new ConnectException("no server of calls answers at " + to + " over datagrams");
             }
         }
     }
@@ -278,19 +281,19 @@ public final class SessionHub {
     // What comes in.
 
     private void read() {
+        long failingSince = 0;
+        String reason = "the socket is closed";
         ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         while (true) {
-        long failingSince = 0;
-        String reason = "the socket is closed";
             try {
                 packet.setLength(buffer.capacity());
                 socket.receive(packet);
                 buffer.clear().limit(packet.getLength());
+                failingSince = 0;
                 lock.lock();
                 try {
                     receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
-                failingSince = 0;
                 } finally {
                     lock.unlock();
                 }

@@ -1,0 +1,54 @@
+package org.rdmasockets.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import java.net.InetAddress;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.TestDevice;
+import org.rdmasockets.interop.QueuePairTable;
+
+/** A server has one datagram queue pair of a device for a thousand clients, each of which has its own. */
+@Tag("device")
+@Timeout(value = 30, unit = TimeUnit.MINUTES)
+class ThousandSessionsOnDeviceTest extends ThousandSessionsTest {
+    @BeforeEach
+    void needDatagrams() {
+        assumeFalse(TestDevice.name().startsWith("siw"), "device limit: iWARP has no datagrams");
+    }
+
+    @Override
+    InetAddress address() {
+        return TestDevice.address();
+    }
+
+    @Override
+    List<String> options() {
+        return List.of("-Dorg.rdmasockets.transport=ibverbs");
+    }
+
+    @Override
+    void check(Process serving, List<RpcClient> all) throws Exception {
+        long over = all.stream().filter(client -> client.transport().equals("ibverbs")).count();
+        List<QueuePairTable.Entry> pairs = QueuePairTable.read().stream()
+                .filter(e -> e.type().equals("UD") && e.device().equals(TestDevice.name())).toList();
+        System.out.println(over + " of " + all.size() + " clients had their last answer over ibverbs; " + pairs.size()
+                + " datagram queue pairs on " + TestDevice.name());
+        assertTrue(over > all.size() / 2, over + " of " + all.size() + " had their last answer over ibverbs");
+        assertEquals(all.size() + 1, pairs.size(), "one of each client, and one of the server");
+    }
+
+    @Override
+    @ParameterizedTest
+    @ValueSource(booleans = false)
+    void aThousandSessionsHaveOneSocketAndAtMostSixteenKibibytesEach(boolean plain) throws Exception {
+        super.aThousandSessionsHaveOneSocketAndAtMostSixteenKibibytesEach(plain);
+    }
+}
