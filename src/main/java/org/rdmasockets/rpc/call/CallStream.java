@@ -56,6 +56,7 @@ public final class CallStream {
     private CallTimer.Entry timer;
     /** What the server remembers of a numbered call, null for others. Set before it runs. */
     private AnswerMemory.Entry remembered;
+    private volatile boolean streamed;
 
     /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
     public interface Ending {
@@ -373,13 +374,22 @@ public final class CallStream {
             outputEnded = last;
             room -= message == null ? 0 : weight(message);
         }
+        streamed |= remembered != null && message != null; // before the failure is looked at: pairs with onFailed
         Frame frame = new Frame(Frame.MESSAGE, (last ? Frame.LAST : 0) | (metadata == null ? 0 : Frame.HEADERS), id,
                 message);
         frame.metadata = metadata;
         if (!connection.sendOrFail(frame, this, deadlineNanos)) {
             connection.notSent(this);
         }
+        if (streamed && connection.failure() != null) {
+            finish(Code.CANCELLED, "the client is gone", null, null);
+        }
         return true;
+    }
+
+    /** A server's call that is remembered has sent more than an end: nobody who comes back for that takes it. */
+    boolean hasStreamed() {
+        return streamed;
     }
 
     /** A client's first message went out with the call. */

@@ -118,7 +118,7 @@ final class ServerConnection extends Connection {
     /** A call has come. */
     private long call(Frame frame, long turn) throws IOException {
         if (frame.message != null && frame.message.length > server.settings().maxMessage() || frame.has(Frame.HEADERS)
-                || calls().containsKey(frame.call)) {
+                || calls().containsKey(frame.call) || frame.has(Frame.NUMBERED) && !isWhole(frame)) {
             throw new ProtocolViolation("a call is begun by " + frame);
         }
         long deadlineNanos = frame.value <= 0 || frame.value > Long.MAX_VALUE / 4000 ? Long.MAX_VALUE
@@ -196,9 +196,13 @@ final class ServerConnection extends Connection {
         return frame;
     }
 
+    private static boolean isWhole(Frame frame) {
+        return frame.message != null && frame.has(Frame.LAST);
+    }
+
     /** Runs a method. Returns what this thread reads with next, NOBODY if another reads. */
     private long run(CallMethod method, CallStream call, Frame frame, long turn) {
-        boolean whole = frame.message != null && frame.has(Frame.LAST);
+        boolean whole = isWhole(frame);
         return switch (method) {
             case CallMethod.Begun begun -> {
                 guarded(call, begun.body());
@@ -382,7 +386,7 @@ final class ServerConnection extends Connection {
     void onFailed(IOException reason) {
         CallTimer.forget(this);
         for (CallStream call : calls().values()) {
-            if (call.remembered() == null) { // else its client may come back for the answer
+            if (call.remembered() == null || call.hasStreamed()) { // else its client may come back for the answer
                 call.finish(Code.CANCELLED, "the client is gone", null, null);
             }
         }

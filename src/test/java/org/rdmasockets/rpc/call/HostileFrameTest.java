@@ -52,6 +52,11 @@ class HostileFrameTest {
     private static RpcServer serve(String transport) throws IOException {
         RpcServer.Builder builder = RpcServer.builder().maxMessage(MAX_MESSAGE)
                 .unary("echo", (request, call) -> request)
+                .streaming("endless", call -> {
+                    while (true) {
+                        call.send(PING);
+                    }
+                })
                 .streaming("hold", call -> Thread.sleep(Duration.ofHours(1)))
                 .streaming("each", call -> {
                     for (byte[] one = call.receive(); one != null; one = call.receive()) {
@@ -89,6 +94,14 @@ class HostileFrameTest {
     private static Frame call(String method, int flags, byte[] message) {
         Frame frame = new Frame(Frame.CALL, flags, CALL, message);
         frame.text = method;
+        return frame;
+    }
+
+    private static Frame numbered(String method, int flags) {
+        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED | flags, CALL + 1, PING);
+        frame.text = method;
+        frame.number = 1;
+        frame.answered = 1;
         return frame;
     }
 
@@ -139,6 +152,7 @@ class HostileFrameTest {
         all.put("a second message after the end", List.of(message(Frame.LAST, null), message(Frame.LAST, PING)));
         all.put("headers after a message", List.of(message(0, PING), message(Frame.HEADERS, null)));
         all.put("headers in the place of a call's metadata", List.of(new Frame(Frame.CALL, Frame.HEADERS, CALL + 1)));
+        all.put("a numbered call whose request is not whole", List.of(numbered("echo", 0)));
         all.put("more than the window", List.of(message(0, half), message(0, half), message(0, half)));
         all.put("a message longer than the limit", List.of(message(0, new byte[MAX_MESSAGE + 1])));
         all.put("a call longer than the limit", List.of(new Frame(Frame.CALL, 0, CALL + 1,
@@ -166,6 +180,24 @@ class HostileFrameTest {
                 }
                 Await.until("its call has ended after " + one.getKey(), () -> server.calls() == 1);
                 assertAnswers(one.getKey(), honest);
+            }
+        }
+    }
+
+    /** A client that is gone comes back for an answer, but not for a stream of them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp"})
+    void aNumberedCallThatStreamsEndsWithItsConnection(String transport) throws Exception {
+        try (RpcServer server = serve(transport)) {
+            for (int i = 0; i < 5; i++) {
+                try (Carrier carrier = dial(transport, server.localAddress())) {
+                    carrier.send(hello(), Long.MAX_VALUE);
+                    Frame call = numbered("endless", Frame.LAST);
+                    call.number += i;
+                    carrier.send(call, Long.MAX_VALUE);
+                    Await.until("the call runs", () -> server.calls() == 1);
+                }
+                Await.until("the call has ended", () -> server.calls() == 0);
             }
         }
     }
