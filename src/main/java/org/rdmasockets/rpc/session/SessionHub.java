@@ -84,6 +84,8 @@ public final class SessionHub {
     private int unconfirmed;
     private boolean listening;
     private boolean closed;
+    /** Why nothing is received any more. */
+    private String reason = "the socket is closed";
     private volatile long dropped;
     /** Bytes that have arrived in all sessions and that nobody has taken. */
     private long held;
@@ -282,7 +284,7 @@ public final class SessionHub {
 
     private void read() {
         long failingSince = 0;
-        String reason = "the socket is closed";
+        long failedAt = 0;
         ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         while (true) {
@@ -302,10 +304,10 @@ public final class SessionHub {
                     break;
                 }
                 long now = System.nanoTime();
-                failingSince = failingSince == 0 ? now : failingSince;
+                failingSince = failingSince == 0 || now - failedAt > FAILING_NANOS / 2 ? now : failingSince;
+                failedAt = now;
                 if (now - failingSince > FAILING_NANOS) {
-                    reason = "nothing is received any more: " + e.getMessage();
-                    socket.close();
+                    giveUp(e);
                     break;
                 }
                 LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8)); // a passing want of memory
@@ -319,6 +321,16 @@ public final class SessionHub {
             }
             sessions.values().forEach(SessionCarrier::signal);
             arrivals.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void giveUp(Throwable cause) {
+        lock.lock();
+        try {
+            reason = "nothing is received any more: " + cause.getMessage();
+            socket.close();
         } finally {
             lock.unlock();
         }
@@ -502,7 +514,7 @@ public final class SessionHub {
         try {
             while (accepted.isEmpty()) {
                 if (!listening || closed) {
-                    throw new IOException("the listener is closed");
+                    throw new IOException(listening ? reason : "the listener is closed");
                 }
                 arrivals.await();
             }
