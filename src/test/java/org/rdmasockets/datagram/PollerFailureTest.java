@@ -31,7 +31,7 @@ import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** The thread that takes in what a transport brings ends: nobody waits for ever. In a JVM that is only good for that. */
+/** The thread that takes in what a transport brings ends, in a JVM of its own: nobody waits for ever. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class PollerFailureTest {
     /** A system call that fails from now on. */
