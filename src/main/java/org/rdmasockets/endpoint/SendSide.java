@@ -26,6 +26,8 @@ final class SendSide {
     private final QueuePair queuePair;
     private final long idBase;
     private final SendRequest request = new SendRequest(2);
+    private final MemoryRegion memory;
+    /** Null where a slot was never used. */
     private final SendSlot[] slots;
     /** Who uses each slot. */
     private final Operation[] users;
@@ -57,12 +59,12 @@ final class SendSide {
         this.traffic = traffic;
         this.queuePair = queuePair;
         this.idBase = idBase;
+        this.memory = memory;
         int count = queuePair.config().maxSends();
         slots = new SendSlot[count];
         users = new Operation[count];
         free = new int[count];
         for (int i = 0; i < count; i++) {
-            slots[i] = new SendSlot(memory, i, traffic::stamp);
             free[count - 1 - i] = i;
         }
         freeCount = count;
@@ -229,6 +231,9 @@ final class SendSide {
         int index = free[freeCount - 1];
         Window window = operation.isControl() ? control : data;
         boolean counts = counting && operation.takesReceive();
+        if (slots[index] == null) {
+            slots[index] = new SendSlot(memory, index, traffic);
+        }
         operation.fill(request, idBase | index, slots[index]);
         if (isInline()) {
             request.inline();

@@ -2,7 +2,6 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.function.UnaryOperator;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
@@ -14,19 +13,19 @@ final class SendSlot {
     private final MemoryRegion region;
     private final long offset;
     private final MemorySegment memory;
-    private final UnaryOperator<Header> stamp;
+    private final Traffic traffic;
 
-    /** The slot of an index; {@code stamp} adds the counts of the time to a header. */
-    SendSlot(MemoryRegion region, int index, UnaryOperator<Header> stamp) {
+    /** The slot of an index; {@code traffic} adds the counts of the time to a header. */
+    SendSlot(MemoryRegion region, int index, Traffic traffic) {
         this.region = region;
-        this.stamp = stamp;
+        this.traffic = traffic;
         offset = (long) index * BYTES;
         memory = region.segment().asSlice(offset, BYTES);
     }
 
     /** Puts a header here and into a request. */
     void header(Header header, SendRequest request) {
-        stamp.apply(header).write(memory);
+        traffic.stamp(header).write(memory);
         request.add(region, offset, Header.BYTES);
     }
 

@@ -21,7 +21,7 @@ final class Slabs {
 
     /** All registrations; guarded by this. */
     private final List<MemoryRegion> slabs = new ArrayList<>();
-    /** Pieces that nobody uses, by size; guarded by this. */
+    /** Pieces that nobody uses, by size, and behind them what is uncut, as longer pieces; guarded by this. */
     private final Map<Integer, ArrayDeque<Piece>> free = new HashMap<>();
 
     /** A piece of a slab. */
@@ -36,16 +36,23 @@ final class Slabs {
     /** A free piece of a size, or null. */
     synchronized Piece take(int size) {
         ArrayDeque<Piece> pieces = free.get(size);
-        return pieces == null ? null : pieces.poll();
+        Piece piece = pieces == null ? null : pieces.poll();
+        return piece == null || piece.bytes == size ? piece : cut(piece, size);
     }
 
-    /** Cuts a new registration into pieces, for those who come, and gives one of them. */
+    /** Takes a new registration for pieces of a size and gives one of them; the others are cut for who comes. */
     synchronized Piece cut(MemoryRegion slab, int size) {
         slabs.add(slab);
-        for (long offset = size; offset + size <= slab.lengthBytes(); offset += size) {
-            giveBack(new Piece(slab, offset, size));
+        return cut(new Piece(slab, 0, (int) Math.min(slab.lengthBytes(), Integer.MAX_VALUE)), size);
+    }
+
+    private Piece cut(Piece uncut, int size) {
+        int left = uncut.bytes - size;
+        if (left >= size) {
+            free.computeIfAbsent(size, bytes -> new ArrayDeque<>())
+                    .add(new Piece(uncut.region, uncut.offset + size, left));
         }
-        return new Piece(slab, 0, size);
+        return new Piece(uncut.region, uncut.offset, size);
     }
 
     /** Takes a piece back. */
