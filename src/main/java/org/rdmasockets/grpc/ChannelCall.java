@@ -186,7 +186,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void mayBegin(Metadata more) {
         try {
-            headers = Encoding.metadata(channel.ownHeaders(options.getAuthority()), more);
+            headers = channel.headers(options.getAuthority(), more);
         } catch (IllegalArgumentException e) {
             end(Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()));
             return;

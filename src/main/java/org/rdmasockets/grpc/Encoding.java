@@ -17,6 +17,9 @@ import org.rdmasockets.rpc.RpcMetadata;
 final class Encoding {
     /** Entries that no metadata of an application can have. */
     static final String AUTHORITY = ":authority";
+    /** The only header of most calls. */
+    private static final Metadata.Key<String> USER_AGENT =
+            Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER);
     /** Executors that are the default: a virtual thread for each task. */
     static final Executor VIRTUAL = task -> Thread.ofVirtual().name("rdma-grpc").start(task);
     /** The one that runs what it is given at once. */
@@ -94,7 +97,8 @@ final class Encoding {
             if (key.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
                 metadata.put(Metadata.Key.of(key, Metadata.BINARY_BYTE_MARSHALLER), entry.value());
             } else if (!key.equals(AUTHORITY)) {
-                metadata.put(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER),
+                metadata.put(key.equals(USER_AGENT.originalName()) ? USER_AGENT
+                        : Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER),
                         new String(entry.value(), StandardCharsets.US_ASCII));
             }
         }

@@ -7,6 +7,7 @@ import io.grpc.ClientInterceptor;
 import io.grpc.ClientInterceptors;
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.io.IOException;
@@ -26,7 +27,7 @@ final class RdmaChannel extends ManagedChannel {
     private final RpcClient client;
     private final Settings settings;
     /** Each call of this channel sends these first. */
-    private final List<RpcMetadata.Entry> ownHeaders;
+    private final RpcMetadata ownHeaders;
     private final Channel intercepted;
     private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
     private final CountDownLatch terminated = new CountDownLatch(1);
@@ -46,8 +47,8 @@ final class RdmaChannel extends ManagedChannel {
     RdmaChannel(RpcClient client, Settings settings, List<ClientInterceptor> interceptors) {
         this.client = client;
         this.settings = settings;
-        ownHeaders = List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
-                Encoding.entry("user-agent", settings.userAgent()));
+        ownHeaders = RpcMetadata.of(List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
+                Encoding.entry("user-agent", settings.userAgent())));
         intercepted = ClientInterceptors.intercept(new Channel() {
             @Override
             public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
@@ -71,10 +72,14 @@ final class RdmaChannel extends ManagedChannel {
         return settings;
     }
 
-    /** Each call sends these first. */
-    List<RpcMetadata.Entry> ownHeaders(String ownAuthority) {
-        return ownAuthority == null ? ownHeaders
-                : List.of(Encoding.entry(Encoding.AUTHORITY, ownAuthority), ownHeaders.getLast());
+    /** The headers of a call, which begin with those of the channel: most calls have no others. */
+    RpcMetadata headers(String ownAuthority, Metadata more) {
+        if (ownAuthority == null && more.keys().isEmpty()) {
+            return ownHeaders;
+        }
+        List<RpcMetadata.Entry> first = ownHeaders.entries();
+        return Encoding.metadata(ownAuthority == null ? first
+                : List.of(Encoding.entry(Encoding.AUTHORITY, ownAuthority), first.getLast()), more);
     }
 
     @Override

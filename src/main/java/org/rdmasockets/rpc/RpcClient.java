@@ -177,7 +177,7 @@ public final class RpcClient implements AutoCloseable {
     public RpcClientCall open(String method, RpcOptions options, Runnable news) throws RpcException {
         checkName(method);
         long deadlineNanos = options.deadlineNanos();
-        ClientConnection.Start start = new ClientConnection.Start(method, options.metadata().encode(), null, false,
+        ClientConnection.Start start = new ClientConnection.Start(method, options.metadata().encoded(), null, false,
                 deadlineNanos, 0, 0, false);
         Backoff backoff = new Backoff(deadlineNanos);
         while (true) {

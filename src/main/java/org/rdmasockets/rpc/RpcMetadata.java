@@ -54,6 +54,9 @@ public final class RpcMetadata {
         }
     }
 
+    /** Null for nothing, and until somebody wants it; racy, but benign. */
+    private volatile byte[] encoded;
+
     private RpcMetadata(List<Entry> entries) {
         this.entries = entries;
     }
@@ -112,7 +115,12 @@ public final class RpcMetadata {
      * @return a copy; empty if there is none
      */
     public Optional<byte[]> first(String key) {
-        return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().map(Entry::value);
+        for (Entry entry : entries) {
+            if (entry.key.equals(key)) {
+                return Optional.of(entry.value());
+            }
+        }
+        return Optional.empty();
     }
 
     /**
@@ -136,9 +144,21 @@ public final class RpcMetadata {
      * @return null for nothing
      */
     public byte[] encode() {
-        if (entries.isEmpty()) {
-            return null;
+        byte[] bytes = encoded();
+        return bytes == null ? null : bytes.clone();
+    }
+
+    /** The same, encoded once, for who does not change it: the headers of a channel go with each of its calls. */
+    byte[] encoded() {
+        byte[] known = encoded;
+        if (known == null && !entries.isEmpty()) {
+            known = encodeEntries();
+            encoded = known;
         }
+        return known;
+    }
+
+    private byte[] encodeEntries() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         for (Entry entry : entries) {
             byte[] key = entry.key.getBytes(StandardCharsets.UTF_8);

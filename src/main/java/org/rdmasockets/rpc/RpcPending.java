@@ -39,7 +39,7 @@ public final class RpcPending {
         this.method = method;
         this.request = request;
         this.options = options;
-        metadata = options.metadata().encode();
+        metadata = options.metadata().encoded();
         deadlineNanos = options.deadlineNanos();
     }
 
