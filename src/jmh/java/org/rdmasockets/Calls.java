@@ -66,7 +66,10 @@ final class Calls {
     private static final int STREAMED = 200_000;
     private static final List<Integer> SIZES = Arrays.stream(System.getProperty("calls.sizes", "64,4096").split(","))
             .map(Integer::valueOf).toList();
-    private static final int[] UNDER_WAY = {1, 64, 1024};
+    /** Calls under way; if told, nothing else is measured, and not the memory of idle clients. */
+    private static final String ONLY_UNDER_WAY = System.getProperty("calls.underWay", "");
+    private static final int[] UNDER_WAY = ONLY_UNDER_WAY.isEmpty() ? new int[] {1, 64, 1024}
+            : Arrays.stream(ONLY_UNDER_WAY.split(",")).mapToInt(Integer::parseInt).toArray();
     private static final List<String> KINDS = List.of("netty", "okhttp", "stubs", "rpc", "sessions", "endpoint");
     private static final MethodDescriptor<Found, Found> ECHO = method("echo", MethodDescriptor.MethodType.UNARY);
     private static final MethodDescriptor<Found, Found> MANY = method("many",
@@ -107,6 +110,7 @@ final class Calls {
                 "-Dcalls.warmUpMillis=" + WARM_UP_NANOS / 1_000_000,
                 "-Dcalls.measuredMillis=" + MEASURED_NANOS / 1_000_000,
                 "-Dcalls.sizes=" + System.getProperty("calls.sizes", "64,4096"),
+                "-Dcalls.underWay=" + ONLY_UNDER_WAY,
                 "-Dorg.rdmasockets.transport=sharedmemory", "-cp", System.getProperty("java.class.path"),
                 Calls.class.getName()));
         command.addAll(List.of(arguments));
@@ -429,12 +433,12 @@ final class Calls {
                         measure(size + "1 client, " + underWay + " under way: ", request, 1, underWay);
                     }
                 }
-                if (!kind.equals("endpoint")) {
+                if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
                     measure(size + CLIENTS + " clients, 1 under way: ", request, CLIENTS, 1);
                     stream(size + "stream of answers: ", request);
                 }
             }
-            if (!kind.equals("endpoint")) {
+            if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
                 idle();
             }
         }
