@@ -361,6 +361,19 @@ public final class CompletionInbox {
         }
     }
 
+    /**
+     * Takes over what the completion queue holds, unless somebody else does so, and applies what has arrived. Never
+     * waits for that. The caller is the one reader: nobody waits in that role.
+     */
+    public void poll() {
+        try {
+            shard.lead(this, reader, 1);
+        } finally {
+            enter(reader); // what it was given it has to take in, whatever is thrown
+            exit();
+        }
+    }
+
     private Waiter writer() {
         if (writer == null) {
             writer = new Waiter(); // nobody else does: there is one caller in this role

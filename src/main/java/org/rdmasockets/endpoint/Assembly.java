@@ -41,9 +41,19 @@ final class Assembly {
         if (!Patience.lock(turn, deadlineNanos)) {
             throw new SocketTimeoutException("no " + WHAT + " has come in time");
         }
+        return putTogether(deadlineNanos, true);
+    }
+
+    /** The next message, null if it has not come as a whole, or another thread waits for it. */
+    Message poll() throws IOException {
+        return turn.tryLock() ? putTogether(Long.MAX_VALUE, false) : null;
+    }
+
+    /** The caller's turn, which ends: puts a message together, of what is there unless it waits. */
+    private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
         try {
             Message whole = null;
-            while (whole == null) {
+            while (whole == null && (waits || hasPiece())) {
                 whole = addPiece(deadlineNanos);
             }
             return whole;
@@ -69,6 +79,13 @@ final class Assembly {
             drop();
             turn.unlock();
         }
+    }
+
+    private boolean hasPiece() {
+        if (piece == null) {
+            piece = link.poll(link.traffic.messageSide().messages);
+        }
+        return piece != null;
     }
 
     /** The message, if the next piece makes it whole. */

@@ -185,6 +185,16 @@ final class Link implements Protocol {
         return next.outcome(how, () -> "no " + what + " has come in time");
     }
 
+    /** Takes the next thing in a mailbox without waiting, null for none. */
+    <T> T poll(Mailbox<T> box) {
+        T one = compute(unused -> box.poll());
+        if (one == null) {
+            traffic.readers().poll(new Pending<>(traffic.readers(), "poll"));
+            one = compute(unused -> box.poll());
+        }
+        return one;
+    }
+
     /** Whether it has ended, or failed. */
     boolean isOver() {
         return compute(all -> all.failure() != null);

@@ -50,6 +50,11 @@ final class Mailbox<T> {
         return taker;
     }
 
+    /** What has arrived first, null if nothing is there: then others may wait. */
+    T poll() {
+        return arrived.poll();
+    }
+
     /** Somebody does not wait any more, unless it has ended. */
     void withdraw(Pending<T> taker) {
         takers.remove(taker);

@@ -198,6 +198,19 @@ public final class RdmaEndpoint implements AutoCloseable {
         return receiveUntil(Deadlines.after(limit));
     }
 
+    /**
+     * Takes the next message if it is here, and does not wait for it.
+     *
+     * @return the message, to be closed; null if none has come as a whole, or another thread waits for it
+     * @throws IOException {@link EndpointException} if this end is closed; what else ends the connection is told by
+     *         {@link #receive()}
+     */
+    public Message poll() throws IOException {
+        StackRoom.ensure();
+        calls.ensureMessages();
+        return assembly.poll();
+    }
+
     /** Waits for the next message until a time by {@code System.nanoTime}; the caller has {@link StackRoom}. */
     Message receiveUntil(long deadlineNanos) throws IOException {
         calls.ensureMessages();

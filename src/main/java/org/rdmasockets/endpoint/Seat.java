@@ -38,6 +38,17 @@ final class Seat {
         inbox.exit();
     }
 
+    /** Applies what has arrived, and what the device has to tell, unless somebody sits here and does so. */
+    void poll(Pending<?> one) {
+        try {
+            if (sit(one)) {
+                inbox.poll();
+            }
+        } finally {
+            leave(one);
+        }
+    }
+
     /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
     Wait await(Pending<?> one, long deadlineNanos) {
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.

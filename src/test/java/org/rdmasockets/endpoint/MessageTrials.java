@@ -3,6 +3,7 @@ package org.rdmasockets.endpoint;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 
 /** Messages: any size, immediate data, back-pressure, many threads. */
@@ -56,6 +58,38 @@ abstract class MessageTrials extends EndpointTrial {
             }
         }
         send.result();
+    }
+
+    @Test
+    void pollTakesWhatHasComeAsAWholeAndDoesNotWait() throws Exception {
+        Pair pair = connect();
+        assertNull(pair.server().poll());
+        for (int size : new int[] {64, 8137, 1_000_003}) {
+            Call<Void> send = start("send " + size, () -> {
+                try (LocalRegion region = filled(pair.client(), size, size)) {
+                    pair.client().send(region);
+                }
+                return null;
+            });
+            List<byte[]> polled = new ArrayList<>();
+            Await.until("a message of " + size + " bytes", () -> {
+                try (Message message = pair.server().poll()) {
+                    return message != null && polled.add(message.toArray());
+                }
+            });
+            assertArrayEquals(random(size, size), polled.getFirst());
+            assertNull(pair.server().poll());
+            send.result();
+        }
+        Call<Message> receive = start("receive", () -> pair.server().receive(PATIENCE)).awaitBlocked();
+        pair.client().sendImmediate(9);
+        Await.until("what a waiting receive gets", () -> {
+            assertNull(pair.server().poll(), "a message that another waits for");
+            return receive.isDone();
+        });
+        assertEquals(OptionalInt.of(9), receive.result().immediate());
+        pair.server().close();
+        assertThrows(EndpointException.class, () -> pair.server().receive());
     }
 
     /** async-rdma: immediate data present, absent and ignored. */

@@ -6,7 +6,8 @@ import java.net.InetSocketAddress;
 /** A connection that carries frames, in order and once each. Any thread may send; one thread at a time receives. */
 public interface Carrier extends AutoCloseable {
     /**
-     * Sends a frame. Waits while the peer takes nothing, until the carrier's limit for that is over.
+     * Sends a frame. Waits while the peer takes nothing, until the carrier's limit for that is over. If another thread
+     * is sending, it may be held instead: {@link #flush} has to follow.
      *
      * @param frame what to send; not kept
      * @param deadlineNanos of the wait, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
@@ -25,6 +26,46 @@ public interface Carrier extends AutoCloseable {
      *         virtual thread was interrupted, any other if the connection is over
      */
     Frame receive(long deadlineNanos) throws IOException;
+
+    /**
+     * Takes the next frame without waiting, if it has come in one message with the last one.
+     *
+     * @param further whether a message may be looked for that has come since
+     * @return the frame, null for none
+     * @throws IOException as {@link #receive}, without a wait
+     */
+    default Frame poll(boolean further) throws IOException {
+        return null;
+    }
+
+    /**
+     * Holds a frame to be sent in one message with others, behind those that are held already.
+     *
+     * @param frame which frame; not kept
+     * @return false if there is no room: it is not held
+     */
+    default boolean hold(Frame frame) {
+        return false;
+    }
+
+    /**
+     * Tells whether anything is held.
+     *
+     * @return true until it is sent
+     */
+    default boolean holds() {
+        return false;
+    }
+
+    /**
+     * Sends what is held, unless another thread is sending: that has to flush when it has done so.
+     *
+     * @param deadlineNanos as of {@link #send}
+     * @throws IOException as {@link #send}: what was not sent is held still
+     */
+    default void flush(long deadlineNanos) throws IOException {
+        // Nothing is held.
+    }
 
     /**
      * What leads to the peer.

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -34,6 +35,8 @@ public final class ClientConnection extends Connection {
     /** Calls that somebody listens to; guarded by turns. */
     private final Set<CallStream> listened = new LinkedHashSet<>();
     private final Object turns = new Object();
+    /** How many frames have come in the last message; the reader only. */
+    private int together;
     /** Reads for those who listen; null while there is none. Guarded by turns. */
     private Thread background;
 
@@ -162,7 +165,7 @@ public final class ClientConnection extends Connection {
             me = me == null ? new Object() : me;
             if (takeTurn(me)) {
                 try {
-                    if (!readOne(deadlineNanos)) {
+                    if (!readSome(deadlineNanos)) {
                         return places.tryAcquire();
                     }
                 } finally {
@@ -191,9 +194,12 @@ public final class ClientConnection extends Connection {
         call.waitBegins(what);
         try {
             while (!call.isReady()) {
-                boolean inTime = takeTurn(call) ? readOne(untilNanos) : park(call, untilNanos);
-                if (!inTime) {
+                boolean reads = takeTurn(call);
+                if (!(reads ? readSome(untilNanos) : park(call, untilNanos))) {
                     return call.isReady();
+                }
+                if (reads && !call.isReady()) {
+                    letOthersCall();
                 }
             }
             return true;
@@ -217,28 +223,43 @@ public final class ClientConnection extends Connection {
         }
     }
 
+    /** Ends a wait. Whose turn it was hands it on, to who has waited for longest and still does. */
     private void leaveTurn(Object who) {
         Thread next = null;
         synchronized (turns) {
             standing.remove(who);
-            if (reading == who) {
-                reading = null;
+            if (reading != who) {
+                return;
             }
-            if (reading == null && !standing.isEmpty()) {
-                next = standing.iterator().next().waiter();
-            } else if (reading == null && !listened.isEmpty()) {
+            reading = null;
+            for (Iterator<CallStream> all = standing.iterator(); reading == null && all.hasNext();) {
+                CallStream call = all.next();
+                all.remove();
+                if (!call.isReady()) { // else it has been told, and leaves by itself
+                    reading = call;
+                    next = call.waiter();
+                }
+            }
+            if (reading == null && !listened.isEmpty()) {
+                reading = background;
                 next = background;
             }
         }
-        if (next != null) {
-            LockSupport.unpark(next);
+        if (next == null || !next.isVirtual()) {
+            nobodyComes(); // a platform thread may take long to wake up
         }
+        LockSupport.unpark(next);
     }
 
-    /** Reads one frame, which may be any call's; false if none has come in time. */
-    private boolean readOne(long untilNanos) throws IOException {
+    /** Reads frames, which may be any call's, as many as have come together; false if none has come in time. */
+    private boolean readSome(long untilNanos) throws IOException {
         try {
-            apply(carrier().receive(untilNanos));
+            int count = 0;
+            for (Frame frame = receive(untilNanos, 0); frame != null; frame = carrier().poll(false)) {
+                apply(frame);
+                count++;
+            }
+            together = count;
         } catch (SocketTimeoutException e) {
             return false;
         } catch (InterruptedIOException e) {
@@ -247,6 +268,13 @@ public final class ClientConnection extends Connection {
             fail(e instanceof IOException io ? io : new IOException("cannot receive: " + e, e));
         }
         return true;
+    }
+
+    /** Those who were answered together are likely to call again: their calls go together if the reader comes later. */
+    private void letOthersCall() {
+        if (together > 1 && Thread.currentThread().isVirtual()) {
+            Thread.yield(); // to behind those that were woken
+        }
     }
 
     @Override
@@ -266,37 +294,28 @@ public final class ClientConnection extends Connection {
     }
 
     private void readForListeners() {
+        Thread me = Thread.currentThread();
         while (failure() == null) {
             boolean mine;
             synchronized (turns) {
-                mine = !listened.isEmpty() && (reading == null || reading == background);
+                mine = !listened.isEmpty() && (reading == null || reading == me);
                 if (mine) {
-                    reading = background;
+                    reading = me;
                 }
             }
             try {
                 if (mine) {
-                    readOne(Long.MAX_VALUE);
-                    yieldTurn();
+                    readSome(Long.MAX_VALUE);
+                    letOthersCall();
                 } else {
+                    leaveTurn(me); // if it was handed on to this thread when it was not needed any more
                     LockSupport.park(this);
                 }
             } catch (IOException e) {
                 Thread.interrupted(); // nobody interrupts this thread for a reason
             }
         }
-        leaveTurn(Thread.currentThread());
-    }
-
-    /** The background keeps its turn while somebody listens. */
-    private void yieldTurn() {
-        boolean more;
-        synchronized (turns) {
-            more = !listened.isEmpty();
-        }
-        if (!more) {
-            leaveTurn(Thread.currentThread());
-        }
+        leaveTurn(me);
     }
 
     @Override

@@ -15,7 +15,7 @@ abstract class Connection {
     /** Longest wait of what could go later. */
     private static final long SOON_NANOS = 1_000_000;
     /** What both ends speak. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     private static final int LEAST_WINDOW = 1024;
 
     private final Carrier carrier;
@@ -26,6 +26,10 @@ abstract class Connection {
     /** What the peer has said of itself; set before the first call. */
     private long peerMaxMessage;
     private long peerWindow;
+    /** Somebody has read, and will see to what is held before he, or who comes next, waits. Changed by the reader. */
+    private volatile boolean readerComes;
+    /** Frames that were taken while something was held, since the last wait; the reader only. */
+    private int further;
     /** Why it is over; null while it is not. */
     private volatile IOException failure;
 
@@ -129,13 +133,59 @@ abstract class Connection {
         }
     }
 
+    /**
+     * The reader: waits for the next frame, after it has sent what is held.
+     *
+     * @param more so many frames that are here may come before what is held is sent, and those of one message
+     */
+    final Frame receive(long deadlineNanos, int more) throws IOException {
+        boolean looks = further < more && carrier.holds();
+        Frame frame = carrier.poll(looks);
+        if (frame != null) {
+            further += looks ? 1 : 0;
+            return frame;
+        }
+        further = 0;
+        nobodyComes();
+        frame = carrier.receive(deadlineNanos);
+        readerComes = true;
+        return frame;
+    }
+
+    /** The reader: waits, or leaves to nobody who would come soon. */
+    final void nobodyComes() {
+        readerComes = false; // before the look at what is held: pairs with sendOrFail
+        flushSoon();
+    }
+
+    /** Sends what is held without a wait: what finds no room goes later, on a thread of its own. */
+    final void flushSoon() {
+        if (carrier.holds() && !flush(System.nanoTime())) {
+            Thread.startVirtualThread(() -> flush(Long.MAX_VALUE));
+        }
+    }
+
+    /** Sends what is held; false if it could not in time. */
+    private boolean flush(long deadlineNanos) {
+        try {
+            carrier.flush(deadlineNanos);
+            return true;
+        } catch (InterruptedIOException e) {
+            return false; // a timeout, or this thread is to stop for the sake of its call
+        } catch (IOException | RuntimeException e) {
+            fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
+            return true;
+        }
+    }
+
     /** Sends; a failure ends the connection, and the caller learns it from its call. */
     final void sendOrFail(Frame frame) {
         sendOrFail(frame, null, Long.MAX_VALUE);
     }
 
     /**
-     * The same until a time, or until a call is over and this thread is interrupted.
+     * The same until a time, or until a call is over and this thread is interrupted. While a reader is about to come,
+     * the frame may be left to it, with those of others: so what is ready at once goes as one.
      *
      * @param call null for none
      * @return false if nothing was sent
@@ -143,6 +193,9 @@ abstract class Connection {
     final boolean sendOrFail(Frame frame, CallStream call, long deadlineNanos) {
         boolean interrupted = false;
         try {
+            if (readerComes && failure == null && carrier.hold(frame)) {
+                return true;
+            }
             while (failure == null) {
                 try {
                     carrier.send(frame, deadlineNanos);
@@ -161,6 +214,9 @@ abstract class Connection {
             fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
             return true;
         } finally {
+            if (!readerComes) { // after the frame is held, or others' were: pairs with nobodyComes
+                flushSoon();
+            }
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

@@ -16,24 +16,35 @@ import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 
 /**
- * Frames as messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
- * waits for a slot only while the peer takes nothing.
+ * Frames in messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
+ * waits for a slot only while the peer takes nothing. Short frames that come together go in one message.
  */
 public final class EndpointCarrier implements Carrier {
     private static final int SLOTS = 16;
     /** A page of payload, and the frame around it. */
     private static final int SLOT_BYTES = 4608;
+    /** What most connections ever need to gather frames. */
+    private static final int FIRST_BYTES = 256;
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing. */
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final RdmaEndpoint endpoint;
     private final String transport;
     private final ReentrantLock sendLock = new ReentrantLock();
-    /** Slots, where a frame is encoded for one, what is in progress in each, and the next; guarded by sendLock. */
+    /** Slots, what is in progress in each, and the next; guarded by sendLock. */
     private final LocalRegion[] slots = new LocalRegion[SLOTS];
-    private final ByteBuffer encoded = ByteBuffer.allocate(SLOT_BYTES);
     private final Pending<?>[] pending = new Pending<?>[SLOTS];
     private int next;
+    /** The frames of the next message, as they go; guarded by batch, as where the last begins. */
+    private ByteBuffer gathered = ByteBuffer.allocate(FIRST_BYTES);
+    private int last;
+    /** How many they are; written under batch, after the frame. */
+    private volatile int held;
+    /** Held for a copy only, within sendLock or alone. */
+    private final Object batch = new Object();
+    /** What is left of the message that came last; the reader only. */
+    private ByteBuffer arrived = NOTHING;
     /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
     private Pending<?> longPending;
     private LocalRegion longRegion;
@@ -112,18 +123,97 @@ public final class EndpointCarrier implements Carrier {
     public void send(Frame frame, long deadlineNanos) throws IOException {
         int size = frame.size();
         if (!sendLock.tryLock()) {
+            if (gather(frame, size)) {
+                return; // who has the lock flushes then: pairs with flush
+            }
             lock(deadlineNanos);
         }
         try {
+            awaitSlot(deadlineNanos);
             if (size <= SLOT_BYTES) {
-                sendShort(frame, size, deadlineNanos);
+                while (!gather(frame, size)) {
+                    post();
+                    awaitSlot(deadlineNanos);
+                }
+                post();
             } else {
+                post();
                 sendLong(frame, size, deadlineNanos);
             }
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e); // and its memory with it
         } finally {
             sendLock.unlock();
+        }
+    }
+
+    @Override
+    public boolean hold(Frame frame) {
+        return gather(frame, frame.size());
+    }
+
+    @Override
+    public boolean holds() {
+        return held > 0;
+    }
+
+    @Override
+    public void flush(long deadlineNanos) throws IOException {
+        while (held > 0 && sendLock.tryLock()) {
+            try {
+                awaitSlot(deadlineNanos);
+                post();
+            } catch (IllegalStateException e) {
+                throw new IOException("the connection is closed", e);
+            } finally {
+                sendLock.unlock();
+            }
+        }
+    }
+
+    /** Puts a frame behind those that go next, if it has room in the same message. */
+    private boolean gather(Frame frame, int size) {
+        synchronized (batch) {
+            int at = gathered.position();
+            if (at + size > SLOT_BYTES) {
+                return false;
+            }
+            if (gathered.remaining() < size) {
+                int larger = Math.min(SLOT_BYTES, Math.max(2 * gathered.capacity(), at + size));
+                gathered = ByteBuffer.allocate(larger).put(gathered.flip());
+            }
+            frame.encode(gathered);
+            if (at > 0) {
+                gathered.putShort(last + Frame.LENGTH_OFFSET, (short) (at - last));
+            }
+            last = at;
+            held = held + 1;
+            return true;
+        }
+    }
+
+    /** sendLock held, and the next slot is free: sends what was gathered, if anything, as one message. */
+    private void post() throws IOException {
+        int slot = next;
+        int size;
+        synchronized (batch) {
+            size = gathered.position();
+            if (size == 0) {
+                return;
+            }
+            slots[slot].put(0, gathered.array(), size);
+            gathered.clear();
+            held = 0;
+        }
+        pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
+        next = (slot + 1) % SLOTS;
+    }
+
+    /** sendLock held: waits until the message that had the next slot before is with the peer. */
+    private void awaitSlot(long deadlineNanos) throws IOException {
+        if (pending[next] != null) {
+            await(pending[next], deadlineNanos);
+            pending[next] = null;
         }
     }
 
@@ -162,18 +252,6 @@ public final class EndpointCarrier implements Carrier {
         } catch (SocketTimeoutException e) {
             throw late(deadlineNanos);
         }
-    }
-
-    private void sendShort(Frame frame, int size, long deadlineNanos) throws IOException {
-        int slot = next;
-        if (pending[slot] != null) {
-            await(pending[slot], deadlineNanos);
-            pending[slot] = null;
-        }
-        frame.encode(encoded.clear());
-        slots[slot].put(0, encoded.array(), size);
-        pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
-        next = (slot + 1) % SLOTS;
     }
 
     /** Waits until the message is with the peer, or the deadline is over: then the next long one waits for that. */
@@ -225,12 +303,41 @@ public final class EndpointCarrier implements Carrier {
 
     @Override
     public Frame receive(long deadlineNanos) throws IOException {
+        Frame next = poll(false);
+        if (next != null) {
+            return next;
+        }
         try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
                 : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
-            return Frame.decode(ByteBuffer.wrap(message.toArray()));
+            return firstOf(message);
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e);
         }
+    }
+
+    @Override
+    public Frame poll(boolean further) throws IOException {
+        if (arrived.hasRemaining()) {
+            return nextArrived();
+        }
+        try (Message message = further ? endpoint.poll() : null) {
+            return message == null ? null : firstOf(message);
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
+    }
+
+    private Frame firstOf(Message message) throws ProtocolViolation {
+        arrived = ByteBuffer.wrap(message.toArray());
+        return nextArrived();
+    }
+
+    private Frame nextArrived() throws ProtocolViolation {
+        Frame frame = Frame.decodeNext(arrived);
+        if (!arrived.hasRemaining()) {
+            arrived = NOTHING; // it may have been long
+        }
+        return frame;
     }
 
     @Override
@@ -248,8 +355,15 @@ public final class EndpointCarrier implements Carrier {
         return endpoint.remoteAddress();
     }
 
+    /** What is held goes before, if there is room: an answer that was the last, perhaps. */
     @Override
     public void close() {
-        endpoint.close();
+        try {
+            flush(System.nanoTime());
+        } catch (IOException | RuntimeException e) {
+            // It is over, or the peer takes nothing.
+        } finally {
+            endpoint.close();
+        }
     }
 }

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One message of the protocol of calls, in network byte order:
+ * One word of the protocol of calls, in network byte order:
  *
  * <pre>
  *  0                   1                   2                   3
@@ -13,12 +13,15 @@ import java.nio.charset.StandardCharsets;
  * +-------+-------+---------------+-------------------------------+
  * |                             value                             |   8
  * +-------------------------------+---------------+---------------+
- * |        metadata bytes         |  text bytes   |   reserved    |  16
+ * |        metadata bytes         |  text bytes   |  frame bytes  |  16
  * +-------------------------------+---------------+---------------+
  * |            number, and all below that are answered            |  24, if NUMBERED
  * +---------------------------------------------------------------+
  * | text, metadata, message (to the end)                            |
  * </pre>
+ *
+ * <p>A message of an endpoint has one frame or several, one behind the other. All but the last say how long they are;
+ * the last, and each that is alone, says 0 and ends with the message.
  *
  * <p>Fields are written before the frame is sent, and read by who received it.
  */
@@ -58,6 +61,9 @@ public final class Frame {
     public static final int MAX_TEXT = 4 << 10;
     /** All that a frame may have beside its message. */
     public static final int MAX_OVERHEAD = 40 + MAX_METADATA + MAX_TEXT;
+
+    /** Where a frame says how long it is, when another follows in the same message: an unsigned short. */
+    static final int LENGTH_OFFSET = 22;
 
     private static final int FIXED_BYTES = 24;
     private static final int NUMBER_BYTES = 16;
@@ -152,16 +158,38 @@ public final class Frame {
     }
 
     /**
-     * Reads a frame.
+     * Reads a frame that has its message alone.
      *
      * @param from all of a message, big endian
      * @return the frame, which has copies of its parts
      * @throws ProtocolViolation if it is none
      */
     public static Frame decode(ByteBuffer from) throws ProtocolViolation {
-        if (from.remaining() < FIXED_BYTES) {
-            throw new ProtocolViolation("a frame of " + from.remaining() + " bytes");
+        Frame frame = decodeNext(from);
+        if (from.hasRemaining()) {
+            throw new ProtocolViolation(from.remaining() + " bytes behind a frame that has to be alone");
         }
+        return frame;
+    }
+
+    /** Reads the next frame of a message, up to where that says that it ends; nothing is left behind the last one. */
+    static Frame decodeNext(ByteBuffer from) throws ProtocolViolation {
+        int all = from.remaining();
+        int own = all < FIXED_BYTES ? 0 : from.getShort(from.position() + LENGTH_OFFSET) & 0xFFFF;
+        if (all < FIXED_BYTES || own > 0 && (own < FIXED_BYTES || own >= all)) {
+            throw new ProtocolViolation("a frame of " + own + " bytes in " + all);
+        }
+        int limit = from.limit();
+        if (own > 0) {
+            from.limit(from.position() + own);
+        }
+        Frame frame = decodeAll(from);
+        from.limit(limit);
+        return frame;
+    }
+
+    /** Reads a frame to the end of a buffer, which has the fixed part at least. */
+    private static Frame decodeAll(ByteBuffer from) throws ProtocolViolation {
         long head = from.getLong();
         long value = from.getLong();
         long lengths = from.getLong();

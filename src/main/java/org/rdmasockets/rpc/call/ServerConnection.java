@@ -19,6 +19,9 @@ final class ServerConnection extends Connection {
     /** A method is quick if it takes no longer. */
     private static final long QUICK_NANOS = 50_000;
 
+    /** Of so many calls, the answers may go together. */
+    private static final int MOST_HELD = 64;
+
     /** The reader reads. */
     private static final int READS = 0;
     /** The reader runs a method. */
@@ -40,6 +43,8 @@ final class ServerConnection extends Connection {
     /** The state at the last look, and since when by count of looks; timer's thread only. */
     private long lookedAt;
     private volatile Thread readerThread;
+    /** Since when answers are held, or before that; the reader only. */
+    private long heldSince;
     /** Ends of calls that the reader has left to other threads to send. */
     private final AtomicInteger late = new AtomicInteger();
     private final AtomicInteger calling = new AtomicInteger();
@@ -86,7 +91,7 @@ final class ServerConnection extends Connection {
             while (failure() == null && mine != NOBODY) {
                 Frame frame = null;
                 try {
-                    frame = carrier().receive(Long.MAX_VALUE);
+                    frame = receive(Long.MAX_VALUE, MOST_HELD);
                 } catch (InterruptedIOException e) {
                     Thread.interrupted(); // it was meant for a call that has ended
                 }
@@ -235,6 +240,12 @@ final class ServerConnection extends Connection {
         reader.set(turn | RUNS);
         CallTimer.wake();
         long begun = System.nanoTime();
+        if (!carrier().holds()) {
+            heldSince = begun;
+        } else if (begun - heldSince > QUICK_NANOS) {
+            flushSoon(); // answers wait for those that come next, but not for long
+            heldSince = begun;
+        }
         answer(unary, call);
         if (!reader.compareAndSet(turn | RUNS, turn + 2)) {
             return NOBODY;
@@ -419,6 +430,7 @@ final class ServerConnection extends Connection {
     /** What clients have sent before they heard of it was refused meanwhile. */
     private void closeIfDone() {
         if (graceOver && calling.get() == 0) {
+            flushSoon();
             fail(new IOException("the server is shut down"));
         }
     }

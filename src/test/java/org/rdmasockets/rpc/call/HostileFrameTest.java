@@ -210,10 +210,13 @@ class HostileFrameTest {
         unnumbered.value = MAX_MESSAGE;
         try (RpcServer server = serve(transport); RpcClient client = client(transport, server.localAddress());
                 RpcClientCall honest = client.open("each", RpcOptions.DEFAULT)) {
-            for (Frame first : List.of(greeting(2, MAX_MESSAGE, WINDOW, 24), greeting(1, 0, WINDOW, 24),
-                    greeting(1, -1, WINDOW, 24), greeting(1, 1L << 40, WINDOW, 24), greeting(1, MAX_MESSAGE, 0, 24),
-                    greeting(1, MAX_MESSAGE, 1L << 40, 24), greeting(1, MAX_MESSAGE, WINDOW, 23),
-                    greeting(1, MAX_MESSAGE, WINDOW, 2000), new Frame(Frame.HELLO, Frame.NUMBERED, 0), unnumbered,
+            int version = Connection.VERSION;
+            for (Frame first : List.of(greeting(1, MAX_MESSAGE, WINDOW, 24),
+                    greeting(version + 1, MAX_MESSAGE, WINDOW, 24), greeting(version, 0, WINDOW, 24),
+                    greeting(version, -1, WINDOW, 24), greeting(version, 1L << 40, WINDOW, 24),
+                    greeting(version, MAX_MESSAGE, 0, 24), greeting(version, MAX_MESSAGE, 1L << 40, 24),
+                    greeting(version, MAX_MESSAGE, WINDOW, 23), greeting(version, MAX_MESSAGE, WINDOW, 2000),
+                    new Frame(Frame.HELLO, Frame.NUMBERED, 0), unnumbered,
                     call("hold", 0, PING), message(Frame.LAST, PING), window(1))) {
                 try (Carrier carrier = dial(transport, server.localAddress())) {
                     carrier.send(first, Long.MAX_VALUE);
@@ -268,6 +271,34 @@ class HostileFrameTest {
             sendRaw(server.localAddress(), new byte[23], "a frame that is cut");
             assertAnswers("a frame that is cut", honest);
             assertEquals(1, server.calls());
+        }
+    }
+
+    /** Each frame but the last of a message says how long it is. */
+    @Test
+    void framesWhoseOwnLengthsLieEndTheirConnectionOnly() throws Exception {
+        Frame call = call("echo", Frame.LAST, PING);
+        int size = call.size();
+        ByteBuffer two = ByteBuffer.allocate(2 * size);
+        call.encode(two);
+        call.encode(two);
+        try (RpcServer server = serve("sharedmemory");
+                RpcClient client = client("sharedmemory", server.localAddress());
+                RpcClientCall honest = client.open("each", RpcOptions.DEFAULT)) {
+            for (int lie : new int[] {1, 23, size - PING.length - 1, size + 1, 2 * size - 23, 2 * size - 1, 2 * size,
+                    2 * size + 1, 0x7FFF, 0x8000, 0xFFFF}) {
+                byte[] message = two.array().clone();
+                ByteBuffer.wrap(message).putShort(Frame.LENGTH_OFFSET, (short) lie);
+                sendRaw(server.localAddress(), message, "two frames, the first of which says " + lie);
+                assertAnswers("two frames, the first of which says " + lie, honest);
+            }
+            byte[] alone = Arrays.copyOf(two.array(), size);
+            ByteBuffer.wrap(alone).putShort(Frame.LENGTH_OFFSET, (short) size);
+            assertThrows(ProtocolViolation.class, () -> Frame.decode(ByteBuffer.wrap(alone)), "none follows");
+            byte[] followed = two.array().clone();
+            ByteBuffer.wrap(followed).putShort(Frame.LENGTH_OFFSET, (short) size);
+            assertThrows(ProtocolViolation.class, () -> Frame.decode(ByteBuffer.wrap(followed)), "it has to be alone");
+            Await.until("the end of their calls", () -> server.calls() == 1, server::calls);
         }
     }
 
