@@ -28,13 +28,13 @@ public final class ClientConnection extends Connection {
     private final Semaphore places;
     private final long serverInstance;
     private volatile boolean leaving;
-    /** Whose turn it is, null for nobody's; guarded by turns. */
+    /** Whose turn it is, null for nobody's; guarded by turns. Who comes to it looks once more before it reads. */
     private Object reading;
     /** Who else waits, in order; guarded by turns. */
     private final Set<CallStream> standing = new LinkedHashSet<>();
     /** Calls that somebody listens to; guarded by turns. */
     private final Set<CallStream> listened = new LinkedHashSet<>();
-    private final Object turns = new Object();
+    final Object turns = new Object();
     /** How many frames have come in the last message; the reader only. */
     private int together;
     /** Reads for those who listen; null while there is none. Guarded by turns. */
@@ -165,6 +165,10 @@ public final class ClientConnection extends Connection {
             me = me == null ? new Object() : me;
             if (takeTurn(me)) {
                 try {
+                    // Whose turn it was may have read the end of a call meanwhile, and perhaps nothing follows.
+                    if (places.tryAcquire()) {
+                        return true;
+                    }
                     if (!readSome(deadlineNanos)) {
                         return places.tryAcquire();
                     }
@@ -195,6 +199,9 @@ public final class ClientConnection extends Connection {
         try {
             while (!call.isReady()) {
                 boolean reads = takeTurn(call);
+                if (reads && call.isReady()) {
+                    return true; // whose turn it was has read it meanwhile, and perhaps nothing follows
+                }
                 if (!(reads ? readSome(untilNanos) : park(call, untilNanos))) {
                     return call.isReady();
                 }
