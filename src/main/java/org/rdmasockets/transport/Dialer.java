@@ -147,9 +147,15 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             identifier.handler(this);
             identifier.resolveAddress(remote, routeMillis);
         }
-        make();
+        boolean first = resolved || engine.mayBlock; // between processes the memory belongs to the way
+        if (first) {
+            make();
+        }
         if (!resolved) {
             expect(ConnectionEvent.RouteResolved.class);
+        }
+        if (!first) {
+            make();
         }
     }
 
