@@ -55,7 +55,8 @@ class RdmaSocketMemoryTest {
     }
 
     private static void connected(Script script) throws Exception {
-        Await.until("connections of earlier tests are gone", () -> registered() == 0);
+        Await.until("connections of earlier tests are gone", () -> registered() == 0,
+                () -> Engine.of(Providers.sharedMemory()));
         try (RdmaServerSocket listener = new RdmaServerSocket(); RdmaSocket client = new RdmaSocket()) {
             listener.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
             client.setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);

@@ -403,4 +403,10 @@ public final class Engine implements AutoCloseable {
         poller.close();
         connectionManager.close();
     }
+
+    /** Its connections, for a person who looks for one that stays. */
+    @Override
+    public String toString() {
+        return "Engine" + Arrays.toString(all());
+    }
 }

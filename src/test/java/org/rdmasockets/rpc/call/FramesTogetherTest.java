@@ -160,8 +160,7 @@ class FramesTogetherTest {
     }
 
     private static void answerAllAtOnce(Carrier.Listener listener, int callers, int rounds, AtomicInteger messages) {
-        try {
-            Carrier carrier = listener.accept();
+        try (Carrier carrier = listener.accept()) {
             carrier.receive(Long.MAX_VALUE);
             carrier.send(hello(Long.BYTES), Long.MAX_VALUE);
             for (int round = 0; round < rounds; round++) {
