@@ -147,15 +147,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             identifier.handler(this);
             identifier.resolveAddress(remote, routeMillis);
         }
-        boolean first = resolved || engine.mayBlock; // between processes the memory belongs to the way
-        if (first) {
-            make();
-        }
+        make();
         if (!resolved) {
             expect(ConnectionEvent.RouteResolved.class);
-        }
-        if (!first) {
-            make();
         }
     }
 
