@@ -1,6 +1,5 @@
 package org.rdmasockets;
 
-import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,8 +18,8 @@ final class Addresses {
                 return Inet6Address.getByAddress(null, bytes, scoped.getScopeId());
             }
             return InetAddress.getByAddress(bytes);
-        } catch (IOException e) {
-            throw new IllegalArgumentException("an address has the length of one", e);
+        } catch (UnknownHostException e) {
+            throw new AssertionError("an address has the length of one", e);
         }
     }
 

@@ -7,15 +7,16 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.NetErrors;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamTransport;
@@ -32,7 +33,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class ClientEnd implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientEnd.class);
-    private static final Outcomes OUTCOMES = new Outcomes();
+    private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
     /**
      * Longest attempt within this host, unless the peer acknowledges it: nothing gets lost there, so a peer that does
@@ -44,7 +45,7 @@ public final class ClientEnd implements AutoCloseable {
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     /** Whether a person was warned that TCP is used where another transport was wanted. */
-    private static boolean warned;
+    private static final AtomicBoolean WARNED = new AtomicBoolean();
 
     /** Whether this process has connected; until then, loading may take longer than any timeout. */
     private static volatile boolean practised;
@@ -90,7 +91,7 @@ public final class ClientEnd implements AutoCloseable {
      */
     public static ClientEnd open(String wish, InetSocketAddress local, SocketWishes wishes) throws IOException {
         if (local.isUnresolved()) {
-            throw NetErrors.unresolved(local);
+            throw new UnknownHostException(local.getHostString());
         }
         Policy policy = Policy.current();
         String transport = wish != null ? wish : policy.transport();
@@ -146,17 +147,11 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
-    private static synchronized boolean warnFirst() {
-        boolean first = !warned;
-        warned = true;
-        return first;
-    }
-
     /** The first time that TCP takes the place of another transport, somebody should see it. */
     private void log(InetSocketAddress remote, Chosen chosen, boolean auto) {
         Connection connection = chosen.connection();
         boolean insteadOfOthers = auto && connection.transport().equals(Policy.TCP);
-        if (insteadOfOthers && warnFirst()) {
+        if (insteadOfOthers && WARNED.compareAndSet(false, true)) {
             LOG.warn("[{}->{}] connected over {}, {}: {} (only the first such line is a warning)",
                     connection.localAddress(), remote, connection.transport(), connection.carrier(), others.toLog());
         } else if (LOG.isInfoEnabled()) {
@@ -189,7 +184,7 @@ public final class ClientEnd implements AutoCloseable {
         }
         wishes.ensureNotUrgent();
         if (remote.isUnresolved()) {
-            throw NetErrors.unresolved(remote);
+            throw new UnknownHostException(remote.getHostName());
         }
         return decision;
     }
@@ -296,10 +291,10 @@ public final class ClientEnd implements AutoCloseable {
 
     private IOException nothingLeads(InetSocketAddress remote, long deadlineNanos) {
         if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
-            return NetErrors.connectTimedOut();
+            return new SocketTimeoutException("Connect timed out");
         }
-        return NetErrors.refused("only TCP might lead to " + remote + ", and -D" + Policy.FALLBACK_PROPERTY
-                + "=never forbids it; " + others.text());
+        return new ConnectException("Connection refused: only TCP might lead to " + remote + ", and -D"
+                + Policy.FALLBACK_PROPERTY + "=never forbids it; " + others.text());
     }
 
     /** What can be known without trying. */

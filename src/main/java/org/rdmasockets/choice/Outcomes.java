@@ -4,15 +4,17 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * Remembers attempts that failed, so that {@code auto} does not pay for each connection again: nothing is tried for
  * thirty times as long as it took to fail, at most a minute. So attempts cost at most a thirtieth of the time, and a
  * refusal, which is quick, is forgotten quickly. Any thread may call anything.
  */
-class Outcomes {
+final class Outcomes {
     private static final int TIMES = 30;
     private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_ENTRIES = 1_024;
@@ -29,16 +31,20 @@ class Outcomes {
     private record Failure(String reason, long startNanos, long endNanos) {
     }
 
+    private final LongSupplier clock;
     /** The oldest first; protected by this. */
-    private final LinkedHashMap<Target, Failure> failures = new LinkedHashMap<>();
+    private final Map<Target, Failure> failures = new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
 
-    /** Remembers nothing yet. */
-    Outcomes() {
-    }
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Target, Failure> eldest) {
+            return size() > MAX_ENTRIES;
+        }
+    };
 
-    /** The time, by {@code System.nanoTime}, but for a test. */
-    long now() {
-        return System.nanoTime();
+    /** Remembers nothing yet; the clock is {@code System.nanoTime} or the like. */
+    Outcomes(LongSupplier clock) {
+        this.clock = clock;
     }
 
     /** What happened lately that makes an attempt vain; empty if nothing is known. */
@@ -55,7 +61,7 @@ class Outcomes {
         if (failure == null) {
             return Optional.empty();
         }
-        long now = now();
+        long now = clock.getAsLong();
         if (now - failure.endNanos >= 0) {
             failures.remove(target);
             return Optional.empty();
@@ -67,13 +73,10 @@ class Outcomes {
     /** Remembers an attempt, from now on. */
     synchronized void failed(Attempt attempt) {
         InetSocketAddress remote = attempt.remote;
-        long now = now();
+        long now = clock.getAsLong();
         Target target = new Target(attempt.transport, remote.getAddress(), attempt.thisPortOnly ? remote.getPort() : 0);
         failures.remove(target); // so that it becomes the youngest
         failures.put(target, new Failure(attempt.reason, now, now + Math.min(MAX_NANOS, TIMES * attempt.tookNanos)));
-        if (failures.size() > MAX_ENTRIES) {
-            failures.pollFirstEntry();
-        }
     }
 
     /** An attempt succeeded. */

@@ -25,23 +25,13 @@ final class Proxies {
                 && System.getProperty("socksProxyHost") == null) {
             return false; // what the JDK's own would say
         }
-        return Asked.leadsTo(selector, remote);
-    }
-
-    /** A selector that has its own mind; only then are these classes of the JDK needed. */
-    private static final class Asked {
-        private Asked() {
-        }
-
-        static boolean leadsTo(ProxySelector selector, InetSocketAddress remote) {
-            try {
-                List<Proxy> proxies = selector.select(
-                        new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
-                return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
-                        && proxies.getFirst().type() == Proxy.Type.SOCKS;
-            } catch (URISyntaxException | RuntimeException e) {
-                return true;
-            }
+        try {
+            List<Proxy> proxies = selector.select(
+                    new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
+            return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
+                    && proxies.getFirst().type() == Proxy.Type.SOCKS;
+        } catch (URISyntaxException | RuntimeException e) {
+            return true;
         }
     }
 }

@@ -3,7 +3,6 @@ package org.rdmasockets.completion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * each side is kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system
  * calls.
  */
-final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consumer<CompletionQueue> {
+final class DeviceShards {
     private static final Logger LOG = LoggerFactory.getLogger(DeviceShards.class);
     private static final int GROWTH = 4;
 
@@ -37,32 +36,17 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         this.device = device;
         this.nextEntries = poller.settings.firstQueueEntries();
         this.channel = device.createCompletionChannel();
-        channel.onPost(this);
-        poller.addSource(channel, this);
-    }
-
-    /** Poller thread: the channel has events. */
-    @Override
-    public void run() {
-        try {
-            channel.drainEvents(this);
-        } catch (VerbsException e) {
-            // It would be reported ready for ever.
-            poller.removeSource(channel);
-            failAll(e);
-        }
-    }
-
-    /** Poller thread: an event of a queue. */
-    @Override
-    public void accept(CompletionQueue queue) {
-        poller.onEvent(queue);
-    }
-
-    /** Any thread, which has made an event of a queue by a post. */
-    @Override
-    public boolean test(CompletionQueue queue) {
-        return poller.onPost(queue);
+        channel.onPost(poller::onPost);
+        Consumer<CompletionQueue> handler = poller::onEvent;
+        poller.addSource(channel, () -> {
+            try {
+                channel.drainEvents(handler);
+            } catch (VerbsException e) {
+                // It would be reported ready for ever.
+                poller.removeSource(channel);
+                failAll(e);
+            }
+        });
     }
 
     /** A shard with room for so many entries, a new one if need be; the other side's if it cannot be made. */

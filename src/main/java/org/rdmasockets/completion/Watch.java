@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * So it does so for a limited time, only if its last wait was shorter and hardly anybody else was woken meanwhile, and
  * while no virtual thread waits for a carrier.
  */
-final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
+final class Watch {
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final VarHandle WAKES;
 
@@ -41,7 +41,7 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     /** Longest time of one wait here; 0 for none at all. */
     private final long limitNanos;
     private final Faults faults;
-    private final CompletionPoller poller;
+    private final Predicate<EventSource> drain;
     /** Who is here, or about to come. */
     private final AtomicReference<Thread> watcher = new AtomicReference<>();
     /** What that waits for; that thread alone touches it. */
@@ -53,15 +53,16 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     private int wakes;
 
     /**
-     * A place, for waits of at most the limit, 0 for none at all; the poller takes the event of a queue in the thread
+     * A place, for waits of at most the limit, 0 for none at all; the handler takes the event of a queue in the thread
      * that waits here.
      */
-    Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults, CompletionPoller poller) {
+    Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults,
+            Consumer<? super CompletionQueue> handler) {
         this.events = events;
         this.policy = policy;
         this.limitNanos = limitNanos;
         this.faults = faults;
-        this.poller = poller;
+        this.drain = source -> drain(source, handler);
     }
 
     /**
@@ -96,7 +97,7 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     void await(Waiter waiter, long sinceNanos) {
         int millis = (int) ((left(sinceNanos) + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
         try {
-            if ((millis <= 0 || !events.awaitBeside(millis, this)) && !overtaken) {
+            if ((millis <= 0 || !events.awaitBeside(millis, drain)) && !overtaken) {
                 waiter.watchedInVain();
             }
             overtaken = false;
@@ -107,23 +108,17 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     }
 
     /** Takes the events of a completion channel; other sources are left to the poller's thread. */
-    @Override
-    public boolean test(EventSource source) {
+    private static boolean drain(EventSource source, Consumer<? super CompletionQueue> handler) {
         if (!(source instanceof CompletionChannel channel)) {
             return false;
         }
         try {
-            channel.drainEvents(this);
+            channel.drainEvents(handler);
             return true;
         } catch (VerbsException e) {
             LOG.debug("the poller's thread will meet this, too: {}", e.getMessage());
             return false;
         }
-    }
-
-    @Override
-    public void accept(CompletionQueue queue) {
-        poller.onEventBeside(queue);
     }
 
     /** Lets a waiter learn from a wait that did not spin, or not only, and is over now. */

@@ -127,7 +127,6 @@ final class Arrival<P extends Protocol> {
             answering = true;
             identifier.accept(answer(prepared.parameters()));
             answeredNanos = System.nanoTime() | 1;
-            prepared.connection().shortenRetries();
         } catch (IOException e) {
             refuse(e, ownFault);
         } catch (Throwable e) {
@@ -194,7 +193,7 @@ final class Arrival<P extends Protocol> {
         }
     }
 
-    /** Poller thread: the peer is connected. */
+    /** Set-up pool: the peer is connected. */
     private void start() {
         P connected = kept();
         boolean started = false;

@@ -2,10 +2,12 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.BindException;
+import java.net.ConnectException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
+import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
@@ -57,7 +59,7 @@ public final class Binding implements AutoCloseable {
      */
     public static Binding open(Engine engine, boolean iwarp, InetSocketAddress local) throws IOException {
         if (local.isUnresolved()) {
-            throw NetErrors.unresolved(local);
+            throw new UnknownHostException(local.getHostString());
         }
         Routes.ensureFamily(local.getAddress());
         ConnectionEvents events = new ConnectionEvents();
@@ -68,7 +70,7 @@ public final class Binding implements AutoCloseable {
         binding.events = events;
         if (!binding.mayUse(identifier)) {
             binding.close();
-            throw NetErrors.noSuchLocal(whyNoIwarp(identifier.device()));
+            throw new BindException("Cannot assign requested address: " + whyNoIwarp(identifier.device()));
         }
         return binding;
     }
@@ -144,7 +146,7 @@ public final class Binding implements AutoCloseable {
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
             Protocol.Maker<P> maker) throws IOException {
         if (remote.isUnresolved()) {
-            throw NetErrors.unresolved(remote);
+            throw new UnknownHostException(remote.getHostString());
         }
         try {
             Routes.ensureFamily(remote.getAddress());
@@ -181,9 +183,10 @@ public final class Binding implements AutoCloseable {
     }
 
     /** An address of one version reaches none of the other, as with TCP, in whose words this says so. */
-    private static void ensureSameFamily(InetAddress from, InetAddress to) throws IOException {
+    private static void ensureSameFamily(InetAddress from, InetAddress to) throws SocketException {
         if (!from.isAnyLocalAddress() && from instanceof Inet6Address != to instanceof Inet6Address) {
-            throw NetErrors.otherFamily(to);
+            throw to instanceof Inet6Address ? new SocketException("Address family not supported by protocol")
+                    : new ConnectException("Network is unreachable");
         }
     }
 
@@ -195,7 +198,7 @@ public final class Binding implements AutoCloseable {
             throw NetErrors.noDevice(remote);
         }
         if (!mayUse(identifier)) {
-            throw NetErrors.notReached(remote, whyNoIwarp(device));
+            throw new NoRouteToHostException(remote + " is not reached: " + whyNoIwarp(device));
         }
     }
 
@@ -256,7 +259,7 @@ public final class Binding implements AutoCloseable {
                 }
             }
             if (bound.isEmpty()) {
-                throw NetErrors.noSuchLocal("no RDMA device has an address"
+                throw new BindException("Cannot assign requested address: no RDMA device has an address"
                         + (iwarp ? "" : "; iWARP devices count only when ibverbs is forced"));
             }
             done = true;
@@ -278,9 +281,8 @@ public final class Binding implements AutoCloseable {
         ConnectionIdentifier bound;
         try {
             bound = bind(engine, new ConnectionEvents(), address);
-        } catch (IOException e) {
-            if (e instanceof BindException && e.getCause() instanceof VerbsException cause
-                    && cause.errno() != Errno.EADDRINUSE) {
+        } catch (BindException e) {
+            if (e.getCause() instanceof VerbsException cause && cause.errno() != Errno.EADDRINUSE) {
                 return null;
             }
             throw e;

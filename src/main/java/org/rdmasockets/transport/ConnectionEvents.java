@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * The connection manager's events of one connection: queued for whoever sets it up, and once that is done, its
  * end is told to the connection.
  */
-final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object> {
+final class ConnectionEvents implements ConnectionHandler {
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once there is nothing to wait for. */
     private volatile LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
     /** Who is told of the connection's end; protected by this. */
@@ -36,7 +36,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
         owner.onEvent(identifier, event);
     }
 
-    /** Ends the wait of {@link #within}. */
+    /** Ends the wait of {@link #next}. */
     void cancel() {
         LinkedBlockingQueue<Object> waited = steps;
         if (waited != null) {
@@ -45,8 +45,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
     }
 
     /** Takes the next event, or {@link #CANCELLED}; null when the time is over. */
-    @Override
-    public Object within(long nanos) throws InterruptedException {
+    Object next(long nanos) throws InterruptedException {
         return steps.poll(nanos, TimeUnit.NANOSECONDS);
     }
 

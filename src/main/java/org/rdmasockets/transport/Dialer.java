@@ -8,22 +8,19 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
- * kernel looks for the way, and waits twice, for the way and for the answer. A request that waits for the peer in the
- * kernel, as on iWARP, is made on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call
- * is stuck in the kernel just then, by the thread that is stuck in it, when it returns.
+ * One attempt to connect: address, route, resources, request, answer. The calling thread waits for each step; calls
+ * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
+ * in the kernel just then, by the thread that is stuck in it, when it returns.
  */
-final class Dialer<P extends Protocol> implements ConnectionHandler {
-    /** What the calling thread does itself, but for a request that may wait for the peer. */
+final class Dialer<P extends Protocol> {
+    /** Steps that may block; where they do not, the calling thread takes them. */
     private enum Step { MAKE, REQUEST, START }
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
@@ -43,7 +40,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private final Protocol.Maker<P> maker;
     /** The call on the set-up pool that is waited for; protected by this. */
     private CompletableFuture<?> pending;
-    /** A step is being taken; protected by this. */
+    /** A task of this attempt runs on the set-up pool; protected by this. */
     private boolean running;
     /** Nobody wants the connection any more; protected by this. */
     private boolean abandoned;
@@ -51,9 +48,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private boolean finished;
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
-    /** How long the route may take; set before the address is looked for. */
-    private int routeMillis;
-    /** What was made for the connection; whoever takes a step only, one after another. */
+    /** What was made for the connection; set-up pool only, one task after another. */
     private P protocol;
     /** The peer's private data, before the last step. */
     private byte[] answer;
@@ -94,7 +89,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         setDeadline(impatient ? later(silence, least) : lastNanos);
         boolean done = false;
         try {
-            resolveAndMake();
+            resolve();
+            make();
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
@@ -137,35 +133,17 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    private void resolveAndMake() throws IOException {
+    private void resolve() throws IOException {
         if (maker.trafficClass() != 0) {
             identifier.trafficClass(maker.trafficClass());
         }
-        boolean resolved = identifier.resolveAtOnce(remote);
-        if (!resolved) {
-            routeMillis = millisLeft();
-            identifier.handler(this);
-            identifier.resolveAddress(remote, routeMillis);
+        if (identifier.resolveAtOnce(remote)) {
+            return;
         }
-        make();
-        if (!resolved) {
-            expect(ConnectionEvent.RouteResolved.class);
-        }
-    }
-
-    /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
-    @Override
-    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
-        ConnectionEvent news = event;
-        if (event instanceof ConnectionEvent.AddressResolved) {
-            try {
-                identifier.resolveRoute(routeMillis);
-                return;
-            } catch (VerbsException e) {
-                news = new ConnectionEvent.Failed(e.call(), e.errorNumber(), e.remedy());
-            }
-        }
-        events.onEvent(identifier, news);
+        identifier.resolveAddress(remote, millisLeft());
+        expect(ConnectionEvent.AddressResolved.class);
+        identifier.resolveRoute(millisLeft());
+        expect(ConnectionEvent.RouteResolved.class);
     }
 
     private int millisLeft() throws IOException {
@@ -215,12 +193,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** The next event, or null at the deadline; looks now and then whether anything can be expected at all. */
     private Object next() throws IOException {
         if (!impatient || acknowledged) {
-            return Patience.await(events, deadlineNanos);
+            return Patience.await(events::next, deadlineNanos);
         }
         Object event = null;
         while (event == null && Patience.remaining(deadlineNanos) > 0) {
-            long look = System.nanoTime() + LOOK_NANOS;
-            event = Patience.await(events, deadlineNanos - look < 0 ? deadlineNanos : look);
+            event = Patience.await(nanos -> events.next(Math.min(nanos, LOOK_NANOS)), deadlineNanos);
             if (event == null && identifier.isPeerStopped()) {
                 throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
                         + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
@@ -246,14 +223,14 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
                 reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
-    /** Takes a step; if it may wait for the peer, has it taken and waits for the outcome. */
+    /** Takes a step, and where it may block, waits for its outcome. */
     private void perform(Step step) throws IOException {
-        if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
+        if (engine.mayBlock) {
             Callable<Void> task = () -> {
                 take(step);
                 return null;
             };
-            await(engine.setupPool().submitPeerCall(task));
+            await(step == Step.REQUEST ? engine.setupPool().submitPeerCall(task) : engine.setupPool().submit(task));
             return;
         }
         take(step);
@@ -273,7 +250,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             } else if (step == Step.REQUEST) {
                 identifier.connect(protocol.parameters());
             } else {
-                protocol.connection().shortenRetries();
                 protocol.connection().start(answer, false);
             }
         } finally {
@@ -289,9 +265,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
+        if (Patience.await(nanos -> Patience.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
             engine.setupPool().relieve();
-            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), deadlineNanos) == null) {
+            if (Patience.await(nanos -> Patience.completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();
             }
         }

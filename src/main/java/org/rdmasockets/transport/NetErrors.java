@@ -4,18 +4,15 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.BindException;
 import java.net.ConnectException;
-import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Turns errors of verbs and of the connection manager into the exceptions that users of {@code java.net} expect. */
-public final class NetErrors {
+final class NetErrors {
     private NetErrors() {
     }
 
@@ -49,18 +46,8 @@ public final class NetErrors {
         return interrupted;
     }
 
-    /** A name that nobody knew. */
-    public static UnknownHostException unresolved(InetSocketAddress address) {
-        return new UnknownHostException(address.getHostString());
-    }
-
-    /** A connect that nobody takes. */
-    public static IOException refused(String why) {
-        return new ConnectException("Connection refused: " + why);
-    }
-
     /** A connect whose deadline has passed. */
-    public static IOException connectTimedOut() {
+    static SocketTimeoutException connectTimedOut() {
         return new SocketTimeoutException("Connect timed out");
     }
 
@@ -117,29 +104,8 @@ public final class NetErrors {
         };
     }
 
-    /** A local address that no device has that may be used. */
-    static IOException noSuchLocal(String why) {
-        return new BindException("Cannot assign requested address: " + why);
-    }
-
-    /** An address that is of another version than the one it is to be reached from. */
-    static IOException otherFamily(InetAddress to) {
-        return to instanceof Inet6Address ? new SocketException("Address family not supported by protocol")
-                : new ConnectException("Network is unreachable");
-    }
-
-    /** A read whose deadline has passed. */
-    static IOException readTimedOut() {
-        return new SocketTimeoutException("Read timed out");
-    }
-
-    /** A device leads there, which may not be used. */
-    static IOException notReached(InetSocketAddress remote, String why) {
-        return new NoRouteToHostException(remote + " is not reached: " + why);
-    }
-
     /** No RDMA device leads there. */
-    static IOException noDevice(Object remote) {
+    static NoRouteToHostException noDevice(Object remote) {
         return new NoRouteToHostException("No RDMA device leads to " + remote
                 + "; use the address of an RDMA interface ('rdma link' shows which there are)");
     }

@@ -58,7 +58,7 @@ public final class Property {
             if (value >= least && value <= most) {
                 return value;
             }
-        } catch (IllegalArgumentException e) {
+        } catch (NumberFormatException e) {
             // reported below, together with numbers out of range
         }
         LoggerFactory.getLogger(Property.class).warn(

@@ -28,7 +28,7 @@ public final class Registration {
         CompletableFuture<MemoryRegion> made = pool.submit(make);
         boolean taken = false;
         try {
-            if (Patience.await(nanos -> SetupPool.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
+            if (Patience.await(nanos -> Patience.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
                 throw new SocketTimeoutException("No memory was registered within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
             }

@@ -2,9 +2,7 @@ package org.rdmasockets.transport;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -30,9 +28,6 @@ public final class SetupPool {
     /** How long to leave alone what fails for want of memory. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
-
-    /** That of all engines; made when it is needed first. */
-    static final SetupPool SHARED = new SetupPool();
 
     private final ReentrantLock lock = new ReentrantLock();
     /** There is work for an idle thread. */
@@ -104,25 +99,6 @@ public final class SetupPool {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(peerQueue, new PeerCall(() -> complete(outcome, call)));
         return outcome;
-    }
-
-    /**
-     * Waits for the outcome of a task.
-     *
-     * @param outcome a result or a failure
-     * @param nanos longest time in nanoseconds
-     * @return true when there is one, which the caller then asks for; null when the time is over
-     * @throws InterruptedException if the thread was interrupted
-     */
-    static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
-        try {
-            outcome.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     private static <T> void complete(CompletableFuture<T> outcome, Callable<T> task) {

@@ -60,7 +60,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Requests that are being accepted, the oldest first. */
     private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
-    private final Executor inOrder = new InOrder();
+    private final Executor inOrder;
     private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -74,6 +74,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         this.backlog = backlog < 1 ? DEFAULT_BACKLOG : backlog;
         this.maker = maker;
         this.accepted = accepted;
+        inOrder = new InOrder(engine::perform);
     }
 
     /** Begins to listen, or closes this. */
@@ -220,7 +221,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         return next;
     }
 
-    /** Any thread: a request became a connection, or null. */
+    /** Set-up pool: a request became a connection, or null. */
     private void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {

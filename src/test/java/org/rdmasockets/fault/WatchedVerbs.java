@@ -34,8 +34,6 @@ final class WatchedVerbs {
     private volatile Consumer<String> beforeCall = name -> { };
     /** Those that came with a request. */
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
-    /** Whether it takes time to find a way, and calls may block, as over a device. */
-    private volatile boolean slow;
     /** Told of each call of those, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
     /** Connection managers by what stands in their place, for pollers. */
@@ -78,11 +76,6 @@ final class WatchedVerbs {
         }
     }
 
-    /** From now on it takes time to find a way, and calls may block, as over a device. */
-    void behaveAsDevice() {
-        slow = true;
-    }
-
     /** To be put in the place of the one that does the work. */
     VerbsProvider provider() {
         return provider;
@@ -109,7 +102,7 @@ final class WatchedVerbs {
     }
 
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
-        Object result = slow && method.getName().equals("mayBlock") ? true : pass(target, method, arguments);
+        Object result = pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
                 ConnectionManager standIn = proxy(ConnectionManager.class, (m, a) -> onManager(manager, m, a));
@@ -151,9 +144,6 @@ final class WatchedVerbs {
         beforeCall.accept(method.getName());
         if (requests.contains(identifier)) {
             requestCalls.accept(method.getName());
-        }
-        if (slow && method.getName().equals("resolveAtOnce")) {
-            return false;
         }
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));

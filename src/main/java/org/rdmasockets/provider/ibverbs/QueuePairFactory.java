@@ -82,7 +82,7 @@ final class QueuePairFactory {
         while (true) {
             fill(attr, parents, demand, inlineBytes);
             try {
-                MemorySegment pointer = call(parents, identifier, demand, attr);
+                MemorySegment pointer = create(parents, identifier, demand.toString(), attr);
                 if (inlineBytes < wanted) {
                     device.inlineLimit(inlineBytes);
                 }
@@ -96,13 +96,13 @@ final class QueuePairFactory {
         }
     }
 
-    private static MemorySegment call(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
+    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, String text,
             MemorySegment attr) throws VerbsException {
         MemorySegment domain = parents.domain.pointer();
         if (identifier == null) {
-            return ControlCalls.IBV_CREATE_QP.pointer(demand, domain, attr);
+            return ControlCalls.IBV_CREATE_QP.pointer(text, domain, attr);
         }
-        ControlCalls.RDMA_CREATE_QP.check(demand, identifier.pointer(), domain, attr);
+        ControlCalls.RDMA_CREATE_QP.check(text, identifier.pointer(), domain, attr);
         return rdma_cm_id.qp(identifier.pointer());
     }
 

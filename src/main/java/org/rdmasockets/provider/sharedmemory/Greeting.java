@@ -68,9 +68,8 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
             in.get(data);
             return new Greeting(domain, new ConnectionParameters(data, responder, initiator, retries, notReadyRetries),
                     destination, source);
-        } catch (RuntimeException e) {
-            throw e instanceof BufferUnderflowException
-                    ? new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e) : e;
+        } catch (BufferUnderflowException e) {
+            throw new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e);
         }
     }
 
