@@ -73,7 +73,7 @@ final class OptionValues {
         set = null;
     }
 
-    /** What the transport to be needs to know, as it is now. */
+    /** The options that the transport to be needs to know, as they are now. */
     SocketWishes wishes() {
         return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
     }
@@ -92,7 +92,7 @@ final class OptionValues {
         return transport == null ? null : transport.name();
     }
 
-    /** What a connection over RDMA is made with, as it is now. */
+    /** The settings of a connection over RDMA, as they are now. */
     StreamOptions forTransport() {
         StreamOptions known = sizes;
         if (known == null) {

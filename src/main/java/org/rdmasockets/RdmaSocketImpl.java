@@ -105,7 +105,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /** What carries the bytes; throws what says why there is none. */
+    /** The connection; throws an exception that says why there is none. */
     Connection connection() throws SocketException {
         Connection connected = connection;
         if (connected == null) {
@@ -411,7 +411,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return deadlineNanos;
     }
 
-    /** What to read from, null at the end of the stream; the caller has the turn. */
+    /** The connection to read from, null at the end of the stream; the caller has the turn. */
     Connection readable() throws SocketException {
         Connection connected = connection();
         return inputShutdown ? null : connected;

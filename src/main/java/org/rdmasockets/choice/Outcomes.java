@@ -47,7 +47,7 @@ final class Outcomes {
         this.clock = clock;
     }
 
-    /** What happened lately that makes an attempt vain; empty if nothing is known. */
+    /** A reason, met lately, that makes an attempt vain; empty if none is known. */
     synchronized Optional<String> failure(String transport, InetSocketAddress remote) {
         if (failures.isEmpty()) {
             return Optional.empty();

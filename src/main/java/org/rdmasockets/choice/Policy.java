@@ -48,7 +48,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         static final Policy POLICY = of(System.getProperties());
     }
 
-    /** What shall be used, and why. */
+    /** The transport to use, and why. */
     public record Decision(String transport, String reason) {
         /** Whether the choice is left to the library. */
         public boolean isAuto() {

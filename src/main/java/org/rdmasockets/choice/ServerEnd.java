@@ -186,7 +186,7 @@ public final class ServerEnd implements AutoCloseable {
         return decision.transport();
     }
 
-    /** What this listens on and what not, and why. */
+    /** The transports that this listens on, those that it does not, and why. */
     public String reason() {
         return reason(others.text());
     }

@@ -7,7 +7,7 @@ final class Atomic extends Operation {
     private final Task task;
     private final Pending<Long> pending;
 
-    /** What to do with 8 bytes: compare and swap what is expected and desired, or else fetch and add the operand. */
+    /** An operation on 8 bytes: compare with one value and swap for another, or else fetch and add the operand. */
     record Task(RemoteRegion remote, boolean swap, long operand, long desired) {}
 
     /** An atomic that was not begun; the pending is told of the old value. */

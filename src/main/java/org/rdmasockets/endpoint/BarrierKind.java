@@ -67,6 +67,6 @@ public enum BarrierKind {
         }
     }
 
-    /** What the one at a place among those who take part does, in order. */
+    /** The steps, in order, of the one at a place among those who take part. */
     abstract List<Step> steps(int place, int count);
 }

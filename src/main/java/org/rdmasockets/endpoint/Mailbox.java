@@ -50,7 +50,7 @@ final class Mailbox<T> {
         return taker;
     }
 
-    /** What has arrived first, null if nothing is there: then others may wait. */
+    /** The first thing that has arrived, null if nothing is there: then others may wait. */
     T poll() {
         return arrived.poll();
     }

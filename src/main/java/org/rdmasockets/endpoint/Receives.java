@@ -10,7 +10,7 @@ sealed interface Receives permits ReceiveSide, RawReceives {
     /** A receive has completed without anything in it. */
     void flushed(int index);
 
-    /** What a receive after the end says of the connection, or null; throws if no honest peer sends that. */
+    /** The word of the peer in a receive after the end, or null; throws if no honest peer sends that. */
     Header late(int index, Completion completion) throws Violation;
 
     /** Nothing more will arrive, for that reason. */

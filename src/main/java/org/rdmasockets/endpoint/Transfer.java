@@ -47,7 +47,7 @@ final class Transfer extends Operation {
     }
 
     /**
-     * What to move: local memory, null for a message without bytes, from or to the peer's, null where that chooses.
+     * A thing to move: local memory, null for a message without bytes, from or to the peer's, null where that chooses.
      */
     record Task(Kind kind, LocalRegion local, RemoteRegion remote, OptionalInt immediate) {}
 

@@ -205,7 +205,7 @@ final class CreditRing extends Flow {
         return window + " target=" + targets.room() + " " + received;
     }
 
-    /** What the peer lends: how many messages, and where to. What came before the start counts from then on. */
+    /** Credit that the peer lends: messages, and a place for them. What came before the start counts from then on. */
     private static final class Borrowing {
         private static final int NONE = -1;
 

@@ -22,7 +22,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
         sendQueue = parts.sendQueue();
     }
 
-    /** What the flows of a connection are made of. Nobody keeps it: each takes what it needs. */
+    /** The parts that flows of a connection are made of. Nobody keeps it: each takes what it needs. */
     record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, ChunkStock chunks,
             Regions memory, StreamSettings settings) {
         /** The flow of a kind. */

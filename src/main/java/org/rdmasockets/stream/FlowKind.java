@@ -14,7 +14,7 @@ public enum FlowKind {
 
     private static final FlowKind[] ALL = values();
 
-    /** What a peer has said in its private data; {@link #CREDIT_RING} also for a kind that is not known here. */
+    /** The kind that a peer names in its private data; {@link #CREDIT_RING} also for one that is not known here. */
     static FlowKind ofCode(int code) {
         return code > 0 && code < ALL.length ? ALL[code] : CREDIT_RING;
     }

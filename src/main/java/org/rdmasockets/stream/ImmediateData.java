@@ -93,7 +93,7 @@ final class ImmediateData {
         return CONTROL << OPERATION_SHIFT | what;
     }
 
-    /** What a message of the peer is about: 0 to 7. */
+    /** The subject of a message of the peer: 0 to 7. */
     static int operation(int message) {
         return message >>> OPERATION_SHIFT;
     }

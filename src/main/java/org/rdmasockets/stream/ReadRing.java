@@ -238,7 +238,7 @@ final class ReadRing extends Flow {
         private int viewed;
         private boolean discarding;
         private long messages;
-        /** What the peer can know of both. */
+        /** The counts of both that the peer can know. */
         private long publishedBytes;
         private long published;
 

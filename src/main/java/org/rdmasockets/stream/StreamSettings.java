@@ -152,7 +152,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * What number of maps the peer can be told: 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than
+     * A number of maps that the peer can be told: 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than
      * wanted if that is in this range.
      */
     public static int possibleMaps(int wanted) {

@@ -40,7 +40,7 @@ final class WorkRequestId {
         return base | (long) kind << INDEX_BITS | index;
     }
 
-    /** What the work request was for: one of the constants, if it was made here. */
+    /** The purpose of the work request: one of the constants, if it was made here. */
     static int kind(long workRequestId) {
         return (int) (workRequestId >>> INDEX_BITS) & KIND_MASK;
     }

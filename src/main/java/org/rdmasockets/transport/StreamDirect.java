@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * What a connection over RDMA does without copying. Made when it is first asked for, so that others need nothing of it.
+ * The operations of a connection over RDMA that copy nothing. Made when first asked for: others need nothing of it.
  */
 final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */
@@ -250,7 +250,7 @@ final class StreamDirect implements Direct {
      */
     private static final class DirectPool {
         private static final long PAGE_BYTES = 4096;
-        /** What is kept for later at most. */
+        /** Most regions, and most bytes of them, that are kept for later. */
         private static final int MOST_IDLE = 16;
         private static final long MOST_IDLE_BYTES = 1 << 20;
         /** A block this much larger than needed is not used. */
@@ -437,7 +437,7 @@ final class StreamDirect implements Direct {
         private DirectMemory memory(Entry entry, int length) {
             Arena arena = Arena.ofShared();
             MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
-            // Who has any part of the segment has its scope.
+            // A holder of any part of the segment has its scope.
             Cleaner.Cleanable end = Forgotten.whenForgotten(segment.scope(), () -> pool.execute(entry::end));
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
@@ -449,12 +449,12 @@ final class StreamDirect implements Direct {
             end.clean();
         }
 
-        /** What one map has of the connection. It waits for the end of the segment, so it must not keep that. */
+        /** One map's part of the connection. It waits for the end of the segment, so it must not keep that. */
         private final class Entry {
             private final int index;
             /** Null until there is some; set before others see this. */
             private MemoryRegion region;
-            /** What is counted; protected by the protocol lock, as the next. */
+            /** The bytes that are counted; protected by the protocol lock, as the next. */
             private long bytes;
             private boolean released;
 

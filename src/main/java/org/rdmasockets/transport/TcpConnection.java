@@ -236,7 +236,7 @@ final class TcpConnection implements Connection {
         private byte[] writeStage;
         /** The reader's, likewise. */
         private byte[] readStage;
-        /** What views look at, one after the other; likewise. */
+        /** The memory that views look at, one after the other; likewise. */
         private MemorySegment block;
         /** The view that is open, else null; one reader at a time writes it. */
         private volatile DirectView view;

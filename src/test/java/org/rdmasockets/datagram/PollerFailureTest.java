@@ -149,7 +149,7 @@ class PollerFailureTest {
         }
     }
 
-    /** Which transport ends. */
+    /** The transport that ends. */
     Transport transport() {
         return Transport.SHARED_MEMORY;
     }

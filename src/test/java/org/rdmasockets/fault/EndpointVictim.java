@@ -9,7 +9,7 @@ import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 
-/** What {@link FaultNode} does with endpoints: a server answers each connection once, and a victim asks it. */
+/** The part of {@link FaultNode} with endpoints: a server answers each connection once, and a victim asks it. */
 final class EndpointVictim {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 

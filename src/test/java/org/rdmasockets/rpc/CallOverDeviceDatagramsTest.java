@@ -85,7 +85,7 @@ class CallOverDeviceDatagramsTest extends CallContract {
         return calls / 25;
     }
 
-    /** Whoever may choose finds out by the first datagrams whether both ends have a queue pair; who is told, too. */
+    /** An end that may choose learns by the first datagrams whether both have a queue pair; one that is told, too. */
     @ParameterizedTest
     @ValueSource(strings = {"auto", "ibverbs"})
     void bothEndsUseTheirQueuePairs(String client) throws Exception {

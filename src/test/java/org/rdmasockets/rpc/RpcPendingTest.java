@@ -219,7 +219,7 @@ class RpcPendingTest {
         assertEquals(0, client.numbered());
     }
 
-    /** Whoever awaits a call himself makes it again himself, and hears of a cancel, too. */
+    /** A caller that awaits a call makes it again itself, and hears of a cancel, too. */
     @Test
     void aCancelEndsTheTriesOfAnAwait() throws Exception {
         RpcPending pending = client().begin("run", REQUEST, idempotent(false));

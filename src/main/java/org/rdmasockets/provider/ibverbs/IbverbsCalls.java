@@ -71,7 +71,7 @@ final class IbverbsCalls {
         }
     }
 
-    /** What a call captured. */
+    /** The errno that a call captured. */
     static int capturedErrno(MemorySegment captured) {
         return captured.get(JAVA_INT, 0);
     }
@@ -169,7 +169,7 @@ final class IbverbsCalls {
     }
 
     /**
-     * What a handle threw that cannot throw anything of its own: errors and runtime exceptions are thrown as they are.
+     * Throws on what came out of a handle that throws nothing of its own: errors and runtime exceptions as they are.
      */
     static AssertionError unexpected(Throwable thrown) {
         switch (thrown) {

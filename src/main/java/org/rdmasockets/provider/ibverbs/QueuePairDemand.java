@@ -5,7 +5,7 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 
-/** Which queue pair is asked for; its receives are its own if {@code sharedReceives} is null. */
+/** A queue pair that is asked for; its receives are its own if {@code sharedReceives} is null. */
 record QueuePairDemand(QueuePairType type, QueuePairConfig config, IbverbsSharedReceiveQueue sharedReceives) {
     /** A connected queue pair with receives of its own. */
     static QueuePairDemand of(QueuePairConfig config) {

@@ -3,7 +3,7 @@ package org.rdmasockets.provider.ibverbs;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What a queue pair holds: its domain, its completion queues and room there. For one thread at a time. */
+/** The domain of a queue pair, its completion queues and its room there. For one thread at a time. */
 final class QueuePairParents {
     final IbverbsProtectionDomain domain;
     final IbverbsCompletionQueue sendQueue;

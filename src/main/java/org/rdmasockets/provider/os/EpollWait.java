@@ -68,7 +68,7 @@ public final class EpollWait extends Guard {
      * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
      * the time is over: in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a
      * virtual thread keeps its carrier. One thread at a time. Tells how many sockets there are, see {@link #data}.
-     * Whoever alone is told of a socket has to look after it.
+     * A thread that alone is told of a socket has to look after it.
      */
     public int await(int timeoutMillis) throws VerbsException {
         if (!enter()) {

@@ -59,7 +59,7 @@ public class Mapping extends Guard {
         shut();
     }
 
-    /** What is shown of the memory. */
+    /** The part of the memory that is shown. */
     public final MemorySegment memory() {
         return memory;
     }

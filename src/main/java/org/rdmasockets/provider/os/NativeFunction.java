@@ -91,14 +91,20 @@ final class NativeFunction {
 
     /**
      * Calls the function without allocating, and again after an {@code Error}, which comes before the function is
-     * called: for what is lost, or waited for in vain, if it is not done. {@code captured} is memory for errno; a sixth
-     * argument is 0.
+     * called: for what is lost, or waited for in vain, if it is not done. Once it was called it is not called again,
+     * whatever is thrown: a descriptor or a range may belong to somebody else by then. {@code captured} is memory for
+     * errno; a sixth argument is 0.
      */
     long callSurely(MemorySegment captured, long first, long second, long third, long fourth, long fifth) {
+        boolean called = false;
+        long returned = 0;
         for (int left = SURE_TRIES;; left--) {
             try {
-                return result(captured, (long) CALL.invokeExact(address(), captured, first, second, third, fourth,
-                        fifth, 0L));
+                if (!called) {
+                    returned = (long) CALL.invokeExact(address(), captured, first, second, third, fourth, fifth, 0L);
+                    called = true;
+                }
+                return result(captured, returned);
             } catch (Throwable t) { // whoever depends on it has nothing to do with what this thread lacks
                 if (left == 0 || !(t instanceof Error)) {
                     throw Posix.unexpected(t);

@@ -5,7 +5,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
 /** A completion in the hands of {@link Faults}; {@code received} is what a receive has beside, or null. */
 record FaultyCompletion(SharedMemoryCompletionQueue queue, QueueRoom room, long id, CompletionOpcode opcode,
         Received received, int status) {
-    /** What the completion of a receive has beside. */
+    /** The further facts in the completion of a receive. */
     record Received(int length, boolean hasImmediate, int immediate) {}
 
     /** Reports it after all. */

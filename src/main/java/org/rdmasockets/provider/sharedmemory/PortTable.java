@@ -296,7 +296,7 @@ final class PortTable {
         }
     }
 
-    /** Who listens at exactly this address, else at the wildcard; that of IPv4 takes IPv4 only. Or null. */
+    /** The listener at exactly this address, else at the wildcard; that of IPv4 takes IPv4 only. Or null. */
     synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
         SharedMemoryIdentifier found = null;
         for (Claim claim = claims.get(destination.getPort()); claim != null; claim = claim.next) {

@@ -183,7 +183,7 @@ public final class CallServer implements AutoCloseable {
         return listener.dropped();
     }
 
-    /** What is remembered of numbered calls: bytes of answers, and what is beside them. */
+    /** The memory of numbered calls in bytes: of answers, and of all beside them. */
     public long rememberedBytes() {
         return memory.bytes();
     }

@@ -340,7 +340,7 @@ public final class CallStream {
         return code;
     }
 
-    /** What was said at the end. */
+    /** The text of the status at the end. */
     public synchronized String text() {
         return text;
     }

@@ -23,7 +23,7 @@ public final class EndpointCarrier implements Carrier {
     private static final int SLOTS = 16;
     /** A page of payload, and the frame around it. */
     private static final int SLOT_BYTES = 4608;
-    /** What most connections ever need to gather frames. */
+    /** As many bytes as most connections ever need to gather frames. */
     private static final int FIRST_BYTES = 256;
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing. */
@@ -43,7 +43,7 @@ public final class EndpointCarrier implements Carrier {
     private volatile int held;
     /** Held for a copy only, within sendLock or alone. */
     private final Object batch = new Object();
-    /** What is left of the message that came last; the reader only. */
+    /** The rest of the message that came last; the reader only. */
     private ByteBuffer arrived = NOTHING;
     /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
     private Pending<?> longPending;
@@ -355,7 +355,7 @@ public final class EndpointCarrier implements Carrier {
         return endpoint.remoteAddress();
     }
 
-    /** What is held goes before, if there is room: an answer that was the last, perhaps. */
+    /** Held frames go before, if there is room: an answer that was the last, perhaps. */
     @Override
     public void close() {
         try {

@@ -86,7 +86,7 @@ class FramesTogetherTest {
         }
     }
 
-    /** What does not fit goes before, or behind, and a long one between the short. */
+    /** A frame that does not fit goes before, or behind, and a long one between the short. */
     @Test
     void framesOfAllLengthsComeInTheirOrder() throws Exception {
         try (CallServer server = serve(); Carrier carrier = greeted(server)) {
@@ -179,7 +179,7 @@ class FramesTogetherTest {
         }
     }
 
-    /** Who begins a call does not read, and who would have sent it has just left. */
+    /** The thread that begins a call does not read, and the one that would have sent it has just left. */
     @Test
     void aCallThatNobodyAwaitsIsMade() throws Exception {
         AtomicInteger noted = new AtomicInteger();

@@ -110,7 +110,7 @@ class ReadersTurnTest {
         assertTrue(connection.isOpen());
     }
 
-    /** What a stream waits for has come, and its end has not. */
+    /** The message that a stream waits for has come, and its end has not. */
     @Test
     void aStreamWhoseMessageWasReadMeanwhileDoesNotRead() throws Exception {
         Script script = new Script(2);

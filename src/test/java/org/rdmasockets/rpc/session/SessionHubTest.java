@@ -140,7 +140,7 @@ class SessionHubTest {
         }
     }
 
-    /** What it throws is no end: it may be over soon. But not if nothing else comes. */
+    /** Its failures are no end: they may be over soon. But not if nothing else comes. */
     @Test
     void aSocketFromWhichOnlyFailuresComeEndsItsSessions() throws Exception {
         AtomicBoolean fails = new AtomicBoolean();

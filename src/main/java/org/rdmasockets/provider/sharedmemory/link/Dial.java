@@ -22,7 +22,7 @@ public final class Dial implements AutoCloseable {
     private int process;
     /** The hub's number of the socket; set before the hub watches it. */
     private volatile long sourceId;
-    /** What is said when there may be no memory to say more. */
+    /** The failure to tell when there may be no memory to say more. */
     private final VerbsException aborted;
 
     private Dial(LinkHub hub, String name, DialHandler handler) {

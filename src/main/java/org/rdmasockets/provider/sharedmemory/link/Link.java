@@ -89,7 +89,7 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /** What {@link LinkOwner#onLink} returned for this link, which gets what comes; null before it returned. */
+    /** The result of {@link LinkOwner#onLink} for this link, which gets all that comes; null before it returned. */
     public LinkHandler handler() {
         return handler;
     }

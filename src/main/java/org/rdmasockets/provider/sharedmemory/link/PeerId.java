@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Who a peer is: what the kernel says, 0 if the process is not visible here (in another container), and the random
+ * The identity of a peer: its process by the kernel, 0 if it is not visible here (in another container), and the random
  * number that the peer's hub says. Either alone would not do: a process can have several hubs, and a hostile one can
  * repeat the number of another to get its connections.
  */

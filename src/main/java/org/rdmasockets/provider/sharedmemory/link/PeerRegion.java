@@ -101,7 +101,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return memory().byteSize();
     }
 
-    /** What the peer allows. */
+    /** The access that the peer allows. */
     public Set<AccessFlag> access() {
         return SETS.get(access);
     }

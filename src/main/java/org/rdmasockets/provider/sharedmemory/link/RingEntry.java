@@ -36,7 +36,7 @@ public final class RingEntry {
         second = words.get(word + 3);
     }
 
-    /** What it is: 0 to 255 from an honest peer, to 65,534 from another. */
+    /** The kind: 0 to 255 from an honest peer, to 65,534 from another. */
     public int kind() {
         return kindAndFlags & 0xFFFF;
     }
