@@ -7,8 +7,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,11 +20,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.provider.Providers;
+import org.rdmasockets.provider.sharedmemory.ChildJvm;
 
 /**
  * Connecting to a process that is stopped. Over TCP its kernel takes the connection, and the process serves it when it
@@ -88,21 +86,12 @@ class StoppedServerTest {
         assertEquals(7, socket.getInputStream().read());
     }
 
-    private void signal(String name, String states) throws Exception {
-        assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(server.pid())).inheritIO().start()
-                .waitFor());
-        Await.until("the server to be in a state of " + states, () -> {
-            String stat = Files.readString(Path.of("/proc", Long.toString(server.pid()), "stat"));
-            return states.indexOf(stat.charAt(stat.lastIndexOf(')') + 2)) >= 0;
-        });
-    }
-
     private void stop() throws Exception {
-        signal("STOP", "T");
+        ChildJvm.signal(server.pid(), "STOP", "T");
     }
 
     private void goOn() throws Exception {
-        signal("CONT", "RSD");
+        ChildJvm.signal(server.pid(), "CONT", "RSD");
     }
 
     @ParameterizedTest(name = "which has a link: {0}")

@@ -49,6 +49,14 @@ final class Assembly {
         return turn.tryLock() ? putTogether(Long.MAX_VALUE, false) : null;
     }
 
+    /** Sends the thread away that waits for a message, the next one if none does. */
+    void wakeup() {
+        link.compute(traffic -> {
+            traffic.messageSide().messages.wakeup();
+            return null;
+        });
+    }
+
     /** The caller's turn, which ends: puts a message together, of what is there unless it waits. */
     private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
         try {
@@ -92,6 +100,9 @@ final class Assembly {
     private Message addPiece(long deadlineNanos) throws IOException {
         if (piece == null) {
             piece = link.take(link.traffic.messageSide().messages, deadlineNanos, WHAT);
+            if (piece == null) {
+                throw new SocketTimeoutException("the receiver was woken up before a " + WHAT + " had come");
+            }
         }
         Header header = piece.header();
         makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());

@@ -14,6 +14,8 @@ final class Mailbox<T> {
     private final ArrayDeque<Pending<T>> takers = new ArrayDeque<>(0);
     /** Why nothing more will come, null while something may. */
     private EndpointException end;
+    /** The next taker that would wait is sent away. */
+    private boolean wakeup;
 
     /** An empty mailbox, named in messages, whose takers wait at a seat. */
     Mailbox(Seat seat, String what) {
@@ -44,6 +46,9 @@ final class Mailbox<T> {
             taker.complete(arrived.poll());
         } else if (end != null) {
             taker.fail(end);
+        } else if (wakeup) {
+            wakeup = false;
+            taker.complete(null);
         } else {
             takers.add(taker);
         }
@@ -53,6 +58,16 @@ final class Mailbox<T> {
     /** The first thing that has arrived, null if nothing is there: then others may wait. */
     T poll() {
         return arrived.poll();
+    }
+
+    /** Sends the first taker away with nothing; the next one if nobody waits. */
+    void wakeup() {
+        Pending<T> first = takers.poll();
+        if (first == null) {
+            wakeup = true;
+        } else {
+            first.complete(null);
+        }
     }
 
     /** Somebody does not wait any more, unless it has ended. */

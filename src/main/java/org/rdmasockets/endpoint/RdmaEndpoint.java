@@ -179,7 +179,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Waits for the next message.
      *
      * @return the message, to be closed
-     * @throws IOException {@link EndpointException} if none will come
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} after
+     *         {@link #wakeup()}
      */
     public Message receive() throws IOException {
         StackRoom.ensure();
@@ -191,7 +192,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      *
      * @param limit longest wait
      * @return the message, to be closed
-     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
+     * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come,
+     *         or after {@link #wakeup()}
      */
     public Message receive(Duration limit) throws IOException {
         StackRoom.ensure();
@@ -209,6 +211,17 @@ public final class RdmaEndpoint implements AutoCloseable {
         StackRoom.ensure();
         calls.ensureMessages();
         return assembly.poll();
+    }
+
+    /**
+     * Sends the thread away that waits in {@link #receive()}, as {@link java.nio.channels.Selector#wakeup()} does: it
+     * gets a {@link SocketTimeoutException}. If no thread waits, the next one that would. Any thread; no effect on
+     * messages, nor on an endpoint that has ended.
+     */
+    public void wakeup() {
+        StackRoom.ensure();
+        calls.ensureMessages();
+        assembly.wakeup();
     }
 
     /** Waits for the next message until a time by {@code System.nanoTime}; the caller has {@link StackRoom}. */

@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
 
 /** Messages: any size, immediate data, back-pressure, many threads. */
 abstract class MessageTrials extends EndpointTrial {
@@ -58,6 +59,35 @@ abstract class MessageTrials extends EndpointTrial {
             }
         }
         send.result();
+    }
+
+    @Test
+    void aReceiverIsWokenUpAndLosesNothing() throws Exception {
+        Pair pair = connect();
+        for (ThreadKind kind : ThreadKind.values()) {
+            Call<Message> receive = Call.start(kind, "receive", () -> pair.server().receive(PATIENCE)).awaitBlocked();
+            pair.server().wakeup();
+            assertThrows(SocketTimeoutException.class, receive::result);
+        }
+        pair.server().wakeup();
+        assertNull(pair.server().poll());
+        assertThrows(SocketTimeoutException.class, () -> pair.server().receive(PATIENCE));
+        pair.server().wakeup();
+        pair.server().wakeup();
+        pair.client().sendImmediate(9);
+        Await.until("the message", () -> {
+            try (Message message = pair.server().poll()) {
+                return message != null && message.immediate().equals(OptionalInt.of(9));
+            }
+        });
+        assertThrows(SocketTimeoutException.class, () -> pair.server().receive(PATIENCE));
+        pair.client().sendImmediate(10);
+        try (Message message = pair.server().receive(PATIENCE)) {
+            assertEquals(OptionalInt.of(10), message.immediate());
+        }
+        pair.server().close();
+        pair.server().wakeup();
+        assertThrows(EndpointException.class, pair.server()::receive);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -24,6 +25,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.provider.sharedmemory.ChildJvm;
 
 /** A server in a JVM of its own that is killed, and started anew on its port, while a client calls. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
@@ -144,5 +148,36 @@ class CallsBetweenProcessesTest {
         }
         assertEquals(2, server.runs()[1], "runs of the idempotent call");
         assertEquals(1, server.runs()[2], "runs of the other call");
+    }
+
+    /** Nothing comes from the server that would end a read, neither an answer nor the end of the connection. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp", "datagrams"})
+    void aCancelledCallEndsThoughItsServerIsStopped(String transport) throws Exception {
+        Process process = start(transport, true);
+        try (RpcClient client = connect(transport)) {
+            for (ThreadKind kind : ThreadKind.values()) {
+                int stored = server.stored();
+                RpcPending reads = client.begin("put", KillableServer.bytes(1), options(true));
+                RpcPending waits = client.begin("put", KillableServer.bytes(2), options(true));
+                Await.until("both calls run", () -> server.stored() == stored + 2);
+                Call<byte[]> reader = Call.start(kind, "the call that reads", reads::await).awaitBlocked();
+                Call<byte[]> other = Call.start(kind, "the other call", waits::await).awaitBlocked();
+                ChildJvm.signal(process.pid(), "STOP", "T");
+                reads.cancel();
+                assertCancelled(reader);
+                other.awaitBlocked(); // it reads now
+                waits.cancel();
+                assertCancelled(other);
+                ChildJvm.signal(process.pid(), "CONT", "RSD");
+            }
+            RpcPending next = client.begin("put", KillableServer.bytes(3), options(true));
+            assertFalse(next.await(Duration.ofMillis(1)), "what is left of the cancelled calls ends another wait");
+            next.cancel();
+        }
+    }
+
+    private static void assertCancelled(Call<byte[]> call) {
+        assertEquals(RpcStatus.CANCELLED, assertThrows(RpcException.class, call::result).status());
     }
 }

@@ -22,10 +22,14 @@ public interface Carrier extends AutoCloseable {
      *
      * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
      * @return the frame
-     * @throws IOException {@code SocketTimeoutException} if none has come, {@code InterruptedIOException} if this
-     *         virtual thread was interrupted, any other if the connection is over
+     * @throws IOException {@code SocketTimeoutException} if none has come, or after {@link #wakeup},
+     *         {@code InterruptedIOException} if this virtual thread was interrupted, any other if the connection is
+     *         over
      */
     Frame receive(long deadlineNanos) throws IOException;
+
+    /** Sends the thread away that waits in {@link #receive}, or the next one that would wait there. */
+    void wakeup();
 
     /**
      * Takes the next frame without waiting, if it has come in one message with the last one.

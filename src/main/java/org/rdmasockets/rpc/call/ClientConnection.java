@@ -268,7 +268,7 @@ public final class ClientConnection extends Connection {
             }
             together = count;
         } catch (SocketTimeoutException e) {
-            return false;
+            return untilNanos - System.nanoTime() > 0; // it was woken up, for whom read before perhaps
         } catch (InterruptedIOException e) {
             throw e;
         } catch (IOException | RuntimeException e) {
@@ -380,6 +380,13 @@ public final class ClientConnection extends Connection {
         Frame frame = new Frame(Frame.CANCEL, 0, call.id());
         frame.code = status;
         sendSoon(frame);
+        boolean reads;
+        synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
+            reads = reading == call && call.waiter() != Thread.currentThread();
+        }
+        if (reads) {
+            carrier().wakeup(); // the server may never say anything more
+        }
     }
 
     @Override

@@ -327,6 +327,11 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
+    @Override
+    public void wakeup() {
+        endpoint.wakeup();
+    }
+
     private Frame firstOf(Message message) throws ProtocolViolation {
         arrived = ByteBuffer.wrap(message.toArray());
         return nextArrived();

@@ -563,6 +563,8 @@ public final class SessionHub {
         private long progress;
         /** When it is removed whatever has come, MAX_VALUE for never. */
         private long endsAt = Long.MAX_VALUE;
+        /** Who receives, or will next, is sent away. */
+        private boolean wakeup;
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
             this.session = session;
@@ -687,6 +689,10 @@ public final class SessionHub {
                     if (session.hasPeerEnded()) {
                         throw new EOFException("the peer has closed its end");
                     }
+                    if (wakeup) {
+                        wakeup = false;
+                        throw new SocketTimeoutException("the receiver was woken up before anything had come");
+                    }
                     await(deadlineNanos);
                     message = session.poll();
                 }
@@ -698,6 +704,17 @@ public final class SessionHub {
                 lock.unlock();
             }
             return Frame.decode(ByteBuffer.wrap(message));
+        }
+
+        @Override
+        public void wakeup() {
+            lock.lock();
+            try {
+                wakeup = true;
+                signal();
+            } finally {
+                lock.unlock();
+            }
         }
 
         @Override

@@ -1,5 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import org.rdmasockets.contract.Await;
 
 /** Runs a main class of the tests in a JVM of its own. */
 public final class ChildJvm {
@@ -42,6 +45,20 @@ public final class ChildJvm {
         command.addAll(List.of("-cp", classPath(!prefix.isEmpty()), main.getName()));
         command.addAll(List.of(arguments));
         return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
+    /**
+     * Sends a process a signal, and waits until the system has it in one of some states.
+     *
+     * @param name of the signal
+     * @param states letters, as in {@code /proc/PID/stat}
+     */
+    public static void signal(long pid, String name, String states) throws Exception {
+        assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).inheritIO().start().waitFor());
+        Await.until("the process to be in a state of " + states, () -> {
+            String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+            return states.indexOf(stat.charAt(stat.lastIndexOf(')') + 2)) >= 0;
+        });
     }
 
     /** This JVM's; a command in front may change the user, so it has copies of the libraries that any user may read. */

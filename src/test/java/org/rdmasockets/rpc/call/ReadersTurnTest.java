@@ -59,6 +59,11 @@ class ReadersTurnTest {
         }
 
         @Override
+        public void wakeup() {
+            // Nobody waits.
+        }
+
+        @Override
         public String transport() {
             return "script";
         }
