@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
@@ -24,15 +25,13 @@ import org.rdmasockets.transport.TcpBinding;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The connecting end of a connection to be: it may hold a local address, chooses the transport and connects, once.
  * {@link #close} from another thread ends a connect in progress.
  */
 public final class ClientEnd implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(ClientEnd.class);
+    private static final Log LOG = new Log(ClientEnd.class);
     private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
     /**

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Binding;
@@ -22,15 +23,13 @@ import org.rdmasockets.transport.StreamListener;
 import org.rdmasockets.transport.StreamOptions;
 import org.rdmasockets.transport.TcpListener;
 import org.rdmasockets.verbs.VerbsProvider;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The listening end of connections to be: in {@code auto} it listens over TCP and every provider on one port number,
  * and says what it does not listen on. A port that another program has on one transport is in use for all.
  */
 public final class ServerEnd implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(ServerEnd.class);
+    private static final Log LOG = new Log(ServerEnd.class);
     /** Anybody can connect over TCP as often as it likes. */
     private static final LimitedLog ACCEPTED = new LimitedLog(LOG, 50);
     /** How often a free port of the first transport may be taken on another one. */

@@ -5,8 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.lock.PlainLock;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /**
  * What has arrived for one connection, and the one reader and one writer that wait for it. Anybody may put something
@@ -17,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * {@link #await} hold a lock of their own that admits one reader or one writer at a time.
  */
 public final class CompletionInbox {
-    private static final Logger LOG = LoggerFactory.getLogger(CompletionInbox.class);
+    private static final Log LOG = new Log(CompletionInbox.class);
     private static final VarHandle NEWEST;
     private static final VarHandle ORPHAN_RUNNING;
     private static final VarHandle FAILURE;

@@ -15,14 +15,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One platform daemon thread that waits for the events of all completion channels, and of whatever else is added, and
@@ -34,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * it end, and then every inbox gets the reason as its last token.
  */
 public final class CompletionPoller implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(CompletionPoller.class);
+    private static final Log LOG = new Log(CompletionPoller.class);
     private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final int CLOSE_MILLIS = 10_000;

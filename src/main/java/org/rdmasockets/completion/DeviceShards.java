@@ -3,14 +3,13 @@ package org.rdmasockets.completion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The completion queues of one device, all on one channel. The first is small, for a program with a few connections;
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * calls.
  */
 final class DeviceShards {
-    private static final Logger LOG = LoggerFactory.getLogger(DeviceShards.class);
+    private static final Log LOG = new Log(DeviceShards.class);
     private static final int GROWTH = 4;
 
     private final CompletionPoller poller;

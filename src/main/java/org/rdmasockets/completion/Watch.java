@@ -5,13 +5,12 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The place beside the poller's thread, where one waiter at a time may sleep in the system call itself. A completion
@@ -34,7 +33,7 @@ final class Watch {
         }
     }
 
-    private static final Logger LOG = LoggerFactory.getLogger(Watch.class);
+    private static final Log LOG = new Log(Watch.class);
 
     private final EventPoller events;
     private final SpinPolicy policy;

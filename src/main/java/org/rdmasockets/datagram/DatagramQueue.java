@@ -15,6 +15,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.verbs.AccessFlag;
@@ -41,8 +42,6 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A queue pair for the datagrams of one socket at one address of this host, with all that it needs. What comes goes to
@@ -52,7 +51,7 @@ import org.slf4j.LoggerFactory;
  * send; who has the first may take the second.
  */
 final class DatagramQueue {
-    private static final Logger LOG = LoggerFactory.getLogger(DatagramQueue.class);
+    private static final Log LOG = new Log(DatagramQueue.class);
     private static final LimitedLog FAILURES = new LimitedLog(LOG);
     private static final int SENDS = 64;
     private static final int RECEIVES = 128;

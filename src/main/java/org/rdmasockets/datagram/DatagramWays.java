@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.rdmasockets.choice.Policy;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
 import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
@@ -17,15 +18,13 @@ import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to those who
  * are known to speak so, or are said to; else not its business.
  */
 public final class DatagramWays implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(DatagramWays.class);
+    private static final Log LOG = new Log(DatagramWays.class);
     private static final LimitedLog WARNINGS = new LimitedLog(LOG);
     static final String SHARED_MEMORY = SharedMemoryProvider.NAME;
     static final String IBVERBS = "ibverbs";

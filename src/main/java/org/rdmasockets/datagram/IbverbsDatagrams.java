@@ -19,14 +19,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The datagrams of one socket over RDMA devices, as rsockets has them: over UDP, with a header that names the sender's
@@ -34,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * address of this host that a peer is reached from, made when the first peer is.
  */
 final class IbverbsDatagrams {
-    private static final Logger LOG = LoggerFactory.getLogger(IbverbsDatagrams.class);
+    private static final Log LOG = new Log(IbverbsDatagrams.class);
     private static final LimitedLog WARNINGS = new LimitedLog(LOG);
     static final int MOST_PEERS = 8192;
     private static final int MOST_QUEUES = 16;

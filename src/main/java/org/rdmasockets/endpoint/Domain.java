@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Registration;
 import org.rdmasockets.verbs.AccessFlag;
@@ -17,15 +18,13 @@ import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A protection domain and its memory. Keys are checked against it, so each endpoint has one of its own, unless the
  * application wants several to share their memory; it ends with the last of them, and all its regions with it.
  */
 final class Domain {
-    private static final Logger LOG = LoggerFactory.getLogger(Domain.class);
+    private static final Log LOG = new Log(Domain.class);
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final long PAGE_BYTES = 4096;
     /** How much longer each wait is than the one before, for who does I/O with the segment of a region that ends. */

@@ -7,9 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.AccessFlag;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What this end lends to its peer: memory that the peer asks for, and memory that the application shares. Protected by
@@ -25,7 +24,7 @@ final class Lender {
     static final int NO_MEMORY = 3;
     /** Likewise: what is handed over was not lent any more. */
     static final int ENDED = 4;
-    private static final Logger LOG = LoggerFactory.getLogger(Lender.class);
+    private static final Log LOG = new Log(Lender.class);
     /** Questions of the peer that are not answered yet; honest peers have fewer. */
     private static final int MOST_SERVED = 64;
     /** How much longer than its holder the owner keeps a lease, which was on its way for a while. */

@@ -29,9 +29,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Patience;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Lets nodes tell each other what they need to connect, over plain TCP: each gets the bytes of all. A node believes
@@ -47,7 +46,7 @@ public final class TcpExchange {
     /** The most that a node may have to say. */
     public static final int MAX_BYTES = 1 << 16;
 
-    private static final Logger LOG = LoggerFactory.getLogger(TcpExchange.class);
+    private static final Log LOG = new Log(TcpExchange.class);
     private static final int MAGIC = 0x52444558;
     private static final int NONCE_BYTES = 16;
     private static final int CALL_BYTES = 2 * Integer.BYTES + NONCE_BYTES;

@@ -18,12 +18,12 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.rpc.RpcDatagrams;
 import org.rdmasockets.rpc.call.CallMethod;
 import org.rdmasockets.rpc.call.CallServer;
 import org.rdmasockets.rpc.call.EndpointCarrier;
 import org.rdmasockets.rpc.session.SessionHub;
-import org.slf4j.LoggerFactory;
 
 /** A gRPC server over a server of calls. */
 final class RdmaServer extends Server {
@@ -34,7 +34,7 @@ final class RdmaServer extends Server {
     private final Methods known;
     /** By their full names. */
     private final Map<String, CallMethod> methods = new HashMap<>();
-    private final LimitedLog failures = new LimitedLog(LoggerFactory.getLogger(RdmaServer.class));
+    private final LimitedLog failures = new LimitedLog(new Log(RdmaServer.class));
     /** Null before the start; guarded by this. */
     private CallServer server;
     private boolean shutdown;

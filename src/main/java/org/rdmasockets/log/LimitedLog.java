@@ -1,7 +1,6 @@
 package org.rdmasockets.log;
 
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
 
 /**
  * A log for one kind of line that others can cause: a few at once, then one in ten seconds, with a count of those that
@@ -11,7 +10,7 @@ public final class LimitedLog {
     private static final int AT_ONCE = 5;
     private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    private final Logger log;
+    private final Log log;
     private final int atOnce;
     /** Lines that may be written now; guarded by this. */
     private int left;
@@ -21,12 +20,12 @@ public final class LimitedLog {
     private long leftOut;
 
     /** Limits a log to a handful of lines at once. */
-    public LimitedLog(Logger log) {
+    public LimitedLog(Log log) {
         this(log, AT_ONCE);
     }
 
     /** Limits a log to so many lines without a pause. */
-    public LimitedLog(Logger log, int atOnce) {
+    public LimitedLog(Log log, int atOnce) {
         this.log = log;
         this.atOnce = atOnce;
         left = atOnce;

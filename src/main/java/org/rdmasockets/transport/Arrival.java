@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -14,15 +15,13 @@ import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Whatever is
  * thrown on the way, an {@code Error} too, ends this one alone.
  */
 final class Arrival<P extends Protocol> {
-    private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+    private static final Log LOG = new Log(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     /** What a peer is told that finds no place; it begins the private data, which zeros may follow. */
     private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);

@@ -19,6 +19,7 @@ import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.completion.PollerSettings;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
@@ -27,8 +28,6 @@ import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What all connections over one provider's devices share: the connection manager, the poller and the registry of
@@ -42,7 +41,7 @@ public final class Engine implements AutoCloseable {
     /** In which time each connection is visited, also if it is quiet; a busy poller takes longer. */
     public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * Roster.ROUND);
 
-    private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
+    private static final Log LOG = new Log(Engine.class);
     private static final int TICK_MILLIS = 500;
     /** Longest wait for a port to be free; only a set-up pool whose threads are all stuck needs that long. */
     private static final long RELEASE_NANOS = TimeUnit.SECONDS.toNanos(1);

@@ -2,7 +2,7 @@ package org.rdmasockets.transport;
 
 import java.util.Arrays;
 import java.util.Locale;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /** Reads system properties whose names begin with {@code org.rdmasockets.} */
 public final class Property {
@@ -19,7 +19,7 @@ public final class Property {
     public static boolean flag(String name) {
         String text = System.getProperty(PREFIX + name, "false").strip();
         if (!text.equals("true") && !text.equals("false")) {
-            LoggerFactory.getLogger(Property.class).warn("-D{}={} is ignored: true or false is wanted; false is used",
+            new Log(Property.class).warn("-D{}={} is ignored: true or false is wanted; false is used",
                     PREFIX + name, text);
         }
         return text.equals("true");
@@ -41,7 +41,7 @@ public final class Property {
                 return each;
             }
         }
-        LoggerFactory.getLogger(Property.class).warn("-D{}={} is ignored: one of {} is wanted; {} is used", property,
+        new Log(Property.class).warn("-D{}={} is ignored: one of {} is wanted; {} is used", property,
                 text, Arrays.toString(otherwise.getDeclaringClass().getEnumConstants()), otherwise);
         return otherwise;
     }
@@ -61,7 +61,7 @@ public final class Property {
         } catch (NumberFormatException e) {
             // reported below, together with numbers out of range
         }
-        LoggerFactory.getLogger(Property.class).warn(
+        new Log(Property.class).warn(
                 "-D{}={} is ignored: a whole number from {} to {} is wanted; {} is used", property, text, least, most,
                 otherwise);
         return otherwise;

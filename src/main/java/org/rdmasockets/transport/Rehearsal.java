@@ -9,9 +9,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.VerbsProvider;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection from this process to itself, before anybody can connect to it: all classes that one needs are loaded
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * has little stack or a process no descriptor left.
  */
 final class Rehearsal implements Runnable {
-    private static final Logger LOG = LoggerFactory.getLogger(Rehearsal.class);
+    private static final Log LOG = new Log(Rehearsal.class);
     /** Longest wait for a rehearsal; what it has not loaded by then is loaded on the way. */
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** How often to look whether both ends are torn down. */
@@ -57,6 +56,7 @@ final class Rehearsal implements Runnable {
 
     @Override
     public void run() {
+        Log.prepare();
         try (Engine engine = Engine.apart(provider)) {
             exchange(engine);
         } catch (Throwable t) {

@@ -3,11 +3,10 @@ package org.rdmasockets.transport;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.stream.StreamMemory;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The memory of one connection that comes and goes. To register memory takes about half a millisecond, so that happens
@@ -15,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * been idle for a while gives back what it can; see {@link StreamMemory}.
  */
 final class Rings {
-    private static final Logger LOG = LoggerFactory.getLogger(Rings.class);
+    private static final Log LOG = new Log(Rings.class);
     /** How long a connection is idle before it gives memory back; twice as long each time that not all went. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** Chunks that come together: one being filled, one being read. */

@@ -1,8 +1,7 @@
 package org.rdmasockets.transport;
 
 import java.util.Arrays;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /**
  * The connections of an engine, and which of them are visited at each tick: those that something is to be expected of.
@@ -16,7 +15,7 @@ final class Roster {
     /** So many ticks take a round of those who are quiet. */
     static final int ROUND = 16;
 
-    private static final Logger LOG = LoggerFactory.getLogger(Roster.class);
+    private static final Log LOG = new Log(Roster.class);
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
     /** Of a connection that is in no roster. */

@@ -7,8 +7,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.lock.OwnThread;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /**
  * The few platform threads for calls that may block in the kernel. Two serve everything; a busy machine makes them
@@ -18,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * time without work.
  */
 public final class SetupPool {
-    private static final Logger LOG = LoggerFactory.getLogger(SetupPool.class);
+    private static final Log LOG = new Log(SetupPool.class);
     private static final int USUAL_THREADS = 2;
     private static final int MAX_THREADS = 16;
     /** Calls to peers at once. */

@@ -15,6 +15,7 @@ import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamConnection;
@@ -31,8 +32,6 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One byte stream over RDMA: the protocol of rsockets, its memory, and what an application does with it. Memory is made
@@ -40,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * domain, so in a shared one any peer could write into any ring.
  */
 public final class StreamTransport implements Connection, Protocol {
-    private static final Logger LOG = LoggerFactory.getLogger(StreamTransport.class);
+    private static final Log LOG = new Log(StreamTransport.class);
     /** Code of 0.01 ms (InfiniBand specification, 9.7.5.2.8); the connection manager's 0 means 655 ms. */
     private static final int SHORT_RECEIVER_NOT_READY_TIMER = 1;
 

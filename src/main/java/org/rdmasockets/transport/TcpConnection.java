@@ -13,9 +13,8 @@ import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.stream.DirectReceiver;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. What is added: deadlines instead
@@ -25,7 +24,7 @@ final class TcpConnection implements Connection {
     /** The transport's name as settings spell it. */
     static final String NAME = "tcp";
 
-    private static final Logger LOG = LoggerFactory.getLogger(TcpConnection.class);
+    private static final Log LOG = new Log(TcpConnection.class);
 
     private final Socket socket;
     private final InputStream in;

@@ -16,8 +16,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.lock.OwnThread;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /**
  * Listens on TCP with an ordinary {@code java.net.ServerSocket}. One platform thread waits in its accept, whatever the
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * backlog so means what it always does.
  */
 public final class TcpListener implements Listener {
-    private static final Logger LOG = LoggerFactory.getLogger(TcpListener.class);
+    private static final Log LOG = new Log(TcpListener.class);
 
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);

@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -18,8 +19,6 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One end of a connection over verbs, whatever {@link Protocol} goes over it: how it is made, begins, is watched and
@@ -30,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * torn down when it is closed.
  */
 public final class VerbsConnection extends Roster.Member implements ConnectionHandler {
-    private static final Logger LOG = LoggerFactory.getLogger(VerbsConnection.class);
+    private static final Log LOG = new Log(VerbsConnection.class);
     /** So often a connection that ends tries to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
 

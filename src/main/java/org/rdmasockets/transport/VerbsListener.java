@@ -11,11 +11,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Those beyond
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.
  */
 public final class VerbsListener<P extends Protocol> implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(VerbsListener.class);
+    private static final Log LOG = new Log(VerbsListener.class);
     private static final int DEFAULT_BACKLOG = 50;
     /** Most that wait beyond the backlog; {@code rdma_ucm} takes less at once ({@code max_backlog}, 1,024). */
     private static final int MOST_HELD = 4096;

@@ -5,13 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 /** How many lines are written, by a clock of the test. */
 class LimitedLogTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    private final LimitedLog log = new LimitedLog(LoggerFactory.getLogger(LimitedLogTest.class));
+    private final LimitedLog log = new LimitedLog(new Log(LimitedLogTest.class));
 
     @Test
     void aFewLinesAreWrittenAndThenOneInTenSecondsWithTheCountOfTheOthers() {

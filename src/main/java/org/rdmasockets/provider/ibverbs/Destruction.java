@@ -2,12 +2,11 @@ package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmasockets.log.LimitedLog;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /** Calls of functions that destroy. Their failure has nobody to go to: {@code close()} does not throw. */
 final class Destruction {
-    private static final Logger LOG = LoggerFactory.getLogger(Destruction.class);
+    private static final Log LOG = new Log(Destruction.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     private Destruction() {}

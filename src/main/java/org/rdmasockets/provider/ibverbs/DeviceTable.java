@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context;
 import org.rdmasockets.provider.ibverbs.generated.ibv_device;
@@ -18,8 +19,6 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The devices of this process. There is one kind of device only: the contexts of librdmacm ({@code rdma_get_devices}),
@@ -28,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * identifier for its device give the same object.
  */
 final class DeviceTable {
-    private static final Logger LOG = LoggerFactory.getLogger(DeviceTable.class);
+    private static final Log LOG = new Log(DeviceTable.class);
     private static final Path CLASS = Path.of("/sys/class/infiniband");
 
     /** Context address to device; guarded by this. */

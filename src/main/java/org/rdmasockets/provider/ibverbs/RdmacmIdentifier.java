@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.ibverbs.generated.rdma_addr;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
@@ -25,12 +26,10 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** An identifier over {@code rdma_cm_id}. */
 final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifier {
-    private static final Logger LOG = LoggerFactory.getLogger(RdmacmIdentifier.class);
+    private static final Log LOG = new Log(RdmacmIdentifier.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
 

@@ -2,18 +2,17 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.util.Objects;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Calls the handler of an identifier until it is stopped. The handler is called without any lock. To be inherited from,
  * so that a connection has one object less.
  */
 abstract class EventDelivery implements ConnectionIdentifier {
-    private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
+    private static final Log LOG = new Log(EventDelivery.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     /** Guarded by this, as are the others. */

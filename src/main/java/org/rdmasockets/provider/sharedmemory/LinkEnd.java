@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
@@ -19,8 +20,6 @@ import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * This process's end of a link: finds the connection that an entry is for, and lets go on what had to wait.
@@ -66,7 +65,7 @@ final class LinkEnd implements LinkHandler {
     /** Flag of {@link #FAILED}. */
     static final int FAULT = 1;
 
-    private static final Logger LOG = LoggerFactory.getLogger(LinkEnd.class);
+    private static final Log LOG = new Log(LinkEnd.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final int UNKNOWN_SLOT = -1;
     /** Entries taken at once, and most of them in one call of the waiting thread. */

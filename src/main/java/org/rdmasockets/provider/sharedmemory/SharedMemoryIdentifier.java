@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
@@ -14,8 +15,6 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
@@ -27,7 +26,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
 
-    private static final Logger LOG = LoggerFactory.getLogger(SharedMemoryIdentifier.class);
+    private static final Log LOG = new Log(SharedMemoryIdentifier.class);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
     private static final byte[] NO_DATA = {};
     private static final int MAX_REQUEST_BYTES = 56;

@@ -11,12 +11,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.rdmasockets.log.LimitedLog;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /** Takes connections, and calls on them. */
 public final class CallServer implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(CallServer.class);
+    private static final Log LOG = new Log(CallServer.class);
 
     private final Carrier.Listener listener;
     private final Function<String, CallMethod> methods;

@@ -7,15 +7,14 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.rdmasockets.log.Log;
 
 /**
  * A server's end. One virtual thread reads. It runs a quick method itself; before any other it starts its successor,
  * runs the method and ends.
  */
 final class ServerConnection extends Connection {
-    private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
+    private static final Log LOG = new Log(ServerConnection.class);
     /** A method is quick if it takes no longer. */
     private static final long QUICK_NANOS = 50_000;
 

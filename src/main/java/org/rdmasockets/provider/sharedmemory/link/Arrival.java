@@ -2,16 +2,15 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
 final class Arrival implements Source {
-    private static final Logger LOG = LoggerFactory.getLogger(Arrival.class);
+    private static final Log LOG = new Log(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);

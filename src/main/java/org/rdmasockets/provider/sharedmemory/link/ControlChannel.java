@@ -2,11 +2,11 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.LoggerFactory;
 
 /**
  * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. Read by the hub when the
@@ -19,7 +19,7 @@ final class ControlChannel {
     private static final int MOST_WAITING = 1 << 14;
     private static final int AGAIN = Errno.EAGAIN.number();
 
-    private static final LimitedLog LIMITED = new LimitedLog(LoggerFactory.getLogger(ControlChannel.class));
+    private static final LimitedLog LIMITED = new LimitedLog(new Log(ControlChannel.class));
 
     private final Link link;
     private final PacketSocket socket;

@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.Availability;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.EpollWait;
@@ -20,8 +21,6 @@ import org.rdmasockets.provider.os.PortLocks;
 import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * All links of this process: names that it listens on, links to other processes, and the descriptors to wait for.
@@ -33,7 +32,7 @@ public final class LinkHub implements AutoCloseable {
     /** What a packet socket answers when there is nothing now. */
     static final int AGAIN = Errno.EAGAIN.number();
 
-    private static final Logger LOG = LoggerFactory.getLogger(LinkHub.class);
+    private static final Log LOG = new Log(LinkHub.class);
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
     private static final LimitedLog REFUSALS = new LimitedLog(LOG);
     /** The ports that Linux gives out by itself, as a rule ({@code net.ipv4.ip_local_port_range}). */

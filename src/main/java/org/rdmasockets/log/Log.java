@@ -1,0 +1,136 @@
+package org.rdmasockets.log;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.lock.OwnThread;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The lines of one class, by its logger in SLF4J. SLF4J looks for its provider in every jar of the class path, which a
+ * first connect and what follows it shall not wait for: lines up to INFO that come before are written by a thread of
+ * their own a little later, and are lost if the process is told to exit before. Warnings and errors are written at
+ * once. Any thread may call.
+ */
+public final class Log {
+    /** Lines that wait for SLF4J; more are written at once, whoever waits. */
+    private static final int MOST_EARLY = 1_000;
+    private static final long LATER_MILLIS = 50;
+    /** Lines in order; guarded by itself, as the thread. */
+    private static final List<Early> EARLY = new ArrayList<>(0);
+    private static Thread writer;
+    /** SLF4J has its provider, and all early lines are written; changed under EARLY. */
+    private static volatile boolean ready;
+
+    private final Class<?> of;
+
+    /** A log of a class; nothing is looked for yet. */
+    public Log(Class<?> of) {
+        this.of = of;
+    }
+
+    /** A line that waits. */
+    private record Early(Log log, boolean info, String format, Object[] arguments) {
+        void write() {
+            if (info) {
+                log.logger().info(format, arguments);
+            } else {
+                log.logger().debug(format, arguments);
+            }
+        }
+    }
+
+    /** Lets SLF4J look for its provider now, for who has the time. */
+    public static void prepare() {
+        LoggerFactory.getILoggerFactory();
+        synchronized (EARLY) {
+            ready |= EARLY.isEmpty();
+        }
+    }
+
+    private Logger logger() {
+        return LoggerFactory.getLogger(of);
+    }
+
+    /** Whether an information may be written; true while nobody knows. */
+    public boolean isInfoEnabled() {
+        return !ready || logger().isInfoEnabled();
+    }
+
+    /** Writes a line for who looks for a fault, in SLF4J's format. */
+    public void debug(String format, Object... arguments) {
+        if (ready || !isEarly(false, format, arguments)) {
+            logger().debug(format, arguments);
+        }
+    }
+
+    /** Writes an information, as {@link #debug}. */
+    public void info(String format, Object... arguments) {
+        if (ready || !isEarly(true, format, arguments)) {
+            logger().info(format, arguments);
+        }
+    }
+
+    /** Writes a warning; an exception at the end is written with its stack. */
+    public void warn(String format, Object... arguments) {
+        logger().warn(format, arguments);
+    }
+
+    /** Writes an error, as {@link #warn}. */
+    public void error(String format, Object... arguments) {
+        logger().error(format, arguments);
+    }
+
+    /** Keeps a line until SLF4J is there; false if it is, or no more can wait. */
+    private boolean isEarly(boolean info, String format, Object[] arguments) {
+        synchronized (EARLY) {
+            if (ready || EARLY.size() >= MOST_EARLY || writer == null && !startWriter()) {
+                return false;
+            }
+            return EARLY.add(new Early(this, info, format, arguments));
+        }
+    }
+
+    /** Sees to it that early lines are written, soon. False if that cannot be. */
+    private static boolean startWriter() {
+        try {
+            Thread later = OwnThread.unstarted("rdma-log", new Writer());
+            later.setDaemon(false); // a program that ends at once says all the same what it has done
+            later.start();
+            writer = later;
+            return true;
+        } catch (OutOfMemoryError e) {
+            ready = true; // from now on, who says something waits for SLF4J
+            return false;
+        }
+    }
+
+    /** Writes what has come too early. */
+    private static final class Writer implements Runnable {
+        @Override
+        public void run() {
+            try {
+                Thread.sleep(LATER_MILLIS);
+                prepare();
+                for (Early[] lines = take(); lines.length > 0; lines = take()) {
+                    for (Early line : lines) {
+                        line.write();
+                    }
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt(); // nobody does that
+            } finally {
+                ready = true; // nobody waits for SLF4J a second time
+            }
+        }
+
+        private static Early[] take() {
+            synchronized (EARLY) {
+                Early[] lines = EARLY.toArray(new Early[0]);
+                EARLY.clear();
+                ready = lines.length == 0;
+                return lines;
+            }
+        }
+    }
+}
