@@ -20,7 +20,6 @@ import org.rdmasockets.verbs.WorkCompletions;
  * inbox that it was for. Only when the queue itself can give no more do all inboxes fail.
  */
 public final class CompletionShard extends Apart {
-    private static final VarHandle LEADS;
     private static final VarHandle FREE;
     private static final VarHandle FREE_LISTS;
     /** After so many full batches in a row the poller looks after other shards first. */
@@ -28,7 +27,6 @@ public final class CompletionShard extends Apart {
 
     static {
         try {
-            LEADS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "leads", int.class);
             FREE = MethodHandles.lookup().findVarHandle(CompletionShard.class, "free", Completion.class);
             FREE_LISTS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "freeLists", WakeList.class);
         } catch (ReflectiveOperationException e) {
@@ -62,8 +60,7 @@ public final class CompletionShard extends Apart {
     private volatile boolean armed;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
-    /** Changed by LEADS whenever somebody polls for himself, so that {@link #seenLeads} differs from it. */
-    @SuppressWarnings("unused")
+    /** How often somebody has polled for himself, about: {@link #seenLeads} differs from it if somebody has. */
     private int leads;
     /** {@link #leads} when the poller last came by; guarded by cqLock. */
     private int seenLeads;
@@ -208,7 +205,7 @@ public final class CompletionShard extends Apart {
      * somebody else polls.
      */
     int lead(CompletionInbox own, Waiter waiter, int looks) {
-        LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
+        leads++;
         if (!queue.spin(looks)) {
             return 0;
         }
@@ -279,7 +276,7 @@ public final class CompletionShard extends Apart {
      */
     void takeEventForWaiter(boolean own) {
         cqLock.lock();
-        LEADS.setOpaque(this, (int) LEADS.getOpaque(this) + 1);
+        leads++;
         takeEventAndUnlock(!own);
     }
 
@@ -348,7 +345,7 @@ public final class CompletionShard extends Apart {
             // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
             armed = false;
         }
-        int nowLeads = (int) LEADS.getOpaque(this);
+        int nowLeads = leads;
         boolean led = nowLeads != seenLeads;
         seenLeads = nowLeads;
         if (parked.get() > 0 || !led) {

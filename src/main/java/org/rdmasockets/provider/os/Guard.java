@@ -21,7 +21,6 @@ public abstract class Guard implements AutoCloseable {
     }
 
     /** How many are inside, plus {@link #CLOSED}; changed through {@link #USERS} only. */
-    @SuppressWarnings("unused")
     private volatile int users;
 
     /** Open, with nobody inside. */
@@ -32,7 +31,7 @@ public abstract class Guard implements AutoCloseable {
 
     /** Begins a use; false if this is closed: then {@link #leave} must not be called. */
     public final boolean enter() {
-        int now = (int) USERS.getVolatile(this);
+        int now = users;
         while (now >= 0) {
             int seen = (int) USERS.compareAndExchange(this, now, now + 1);
             if (seen == now) {
@@ -52,7 +51,7 @@ public abstract class Guard implements AutoCloseable {
 
     /** Whether {@link #close} was called. */
     public final boolean isClosed() {
-        return (int) USERS.getVolatile(this) < 0;
+        return users < 0;
     }
 
     /** Refuses new uses; true for the first caller. */

@@ -1,10 +1,9 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Memory for one packet and the descriptor that may come with it ({@code struct msghdr} with its parts). For one thread
@@ -22,28 +21,33 @@ public final class PacketBuffer {
     /** Longest packet, in bytes. */
     public static final int MAX_PACKET_BYTES = 128;
 
-    private static final long IOV_POINTER_OFFSET = 16;
-    private static final long IOV_COUNT_OFFSET = 24;
-    private static final long CONTROL_POINTER_OFFSET = 32;
-    private static final long CONTROL_LENGTH_OFFSET = 40;
-    private static final long FLAGS_OFFSET = 48;
-    private static final long IOV_OFFSET = 56;
-    private static final long CONTROL_OFFSET = 72;
+    private static final int IOV_POINTER_OFFSET = 16;
+    private static final int IOV_COUNT_OFFSET = 24;
+    private static final int CONTROL_POINTER_OFFSET = 32;
+    private static final int CONTROL_LENGTH_OFFSET = 40;
+    private static final int FLAGS_OFFSET = 48;
+    private static final int IOV_OFFSET = 56;
+    private static final int CONTROL_OFFSET = 72;
     /**
      * Room for all 253 descriptors that a packet can have: the kernel closes those that do not fit before it returns,
      * and that may take as long as a peer likes.
      */
-    private static final long CONTROL_BYTES = 1032;
-    private static final long CONTROL_LEVEL = CONTROL_OFFSET + 8;
-    private static final long CONTROL_TYPE = CONTROL_OFFSET + 12;
-    private static final long CONTROL_DATA = CONTROL_OFFSET + 16;
-    private static final long CONTROL_HEADER_BYTES = 16;
-    private static final long CAPTURED_OFFSET = CONTROL_OFFSET + CONTROL_BYTES;
-    private static final long PACKET_OFFSET = CAPTURED_OFFSET + Long.BYTES;
+    private static final int CONTROL_BYTES = 1032;
+    private static final int CONTROL_LEVEL = CONTROL_OFFSET + 8;
+    private static final int CONTROL_TYPE = CONTROL_OFFSET + 12;
+    private static final int CONTROL_DATA = CONTROL_OFFSET + 16;
+    private static final int CONTROL_HEADER_BYTES = 16;
+    private static final int CAPTURED_OFFSET = CONTROL_OFFSET + CONTROL_BYTES;
+    private static final int PACKET_OFFSET = CAPTURED_OFFSET + Long.BYTES;
 
     private final MemorySegment memory = Arena.ofAuto().allocate(PACKET_OFFSET + MAX_PACKET_BYTES, Long.BYTES);
     private final MemorySegment packet = memory.asSlice(PACKET_OFFSET);
     private final MemorySegment captured = memory.asSlice(CAPTURED_OFFSET, Long.BYTES);
+    /** The same as memory, for plain accesses, which take the interpreter less. */
+    private final ByteBuffer fields = memory.asByteBuffer().order(ByteOrder.nativeOrder());
+    /** What the last call has left there: how long the packet may be, and whether there was room for descriptors. */
+    private int roomBytes;
+    private boolean takesControl;
     private int length;
     /** The first descriptor of the packet received, or -1. */
     private int descriptor = -1;
@@ -54,9 +58,9 @@ public final class PacketBuffer {
 
     /** An empty buffer. */
     public PacketBuffer() {
-        memory.set(JAVA_LONG, IOV_POINTER_OFFSET, memory.address() + IOV_OFFSET);
-        memory.set(JAVA_LONG, IOV_COUNT_OFFSET, 1);
-        memory.set(JAVA_LONG, IOV_OFFSET, packet.address());
+        fields.putLong(IOV_POINTER_OFFSET, memory.address() + IOV_OFFSET);
+        fields.putLong(IOV_COUNT_OFFSET, 1);
+        fields.putLong(IOV_OFFSET, packet.address());
     }
 
     /** The packet: memory of {@link #MAX_PACKET_BYTES} bytes, aligned to 8. */
@@ -94,37 +98,43 @@ public final class PacketBuffer {
 
     /** Sends the first bytes of the packet, with a descriptor unless that is -1: 0 or a negated errno. */
     int send(int socket, int bytes, int attached) {
-        memory.set(JAVA_LONG, IOV_OFFSET + 8, bytes);
-        memory.set(JAVA_INT, FLAGS_OFFSET, 0);
+        fields.putInt(FLAGS_OFFSET, 0);
         if (attached < 0) {
-            setControl(0);
+            makeRoom(bytes, 0);
         } else {
-            setControl(CONTROL_HEADER_BYTES + Long.BYTES);
-            memory.set(JAVA_LONG, CONTROL_OFFSET, CONTROL_HEADER_BYTES + Integer.BYTES);
-            memory.set(JAVA_INT, CONTROL_LEVEL, Posix.SOL_SOCKET);
-            memory.set(JAVA_INT, CONTROL_TYPE, Posix.SCM_RIGHTS);
-            memory.set(JAVA_INT, CONTROL_DATA, attached);
+            makeRoom(bytes, CONTROL_HEADER_BYTES + Long.BYTES);
+            fields.putLong(CONTROL_OFFSET, CONTROL_HEADER_BYTES + Integer.BYTES);
+            fields.putInt(CONTROL_LEVEL, Posix.SOL_SOCKET);
+            fields.putInt(CONTROL_TYPE, Posix.SCM_RIGHTS);
+            fields.putInt(CONTROL_DATA, attached);
         }
         long sent = Posix.SENDMSG.call(socket, memory.address(), Posix.MSG_DONTWAIT | Posix.MSG_NOSIGNAL);
         return sent < 0 ? (int) sent : 0;
     }
 
-    private void setControl(long bytes) {
-        memory.set(JAVA_LONG, CONTROL_POINTER_OFFSET, bytes == 0 ? 0 : memory.address() + CONTROL_OFFSET);
-        memory.set(JAVA_LONG, CONTROL_LENGTH_OFFSET, bytes);
+    /** Sets how long the packet is, and what goes with it: the kernel changes the latter alone. */
+    private void makeRoom(int bytes, int controlBytes) {
+        if (roomBytes != bytes) {
+            roomBytes = bytes;
+            fields.putLong(IOV_OFFSET + Long.BYTES, bytes);
+        }
+        if (takesControl != controlBytes > 0) {
+            takesControl = controlBytes > 0;
+            fields.putLong(CONTROL_POINTER_OFFSET, takesControl ? memory.address() + CONTROL_OFFSET : 0);
+        }
+        fields.putLong(CONTROL_LENGTH_OFFSET, controlBytes);
     }
 
     /** Receives a packet: its length, 0 at the end of the stream, or a negated errno. */
     int receive(int socket) {
-        memory.set(JAVA_LONG, IOV_OFFSET + 8, MAX_PACKET_BYTES);
-        setControl(CONTROL_BYTES);
+        makeRoom(MAX_PACKET_BYTES, CONTROL_BYTES);
         length = Posix.receiveMessage(captured, socket, memory.address());
         descriptor = -1;
         malformed = false;
         descriptorLost = false;
         if (length >= 0) {
             takeDescriptors();
-            int flags = memory.get(JAVA_INT, FLAGS_OFFSET);
+            int flags = fields.getInt(FLAGS_OFFSET);
             descriptorLost = (flags & Posix.MSG_CTRUNC) != 0 && descriptor < 0;
             malformed |= (flags & Posix.MSG_TRUNC) != 0 || (flags & Posix.MSG_CTRUNC) != 0 && !descriptorLost;
         }
@@ -133,16 +143,16 @@ public final class PacketBuffer {
 
     /** Keeps the first descriptor and closes all others. Only the kernel writes here, so lengths can be trusted. */
     private void takeDescriptors() {
-        if (memory.get(JAVA_LONG, CONTROL_LENGTH_OFFSET) < CONTROL_HEADER_BYTES + Integer.BYTES
-                || memory.get(JAVA_INT, CONTROL_LEVEL) != Posix.SOL_SOCKET
-                || memory.get(JAVA_INT, CONTROL_TYPE) != Posix.SCM_RIGHTS) {
+        if (fields.getLong(CONTROL_LENGTH_OFFSET) < CONTROL_HEADER_BYTES + Integer.BYTES
+                || fields.getInt(CONTROL_LEVEL) != Posix.SOL_SOCKET
+                || fields.getInt(CONTROL_TYPE) != Posix.SCM_RIGHTS) {
             return;
         }
-        long count = (memory.get(JAVA_LONG, CONTROL_OFFSET) - CONTROL_HEADER_BYTES) / Integer.BYTES;
-        descriptor = memory.get(JAVA_INT, CONTROL_DATA);
-        for (long i = 1; i < count; i++) {
+        int count = (int) (fields.getLong(CONTROL_OFFSET) - CONTROL_HEADER_BYTES) / Integer.BYTES;
+        descriptor = fields.getInt(CONTROL_DATA);
+        for (int i = 1; i < count; i++) {
             malformed = true;
-            Closer.close(memory.get(JAVA_INT, CONTROL_DATA + i * Integer.BYTES));
+            Closer.close(fields.getInt(CONTROL_DATA + i * Integer.BYTES));
         }
     }
 }

@@ -55,9 +55,11 @@ final class Arrivals {
         words[SEEN_HEAD] = first;
     }
 
-    /** Whether the completion queue is armed. */
+    /** Whether the completion queue is armed, as far as is known since the last fence or lock. */
     boolean isArmed() {
-        return (long) WORD.getVolatile(words, ARMED) != 0;
+        boolean armed = words[ARMED] != 0;
+        VarHandle.acquireFence(); // the next look reads it anew
+        return armed;
     }
 
     /** Says whether the completion queue is armed. */

@@ -304,7 +304,7 @@ final class LinkEnd implements LinkHandler {
         if (!writer.begin(payload.length)) {
             return false;
         }
-        writer.header(letter.kind(), letter.flags(), letter.slot(), letter.value(), 0, 0);
+        writer.header(letter.kind(), letter.flags(), letter.slot(), letter.value(), 0);
         MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), payload.length);
         writer.publish();
         return true;
@@ -328,7 +328,7 @@ final class LinkEnd implements LinkHandler {
             if (held || !writer.begin(to.length + from.length + (int) data.byteSize())) {
                 return false;
             }
-            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE, 0,
+            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE,
                     0);
             MemorySegment ring = writer.memory();
             long offset = writer.payloadOffset();

@@ -244,7 +244,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         RingWriter writer = lock();
         try {
             if (alive && !end.holdsLetters() && writer.begin(0)) {
-                writer.header(LinkEnd.WANT, 0, peerSlot, missing, 0, 0);
+                writer.header(LinkEnd.WANT, 0, peerSlot, missing, 0);
                 writer.publish();
                 requested += missing;
             }
@@ -277,9 +277,9 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (notice.open) {
             openPosition = writer.position();
             openMessage = message(notice.lengthBytes, notice.immediate);
-            writer.header(LinkEnd.OPEN_WRITE, LinkEnd.IMMEDIATE, peerSlot, 0, openMessage, 0);
+            writer.header(LinkEnd.OPEN_WRITE, LinkEnd.IMMEDIATE, peerSlot, 0, openMessage);
         } else {
-            writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate, notice.lengthBytes, 0);
+            writer.header(LinkEnd.WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate, notice.lengthBytes);
         }
         writer.publish();
         return Status.SUCCESS;
@@ -296,7 +296,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             }
             int flags = (sent == 0 ? LinkEnd.FIRST : 0) | (sent + part == total ? LinkEnd.LAST : 0)
                     | (notice.hasImmediate ? LinkEnd.IMMEDIATE : 0);
-            writer.header(LinkEnd.SEND, flags, peerSlot, notice.immediate, total, 0);
+            writer.header(LinkEnd.SEND, flags, peerSlot, notice.immediate, total);
             notice.copyPayload(sent, writer.memory(), writer.payloadOffset(), part);
             writer.publish();
             sent += part;

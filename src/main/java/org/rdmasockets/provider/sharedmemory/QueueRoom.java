@@ -14,7 +14,6 @@ class QueueRoom {
     /** How often room was taken, wrapping around; guarded by the queue's lock. */
     private int taken;
     /** How often it was given back; by GIVEN. */
-    @SuppressWarnings("unused")
     private volatile int given;
 
     /** All room is free. */
@@ -49,7 +48,7 @@ class QueueRoom {
 
     /** Gives the room of one request back. Under the monitor of the one completion queue that these requests have. */
     void giveBack() {
-        GIVEN.setRelease(this, (int) GIVEN.get(this) + 1);
+        GIVEN.setRelease(this, given + 1);
     }
 
     /** As {@link #giveBack}, for requests whose completions may be in several queues; any thread. */

@@ -337,13 +337,13 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     @Override
     public void requestNotification() {
         // What is there already makes no event.
-        boolean report = arrivals.takeIn();
+        boolean report = !arrivals.isEmpty() && arrivals.takeIn();
         synchronized (this) {
             arrivals.armed(!closed);
         }
         // Between the flag and the look: senders have one between their entry and their look at the flag.
         VarHandle.fullFence();
-        report |= arrivals.takeIn();
+        report |= !arrivals.isEmpty() && arrivals.takeIn();
         if (report) {
             report();
         }

@@ -122,7 +122,7 @@ class HostileArrivalsTest {
                 if (!writer.begin(payload.length)) {
                     return false;
                 }
-                writer.header(LinkEnd.CONNECT, 0, 0, slot, 0, 0);
+                writer.header(LinkEnd.CONNECT, 0, 0, slot, 0);
                 MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
                         payload.length);
                 writer.publish();

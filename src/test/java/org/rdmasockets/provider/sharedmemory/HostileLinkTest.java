@@ -125,7 +125,7 @@ class HostileLinkTest {
             if (!writer.begin(payload.length)) {
                 return false;
             }
-            writer.header(kind, flags, slot, value, payload.length, 0);
+            writer.header(kind, flags, slot, value, payload.length);
             MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
                     payload.length);
             writer.publish();

@@ -17,6 +17,12 @@ final class ControlChannel {
     private static final int BATCH = 256;
     /** More packets than fit into any socket: an announcement made before a key was told is among them. */
     private static final int MOST_WAITING = 1 << 14;
+    /** The stream is at its end. */
+    static final int ENDED = 1;
+    /** Something was left behind: who was told of it is not told again. */
+    static final int MORE = 2;
+    /** A packet came since this was told last. */
+    static final int RUNG = 4;
     private static final int AGAIN = Errno.EAGAIN.number();
 
     private static final LimitedLog LIMITED = new LimitedLog(new Log(ControlChannel.class));
@@ -32,8 +38,6 @@ final class ControlChannel {
     private final ReentrantLock lock = new ReentrantLock();
     /** Whether a packet was read since the handler heard of one; guarded by lock. */
     private boolean rung;
-    /** Whether there may be more than the hub read last; guarded by lock. */
-    private boolean more;
     /** Slabs that the peer has announced; guarded by lock. */
     private int slabs;
     /** Whether the socket came to its end, or the link is closed; guarded by lock. */
@@ -71,44 +75,24 @@ final class ControlChannel {
         return regions.find(remoteKey);
     }
 
-    /** Reads what is there, within limits: false at the end of the stream. */
-    boolean receive() {
+    /** Reads what is there, within limits; what was found, a set of {@link #ENDED}, {@link #MORE} and {@link #RUNG}. */
+    int receive() {
         lock.lock();
         try {
-            more = !read(BATCH);
-            return !ended;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Whether a packet came since the last call. */
-    boolean takeRung() {
-        lock.lock();
-        try {
-            boolean was = rung;
+            int found = read(BATCH) || ended ? 0 : MORE;
+            found |= (ended ? ENDED : 0) | (rung ? RUNG : 0);
             rung = false;
-            return was;
+            return found;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Lets the next {@link #takeRung} hear of the packet again. */
+    /** Lets the next {@link #receive} tell of a packet. */
     void leaveRung() {
         lock.lock();
         rung = true;
         lock.unlock();
-    }
-
-    /** Whether the hub left something behind: who was told of it need not be told again. */
-    boolean hasMore() {
-        lock.lock();
-        try {
-            return more && !ended;
-        } finally {
-            lock.unlock();
-        }
     }
 
     /** Reads so many packets at most; false if there may be more. */

@@ -408,27 +408,27 @@ public final class Link implements AutoCloseable {
         if (watchedForRoom.get()) {
             watch(false);
         }
-        boolean going = channel.receive();
-        if (!going || !isOpen()) {
+        int found = channel.receive();
+        if ((found & ControlChannel.ENDED) != 0 || !isOpen()) {
             end("the peer's process ended or closed the link");
             return;
         }
-        boolean freed = announced.isHeldUp() && announced.flush();
-        if (announced.isHeldUp()) {
-            watchForRoom();
-        }
-        if (channel.hasMore()) {
-            watch();
-        }
-        if (channel.takeRung() || freed) {
-            boolean answered = false;
-            try {
+        boolean answered = false;
+        try {
+            boolean freed = announced.isHeldUp() && announced.flush();
+            if (announced.isHeldUp()) {
+                watchForRoom();
+            }
+            if ((found & ControlChannel.MORE) != 0) {
+                watch();
+            }
+            if (freed || (found & ControlChannel.RUNG) != 0) {
                 handler.onDoorbell(this);
-                answered = true;
-            } finally {
-                if (!answered) {
-                    channel.leaveRung();
-                }
+            }
+            answered = true;
+        } finally {
+            if (!answered) {
+                channel.leaveRung();
             }
         }
     }

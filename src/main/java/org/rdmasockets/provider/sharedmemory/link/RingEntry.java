@@ -16,7 +16,6 @@ public final class RingEntry {
     private int kindAndFlags;
     private long slotAndValue;
     private long first;
-    private long second;
 
     /** An entry of a link's memory; nothing in it yet. */
     RingEntry(MemorySegment memory) {
@@ -33,7 +32,6 @@ public final class RingEntry {
         int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
         slotAndValue = words.get(word + 1);
         first = words.get(word + 2);
-        second = words.get(word + 3);
     }
 
     /** The kind: 0 to 255 from an honest peer, to 65,534 from another. */
@@ -51,27 +49,22 @@ public final class RingEntry {
         return (int) slotAndValue;
     }
 
-    /** First argument, such as immediate data. */
+    /** A number, such as immediate data. */
     public int value() {
         return (int) (slotAndValue >>> 32);
     }
 
-    /** Second argument. */
+    /** The argument. */
     public long first() {
         return first;
     }
 
     /**
-     * Takes an open entry: an honest peer does not change its first argument any more after this, see
+     * Takes an open entry: an honest peer does not change its argument any more after this, see
      * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
      */
     public long takeFirst() {
         return (long) SegmentLayout.LONG.getAndSet(memory, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);
-    }
-
-    /** Third argument. */
-    public long second() {
-        return second;
     }
 
     /** How much payload there is, 0 to {@link RingWriter#MAX_PAYLOAD_BYTES}. */

@@ -19,7 +19,7 @@ import org.rdmasockets.lock.PlainLock;
  *     if (!writer.begin(payloadBytes)) {
  *         return false; // no room: the peer rings when there is, see LinkHandler.onDoorbell
  *     }
- *     writer.header(kind, flags, slot, value, first, second);
+ *     writer.header(kind, flags, slot, value, first);
  *     MemorySegment.copy(source, from, writer.memory(), writer.payloadOffset(), payloadBytes);
  *     writer.publish();
  * } finally {
@@ -151,16 +151,15 @@ public final class RingWriter {
     }
 
     /**
-     * Sets the header of the entry begun: a kind of 0 to 255, flags of 0 to 65,535, the peer's slot and three
+     * Sets the header of the entry begun: a kind of 0 to 255, flags of 0 to 65,535, the peer's slot and two
      * arguments. Without this it is all zero.
      */
-    public void header(int kind, int flags, int slot, int value, long first, long second) {
+    public void header(int kind, int flags, int slot, int value, long first) {
         assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
         kindAndFlags = kind | flags << 16;
         int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
         words.put(word + 1, slot & 0xFFFFFFFFL | (long) value << 32);
         words.put(word + 2, first);
-        words.put(word + 3, second);
     }
 
     /** Where the entry begun is, for {@link #replaceFirst} after it was published. */

@@ -29,7 +29,7 @@ import java.nio.LongBuffer;
  * entry, aligned to 64 bytes, never wrapping around the end of the ring:
  *  0  length of header and payload, 30 bits, and the turn, 2 bits   4  kind, 16 bits   6  flags, 16 bits
  *  8  slot                       12  value
- * 16  first                         24  second         32  payload
+ * 16  first                         24  unused         32  payload
  *
  * The first word of an entry is stored last. Its turn is 1 or 2, for every other time around the ring, so that the
  * consumer, who looks where the next entry will be, knows it from what the last time left there. If that may have been
@@ -53,7 +53,7 @@ final class SegmentLayout {
     static final int ENTRY_ALIGNMENT = 64;
     static final int ENTRY_HEADER_BYTES = 32;
     static final int ENTRY_FIRST = 16;
-    /** An entry has four words: the first, then slot and value, first and second argument. */
+    /** An entry begins with three words: the first, then slot and value, and the argument. */
     static final int WORD_SHIFT = 3;
     /** First argument of an open entry that was taken; it is nobody's own. */
     static final long TAKEN = -1;

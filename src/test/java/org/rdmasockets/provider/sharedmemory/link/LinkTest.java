@@ -70,7 +70,6 @@ class LinkTest {
         assertEquals(-5, copy.slot());
         assertEquals(-7, copy.value());
         assertEquals(Long.MIN_VALUE + 1, copy.first());
-        assertEquals(Long.MAX_VALUE - 1, copy.second());
         assertArrayEquals(payload, copy.payload());
     }
 
@@ -81,7 +80,7 @@ class LinkTest {
         try {
             assertTrue(writer.begin(0));
             long position = writer.position();
-            writer.header(Recorder.OPEN, 0, 0, 0, first, 0);
+            writer.header(Recorder.OPEN, 0, 0, 0, first);
             writer.publish();
             return position;
         } finally {
@@ -145,7 +144,7 @@ class LinkTest {
         writer.lock();
         try {
             assertTrue(writer.begin(0));
-            writer.header(Recorder.OPEN, 0, 0, 0, 5, 0);
+            writer.header(Recorder.OPEN, 0, 0, 0, 5);
         } finally {
             writer.unlock();
         }
@@ -181,7 +180,7 @@ class LinkTest {
         writer.lock();
         try {
             assertTrue(writer.begin(length));
-            writer.header(1, 0, 0, 0, first, 0);
+            writer.header(1, 0, 0, 0, first);
             MemorySegment.copy(payload, 0, writer.memory(), JAVA_BYTE, writer.payloadOffset(), length);
             if (publish) {
                 writer.publish();

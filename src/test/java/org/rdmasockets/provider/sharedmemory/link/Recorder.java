@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 /** A handler that keeps what came, drains at each doorbell and arms again. */
 final class Recorder implements LinkHandler {
     /** A copy of an entry. */
-    record Copy(int kind, int flags, int slot, int value, long first, long second, byte[] payload) {
+    record Copy(int kind, int flags, int slot, int value, long first, byte[] payload) {
     }
 
     /** The kind of entries that the sender may change until they are taken. */
@@ -36,8 +36,7 @@ final class Recorder implements LinkHandler {
         byte[] payload = new byte[entry.payloadBytes()];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), payload, 0, payload.length);
         long first = entry.kind() == OPEN ? entry.takeFirst() : entry.first();
-        entries.add(new Copy(entry.kind(), entry.flags(), entry.slot(), entry.value(), first, entry.second(),
-                payload));
+        entries.add(new Copy(entry.kind(), entry.flags(), entry.slot(), entry.value(), first, payload));
     }
 
     @Override
@@ -96,7 +95,7 @@ final class Recorder implements LinkHandler {
             if (!writer.begin(payload.length)) {
                 return false;
             }
-            writer.header(kind, 0xABCD, slot, -kind, first, ~first);
+            writer.header(kind, 0xABCD, slot, -kind, first);
             MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
                     payload.length);
             writer.publish();
