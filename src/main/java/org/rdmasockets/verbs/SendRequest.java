@@ -97,7 +97,9 @@ public final class SendRequest {
         joinedImmediate = 0;
         remoteAddress = 0;
         remoteKey = 0;
-        elements.clear();
+        if (elements != ScatterGatherList.NONE) {
+            elements.clear();
+        }
         bytes = null;
         bytesOffset = 0;
         bytesLength = 0;

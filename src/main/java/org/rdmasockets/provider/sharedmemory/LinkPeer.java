@@ -655,6 +655,9 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
             slot.close();
             return;
         }
+        synchronized (own.sendQueue) {
+            leaveAll(); // the slot keeps it mapped
+        }
         own.releaseSlot(slot);
         try {
             own.peerLeft();

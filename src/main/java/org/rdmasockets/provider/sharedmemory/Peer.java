@@ -11,8 +11,19 @@ interface Peer {
     /** Whether the other end still takes requests; any thread. */
     boolean isAlive();
 
-    /** Finds memory of the other end that a request may touch, and enters it; null if that is not allowed. */
+    /**
+     * Finds memory of the other end that a request may touch, and enters it; null if that is not allowed. {@link
+     * #leave} follows.
+     */
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
+
+    /** Ends the access; but who may go on with the same memory may stay until {@link #leaveAll}. */
+    default void leave(ReachableMemory entered) {
+        entered.leave();
+    }
+
+    /** Leaves memory in which this end has stayed: the next request may be long in coming. */
+    default void leaveAll() {}
 
     /**
      * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:

@@ -2,6 +2,8 @@ package org.rdmasockets.provider.sharedmemory;
 
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.PeerMemory;
+import org.rdmasockets.provider.sharedmemory.link.PeerSlice;
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -12,8 +14,10 @@ abstract class RecentRegions {
     /** A sockets peer writes to three regions in turn: its table, and two chunks. */
     private static final int MOST = 4;
 
-    /** The regions that were looked up last: one, and others if there are any, else null. */
+    /** The region that was used last, and others before it if there are any, else null. */
     private PeerMemory recent;
+    /** Whether the recent one stays entered, so that the next request need not do that. */
+    private boolean inside;
     private PeerMemory[] others;
     private byte oldest;
 
@@ -27,32 +31,54 @@ abstract class RecentRegions {
     final PeerMemory enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
         PeerMemory region = enter(link, domain, key, address);
         if (region != null && !region.allows(address, bytes, needed)) {
-            region.leave();
+            leave(region);
             return null;
         }
         return region;
     }
 
+    /** Ends an access to what {@link #enter} has found. A slice stays entered until {@link #leaveAll}. */
+    public final void leave(ReachableMemory region) {
+        if (region != recent || !inside) {
+            region.leave();
+        }
+    }
+
+    /** Lets the other side use the memory again that requests have touched. */
+    public final void leaveAll() {
+        if (inside) {
+            inside = false;
+            recent.leave();
+        }
+    }
+
     private PeerMemory enter(Link link, long domain, int key, long address) {
-        if (recent != null && recent.remoteKey() == key && recent.tryEnter()) {
+        if (recent != null && recent.remoteKey() == key
+                && (inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
+            inside = recent instanceof PeerSlice;
             return recent;
         }
+        leaveAll();
         for (int i = 0; others != null && i < others.length; i++) {
-            if (isEntered(others[i], key)) {
-                return others[i];
+            PeerMemory found = others[i];
+            if (isEntered(found, key)) {
+                others[i] = recent; // the next request is mostly for the same
+                recent = found;
+                inside = found instanceof PeerSlice;
+                return found;
             }
         }
         PeerMemory region = link.peerMemory(key, address);
         if (region == null || region.tag() != domain || !region.tryEnter()) {
             return null;
         }
-        if (oldest == 0) {
-            recent = region;
-        } else {
+        if (recent != null) {
             others = others == null ? new PeerMemory[MOST - 1] : others;
-            others[oldest - 1] = region;
+            others[oldest] = recent;
+            oldest = (byte) ((oldest + 1) % others.length);
         }
-        oldest = (byte) ((oldest + 1) % MOST);
+        recent = region;
+        inside = region instanceof PeerSlice;
         return region;
     }
 

@@ -157,7 +157,7 @@ final class SendQueue implements Deadlines.Expiring {
     private void leaveAll(SendRequest entered) {
         if (reached != null) {
             peer.endWrite();
-            reached.leave();
+            peer.leave(reached);
             reached = null;
         }
         if (entered != null) {
@@ -210,6 +210,7 @@ final class SendQueue implements Deadlines.Expiring {
 
     private int transfer(SendRequest request, long length, AccessFlag needed, boolean tells) {
         if (length == 0) {
+            peer.leaveAll();
             return Status.SUCCESS;
         }
         long address = request.remoteAddress();
@@ -225,7 +226,12 @@ final class SendQueue implements Deadlines.Expiring {
         if (length <= FEW_BYTES && waits == 0 && tells) {
             peer.beginWrite();
         }
-        Gather.copyTo(request, 0, reached.segment(), offset, length);
+        byte[] array = request.bytes();
+        if (array != null) {
+            reached.put(offset, array, request.bytesOffset(), (int) length);
+        } else {
+            Gather.copyTo(request, 0, reached.segment(), offset, length);
+        }
         return Status.SUCCESS;
     }
 
@@ -249,7 +255,7 @@ final class SendQueue implements Deadlines.Expiring {
             Gather.setLong(request, before);
             return Status.SUCCESS;
         } finally {
-            remote.leave();
+            peer.leave(remote);
         }
     }
 
@@ -389,6 +395,9 @@ final class SendQueue implements Deadlines.Expiring {
 
     private void flushLocked() {
         flushing = true;
+        if (peer != null) {
+            peer.leaveAll();
+        }
         deadline = NO_DEADLINE;
         while (waits > 0) {
             Notice notice = waiting[head];
@@ -401,6 +410,9 @@ final class SendQueue implements Deadlines.Expiring {
     /** Forgets everything that waits without completing it. */
     synchronized void close() {
         closed = true;
+        if (peer != null) {
+            peer.leaveAll();
+        }
         waits = 0;
         deadline = NO_DEADLINE;
     }

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.LongBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -23,6 +24,8 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
     private final byte access;
     private final long tag;
+    /** All of it, for plain accesses; null until it is needed. */
+    private LongBuffer words;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean gone;
 
@@ -115,6 +118,16 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     @Override
     public MemorySegment segment() {
         return memory();
+    }
+
+    /** The words of a region of less than 2 GiB that is a slab, for plain accesses. */
+    LongBuffer words() {
+        LongBuffer made = words;
+        if (made == null) {
+            made = SegmentLayout.words(memory());
+            words = made;
+        }
+        return made;
     }
 
     /**

@@ -5,13 +5,18 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.LongBuffer;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory of the peer in one of its {@link Slabs}. Its user keeps the link mapped, by an open slot. */
 public final class PeerSlice implements PeerMemory {
     /** All of the slab. */
     private final MemorySegment memory;
+    private final LongBuffer words;
     private final MemorySegment segment;
+    /** The same, for plain copies, which take the interpreter less. */
+    private final ByteBuffer content;
     private final long line;
     private final long users;
     private final long serial;
@@ -22,6 +27,7 @@ public final class PeerSlice implements PeerMemory {
 
     private PeerSlice(PeerRegion slab, int pages, int page, long serial, int key) {
         memory = slab.segment();
+        words = slab.words();
         this.serial = serial;
         this.key = key;
         line = Slabs.line(pages, page);
@@ -32,6 +38,7 @@ public final class PeerSlice implements PeerMemory {
         long length = (long) LONG.get(memory, line + Slabs.LENGTH);
         address = slab.address() + offset;
         segment = memory.asSlice(offset, length < 0 ? 0 : Math.min(length, memory.byteSize() - offset));
+        content = segment.asByteBuffer();
     }
 
     /**
@@ -98,6 +105,13 @@ public final class PeerSlice implements PeerMemory {
         return false;
     }
 
+    /** Whether it is not closed, for who has entered it before. */
+    public boolean isOpen() {
+        boolean open = words.get((int) (line >> SegmentLayout.WORD_SHIFT)) == serial;
+        VarHandle.acquireFence();
+        return open;
+    }
+
     @Override
     public void leave() {
         INT.getAndAdd(memory, users, -1);
@@ -106,6 +120,11 @@ public final class PeerSlice implements PeerMemory {
     @Override
     public MemorySegment segment() {
         return segment;
+    }
+
+    @Override
+    public void put(long offset, byte[] bytes, int from, int length) {
+        content.put((int) offset, bytes, from, length);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /**
  * Memory that a request may touch now, because its key, bounds and access flags were checked and the access was begun.
@@ -12,6 +13,11 @@ public interface ReachableMemory {
 
     /** Where it begins: the address that requests use for its first byte. */
     long address();
+
+    /** Copies bytes of an array there. */
+    default void put(long offset, byte[] bytes, int from, int length) {
+        MemorySegment.copy(bytes, from, segment(), ValueLayout.JAVA_BYTE, offset, length);
+    }
 
     /** Ends the access. */
     void leave();

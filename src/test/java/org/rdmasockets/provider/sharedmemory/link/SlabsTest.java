@@ -73,8 +73,10 @@ class SlabsTest {
         long address = one.segment().address();
         PeerMemory seen = far.peerMemory(256, address);
         assertTrue(seen.tryEnter());
+        assertTrue(((PeerSlice) seen).isOpen());
         one.close();
         one.close();
+        assertFalse(((PeerSlice) seen).isOpen(), "who has stayed inside learns that it is closed");
         assertFalse(seen.tryEnter(), "it is closed");
         assertNull(far.peerMemory(256, address));
         Slice two = publish(257);
