@@ -69,7 +69,8 @@ public final class SocketDirectory {
 
     private static String networkNamespace() {
         try {
-            return Files.readSymbolicLink(Path.of("/proc/self/ns/net")).toString().replaceAll("\\D", "");
+            String link = Files.readSymbolicLink(Path.of("/proc/self/ns/net")).toString(); // net:[4026531840]
+            return link.substring(link.indexOf('[') + 1, link.length() - 1);
         } catch (IOException | RuntimeException e) {
             return "0"; // as all processes that do not see /proc
         }
