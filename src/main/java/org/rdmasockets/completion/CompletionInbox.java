@@ -636,6 +636,11 @@ public final class CompletionInbox {
         shard.retire(this);
     }
 
+    /** Whether a message of the peer was taken in. Any thread, which may hear of it late. */
+    public boolean hasHeard() {
+        return heard;
+    }
+
     /** How long a wait may poll for itself. */
     int spinBudgetNanos() {
         return spinBudgetNanos;

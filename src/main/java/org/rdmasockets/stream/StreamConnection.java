@@ -483,9 +483,14 @@ public final class StreamConnection {
         owed = false;
     }
 
-    /** Asks the peer's device for a sign of life, unless such a question or too much else is under way. */
+    /**
+     * Asks the peer's device for a sign of life, unless such a question or too much else is under way, or all is said.
+     * Over iWARP that may lie with the peer unseen, until something comes behind it: if the peer was never heard, this
+     * does.
+     */
     public void keepalive() {
-        if (isSilent() || closing.isFinished() || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
+        boolean over = closing.isFinished() && (heard || settings.immediateData());
+        if (isSilent() || over || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
             return;
         }
         failUnlessPosted("ibv_post_send", sendQueue.postKeepalive());

@@ -32,6 +32,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     private static final Log LOG = new Log(VerbsConnection.class);
     /** So often a connection that ends tries to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
+    /** Half a second each: longer than a call to accept lasts. */
+    private static final byte KNOCKING_TICKS = 32;
 
     /** How far the end of a connection has come, in this order; some may be left out. */
     private enum Stage {
@@ -70,6 +72,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     private boolean lastWordSaid;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
+    /** In so many ticks it may still {@linkplain #knocks ask} a silent peer; poller thread, once it is up. */
+    private byte knockingTicks;
 
     private VerbsConnection(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events) {
         this.engine = engine;
@@ -123,6 +127,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
             queuePair.modify(new QueuePairAttributes().set(
                     QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
         }
+        knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
         engine.register(this, device);
         if (hasReached(Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
@@ -348,9 +353,24 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
+    /**
+     * Poller thread: a peer on soft-iWARP answers, and only then looks out for data; what comes in between lies there
+     * until something more comes. So who has connected asks for a sign of life, and again after twice the time, until
+     * it hears the peer. True while it may ask.
+     */
+    private boolean knocks() {
+        if (knockingTicks > 0 && inbox.hasHeard()) {
+            knockingTicks = 0;
+        }
+        if (knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - knockingTicks--) == 1) {
+            later(() -> locked(protocol::keepAlive));
+        }
+        return knockingTicks > 0;
+    }
+
     @Override
     boolean tick(long now) {
-        boolean attends = protocol.tick(now);
+        boolean attends = protocol.tick(now) | knocks();
         if (isClosed()) {
             if (now - lingerDeadline >= 0) {
                 later(this::linger);

@@ -3,20 +3,25 @@ package org.rdmasockets.fault;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
@@ -34,9 +39,15 @@ final class WatchedVerbs {
     private volatile Consumer<String> beforeCall = name -> { };
     /** Those that came with a request. */
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
+    /** Whether it takes time to find a way, and calls may block, as over a device. */
+    private volatile boolean slow;
+    /** What devices lack, whatever they say. */
+    private volatile Set<Capability> lacking = Set.of();
+    /** Told of each request that is about to be posted. */
+    private volatile BiConsumer<QueuePair, SendRequest> beforePost = (queuePair, request) -> { };
     /** Told of each call of those, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
-    /** Connection managers by what stands in their place, for pollers. */
+    /** Connection managers and devices by what stands in their place, for pollers. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
     private final Map<Object, Object> standIns = new ConcurrentHashMap<>();
     private final Map<ConnectionIdentifier, ConnectionIdentifier> identifiers = new ConcurrentHashMap<>();
@@ -76,6 +87,18 @@ final class WatchedVerbs {
         }
     }
 
+    /** From now on it takes time to find a way, and calls may block, as over a device. */
+    void behaveAsDevice() {
+        slow = true;
+    }
+
+    /** From now on as over a device of iWARP, whose completions prove nothing, and where a send follows a write. */
+    void behaveAsIwarp() {
+        slow = true;
+        lacking = EnumSet.of(Capability.COMPLETION_IS_DELIVERY, Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
+                Capability.COPIES_AT_POST);
+    }
+
     /** To be put in the place of the one that does the work. */
     VerbsProvider provider() {
         return provider;
@@ -101,8 +124,13 @@ final class WatchedVerbs {
         beforeCall = task;
     }
 
+    /** From now on, each thread that is about to post a request tells where, and which, before it is posted. */
+    void beforePost(BiConsumer<QueuePair, SendRequest> task) {
+        beforePost = task;
+    }
+
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
-        Object result = pass(target, method, arguments);
+        Object result = slow && method.getName().equals("mayBlock") ? true : pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
                 ConnectionManager standIn = proxy(ConnectionManager.class, (m, a) -> onManager(manager, m, a));
@@ -145,6 +173,9 @@ final class WatchedVerbs {
         if (requests.contains(identifier)) {
             requestCalls.accept(method.getName());
         }
+        if (slow && method.getName().equals("resolveAtOnce")) {
+            return false;
+        }
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));
         }
@@ -157,10 +188,20 @@ final class WatchedVerbs {
             queuePairs.add(queuePair);
             return proxy(QueuePair.class, (m, a) -> {
                 beforeCall.accept(m.getName());
+                if (m.getName().equals("postSend")) {
+                    beforePost.accept(queuePair, (SendRequest) a[0]);
+                }
                 return pass(queuePair, m, a);
             });
         }
-        return result;
+        return result instanceof Device device && !lacking.isEmpty() ? standIn(device) : result;
+    }
+
+    private Object standIn(Device device) {
+        Object standIn = standIns.computeIfAbsent(device, d -> proxy(Device.class, (m, a) ->
+                m.getName().equals("supports") && lacking.contains((Capability) a[0]) ? false : pass(device, m, a)));
+        plain.put(standIn, device);
+        return standIn;
     }
 
     private ConnectionHandler filtered(ConnectionHandler handler) {

@@ -242,6 +242,32 @@ class StreamClosingTest {
     }
 
     @Test
+    void aSignOfLifeFollowsTheLastWordOverIwarpUntilThePeerIsHeard() throws SocketException {
+        c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());
+        c.connection.disconnect();
+        c.posted();
+        c.complete();
+        assertTrue(c.connection.drained());
+        c.connection.keepalive();
+        assertEquals(List.of("WRITE 0 @0/0"), c.posted());
+        assertFalse(c.connection.drained(), "it is waited for");
+        c.complete();
+        assertTrue(c.connection.drained());
+        c.arrive(ScriptedConnection.SHUTDOWN, 4);
+        c.connection.keepalive();
+        assertTrue(c.posted().isEmpty(), "the peer has what was said");
+    }
+
+    @Test
+    void noSignOfLifeFollowsTheLastWordElsewhere() {
+        c.connection.disconnect();
+        c.posted();
+        c.complete();
+        c.connection.keepalive();
+        assertTrue(c.posted().isEmpty());
+    }
+
+    @Test
     void updatesAfterShutdownCountAndStrayDataDoesNot() throws SocketException {
         c.arrive(ScriptedConnection.SHUTDOWN, 0);
         c.arrive(10, 10);
