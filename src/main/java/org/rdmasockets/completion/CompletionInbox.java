@@ -37,7 +37,7 @@ public final class CompletionInbox {
     private final long workRequestIdBase;
     final int maxOutstanding;
     private final PlainLock protocolLock = new PlainLock();
-    private final Waiter reader = new Waiter();
+    private final Waiter reader;
     /** Null until somebody waits to write; then always the same. */
     private volatile Waiter writer;
     /** What was put in and not taken out, each leads to the one before it; null if there is nothing. By NEWEST. */
@@ -71,6 +71,7 @@ public final class CompletionInbox {
     /** An inbox of a client with so many outstanding work requests at most. */
     CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
         this.shard = shard;
+        this.reader = new Waiter(shard.poller.spinPolicy);
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
@@ -375,7 +376,7 @@ public final class CompletionInbox {
 
     private Waiter writer() {
         if (writer == null) {
-            writer = new Waiter(); // nobody else does: there is one caller in this role
+            writer = new Waiter(shard.poller.spinPolicy); // nobody else does: there is one caller in this role
         }
         return writer;
     }

@@ -24,6 +24,8 @@ public final class CompletionShard extends Apart {
     private static final VarHandle FREE_LISTS;
     /** After so many full batches in a row the poller looks after other shards first. */
     private static final int MAX_FULL_BATCHES = 64;
+    /** After so many batches in a row that came while the poller was awake, it arms the queue. */
+    private static final int MAX_AWAKE_BATCHES = 64;
 
     static {
         try {
@@ -312,11 +314,17 @@ public final class CompletionShard extends Apart {
      * if this shard is leased, so that the poller must come by again. Poller thread only.
      */
     boolean service(boolean event) {
+        if (!faults.pollerWaitsForLock() && cqLock.isLocked()) {
+            return false;
+        }
+        // An event that was taken leaves the queue armed in name: what comes while this thread is awake it finds here,
+        // so nobody else has to arm, and no peer to ring, until it arms and looks once more, below.
+        int awake = event ? MAX_AWAKE_BATCHES : 0;
+        while (awake > 0 && deliverSome()) {
+            awake--;
+        }
         boolean disarmed = event;
         for (int rounds = 0; rounds < MAX_FULL_BATCHES; rounds++) {
-            if (!faults.pollerWaitsForLock() && cqLock.isLocked()) {
-                return false;
-            }
             WakeList touched;
             boolean lease;
             boolean full;
@@ -337,6 +345,21 @@ public final class CompletionShard extends Apart {
         }
         poller.kick(this);
         return false;
+    }
+
+    /** Delivers one batch; true if there was any. */
+    private boolean deliverSome() {
+        WakeList touched;
+        boolean some;
+        cqLock.lock();
+        try {
+            touched = pollBatch(null, null);
+            some = polled > 0;
+        } finally {
+            cqLock.unlock();
+        }
+        wake(touched);
+        return some;
     }
 
     /** Arms again unless leaders poll anyway and nobody is parked; cqLock held, poller thread. */

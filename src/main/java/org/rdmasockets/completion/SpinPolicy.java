@@ -53,6 +53,12 @@ final class SpinPolicy {
     private volatile int rest;
     /** The next {@link #rest}, as a power of two. */
     private volatile int restShift;
+    /** Moving share of first spins of connections that paid; about, as several may change it at once. */
+    private volatile int newcomerHits = Waiter.ALWAYS;
+    /** Connections that began while these did not pay; about. */
+    private volatile int newcomers;
+    /** Whether the last first wait of a connection that was not spun was brief, as {@link Waiter} has it. A hint. */
+    private volatile boolean newcomersAreBrief;
 
     /**
      * A policy for the processors of the settings; {@code queued} counts virtual threads that wait for a carrier, null
@@ -141,6 +147,36 @@ final class SpinPolicy {
     void trialsPaid() {
         restShift = 0;
         rest = 0;
+    }
+
+    /**
+     * Whether a connection that begins may spin from its first wait on. Not where it does not pay, as for connections
+     * that are used once and closed; one in so many finds out whether that has changed.
+     */
+    boolean newcomersSpin() {
+        if (newcomerHits >= Waiter.ALWAYS / 2) {
+            return true;
+        }
+        int count = newcomers + 1;
+        newcomers = count;
+        return count % Waiter.PROBE_INTERVAL == 0;
+    }
+
+    /** Whether the first wait of a connection is likely to be brief. */
+    boolean newcomersAreBrief() {
+        return newcomersAreBrief;
+    }
+
+    /** The first wait of a connection that did not spin was brief, or not. */
+    void newcomerWasBrief(boolean brief) {
+        if (brief != newcomersAreBrief) {
+            newcomersAreBrief = brief;
+        }
+    }
+
+    /** The first spin of a connection has paid, or not. */
+    void newcomerHas(boolean hit) {
+        newcomerHits += (hit ? Waiter.ALWAYS : 0) - newcomerHits >> Waiter.WEIGHT_SHIFT;
     }
 
     /** True when more spin than may do so for long; then a spinner leaves. */

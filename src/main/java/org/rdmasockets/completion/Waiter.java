@@ -6,17 +6,18 @@ package org.rdmasockets.completion;
  *
  * <p>Spinning pays when the peer answers within the budget, and a peer that spins as well does. But two that park
  * answer late because both have to be woken, so each would learn to go on parking, and they would take turns at it for
- * ever. Therefore a wait that was parked and yet short, so short that waking may have been most of it, is followed by
- * a few trials: spins that last until a peer that has to be woken has answered. Its own wait is as short then, so both
- * are on trial at once, and if waking was what took the time, they meet.
+ * ever. Therefore some waits in a row that were parked and yet short, so short that waking may have been most of each,
+ * are followed by a few trials: spins that last until a peer that has to be woken has answered. Its own waits are as
+ * short then, so both are on trial at once, and if waking was what took the time, they meet. One short wait alone says
+ * nothing: where requests come at random, many waits are short, and each spin takes a processor from the other process.
  */
 final class Waiter {
     /** The full score of {@link #hits}. */
-    private static final int ALWAYS = 256;
+    static final int ALWAYS = 256;
     /** The weight of a new value in the moving mean is one in 2^3. */
-    private static final int WEIGHT_SHIFT = 3;
+    static final int WEIGHT_SHIFT = 3;
     /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
-    private static final int PROBE_INTERVAL = 64;
+    static final int PROBE_INTERVAL = 64;
     /** A trial lasts for so many times the budget, and a parked wait was short if it was no longer. */
     private static final int TRIAL_FACTOR = 16;
     /** But no longer than this, or than the budget if that is more. */
@@ -25,6 +26,10 @@ final class Waiter {
     private static final int TRIALS = 4;
     /** Where more threads were woken during a wait, others of this process want the processor that a trial takes. */
     private static final int MOST_WAKES = 2;
+    /** So many short waits in a row, in which nobody else was at work, come before trials. */
+    private static final int CALM_WAITS = 8;
+    /** A wait that is not so takes back so many: fewer than {@link #TRIALS}, so that the trials of two ends overlap. */
+    private static final int DISTURBANCE = 3;
 
     /** {@link #slot} has a completion: then this has the protocol lock, and applies it before all else. */
     private static final byte HOLDS = 1;
@@ -34,6 +39,10 @@ final class Waiter {
     private static final byte BRIEF = 4;
     /** The client may become ready without anybody's entering the inbox. */
     private static final byte ASKS = 8;
+    /** This has never spun. */
+    private static final byte UNSPUN = 1;
+    /** This has never waited without. */
+    private static final byte UNWATCHED = 2;
     /** Above these: how many waits have to pass before the next watch. */
     private static final int REST_SHIFT = 4;
     /** So many after a watch that was in vain: who writes may be in this process, and wakes a parked thread sooner. */
@@ -53,8 +62,21 @@ final class Waiter {
     private byte trials;
     /** How many threads had been woken when this arrived; the lowest bits. */
     private byte wakes;
+    /** Short waits in which nobody else was at work, less those that were not so, below {@link #CALM_WAITS}. */
+    private byte calm;
+    /** {@link #UNSPUN} and {@link #UNWATCHED}, until this has done so first: newer ones learn from that. */
+    private byte fresh = UNSPUN | UNWATCHED;
     /** All of the above: each field more is 8 bytes for each idle connection. */
     private byte flags = PAID;
+
+    /** One that has not waited yet: it spins if that has paid for others when they were new. */
+    Waiter(SpinPolicy policy) {
+        if (!policy.newcomersSpin()) {
+            hits = 0;
+            flags = 0;
+        }
+        set(BRIEF, policy.newcomersAreBrief());
+    }
 
     /** Gives a completion to this alone, who now has the protocol lock. */
     void hold(Completion completion) {
@@ -141,6 +163,10 @@ final class Waiter {
 
     /** Learns from a spin that ended by what it waited for within the budget, or did not. */
     void learn(boolean hit, SpinPolicy policy) {
+        if ((fresh & UNSPUN) != 0) {
+            fresh &= ~UNSPUN;
+            policy.newcomerHas(hit);
+        }
         set(PAID, hit);
         hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
         if (trials == 0 || --trials > 0) {
@@ -166,10 +192,20 @@ final class Waiter {
         boolean rests = flags >> REST_SHIFT > 0;
         flags -= (byte) (rests ? 1 << REST_SHIFT : 0);
         int woken = wakesBefore - wakes & 0xFF;
-        set(BRIEF, !rests && parkedNanos <= watchNanos && woken <= 1);
-        if (!spinsPay() && trials == 0 && parkedNanos <= trialNanos(budgetNanos) && woken <= MOST_WAKES
-                && policy.mayBeginTrials()) {
-            trials = TRIALS;
+        boolean brief = parkedNanos <= watchNanos && woken <= 1;
+        set(BRIEF, !rests && brief);
+        if ((fresh & UNWATCHED) != 0) {
+            fresh &= ~UNWATCHED;
+            policy.newcomerWasBrief(!rests && brief);
+        }
+        if (spinsPay() || trials > 0) {
+            return;
+        }
+        if (parkedNanos > trialNanos(budgetNanos) || woken > MOST_WAKES) {
+            calm = (byte) Math.max(0, calm - DISTURBANCE);
+        } else if (++calm >= CALM_WAITS) {
+            calm--;
+            trials = (byte) (policy.mayBeginTrials() ? TRIALS : 0);
         }
     }
 }

@@ -20,7 +20,8 @@
  * then reads {@code armed}; the poller, after an event, clears {@code armed} and then reads {@code parked}. All four
  * are volatile, so at least one sees the other: the waiter arms, or the poller does. Who arms polls afterwards,
  * because what was there before makes no event; a full batch is followed up by the poller. Only who has taken the
- * event clears {@code armed}, under the lock, for which the poller and the watch wait. A watch that is the only one
+ * event clears {@code armed}, under the lock, for which the poller and the watch wait. The poller does so when it finds
+ * nothing any more: until then the queue counts as armed, as the poller is going to look. A watch that is the only one
  * parked leaves the queue unarmed: it arms it before it sleeps again, and the poller comes by within the lease. Who
  * wakes a waiter looks after that whether it keeps the watch, and it takes the watch before it looks at its inbox; so
  * either it is woken there or it sees what it would be woken for. Leaders merely take work away. With leaders and

@@ -354,6 +354,39 @@ class CompletionPollerTest {
         }
     }
 
+    /** What comes while it is awake needs no event: the device, or a peer, is asked for one when there is no more. */
+    @Test
+    void armsAQueueOnceForAllThatComesWhileItIsAwake() throws Exception {
+        CompletionInbox[] inbox = new CompletionInbox[1];
+        AtomicInteger more = new AtomicInteger();
+        Thread[] waking = new Thread[1];
+        Faults faults = new Faults() {
+            @Override
+            void afterWaiters() {
+                if (Thread.currentThread() == waking[0] && more.getAndDecrement() > 0) {
+                    Fixture.receive(inbox[0], 1 + more.get());
+                }
+            }
+        };
+        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0).withValve(false);
+        try (Fixture f = new Fixture(settings, faults)) {
+            f.poller.execute(() -> waking[0] = Thread.currentThread());
+            Fixture.eventually("the poller's thread", () -> waking[0] != null);
+            inbox[0] = f.open(client);
+            TestClient parked = new TestClient();
+            CompletionInbox other = f.open(parked);
+            Waiting waiting = Fixture.startWaiting(false, other, Role.READER);
+            int armsBefore = Fixture.queueOf(other).arms();
+            more.set(5);
+            Fixture.receive(inbox[0], 9);
+            Fixture.eventually("six completions", () -> client.applied(inbox[0]).size() == 6);
+            Fixture.eventually("the queue is armed again", () -> Fixture.queueOf(other).arms() > armsBefore);
+            assertEquals(armsBefore + 1, Fixture.queueOf(other).arms());
+            Fixture.receive(other, 1);
+            assertEquals(Wait.READY, waiting.result());
+        }
+    }
+
     @Test
     void takesOverFromLeadersThatHaveGone() throws Exception {
         try (Fixture f = Fixture.parking()) {
@@ -362,9 +395,9 @@ class CompletionPollerTest {
             // Arms the queue, as a waiter does.
             inbox.await(Role.READER, System.nanoTime() - 1);
             Fixture.eventually("the poller leaves the queue to the leader", () -> {
-                shard.lead(null, new Waiter(), 1);
+                shard.lead(null, new Waiter(f.poller.spinPolicy), 1);
                 Fixture.send(inbox, 1);
-                shard.lead(null, new Waiter(), 1);
+                shard.lead(null, new Waiter(f.poller.spinPolicy), 1);
                 client.applied(inbox);
                 return shard.toString().contains("leased=true");
             });

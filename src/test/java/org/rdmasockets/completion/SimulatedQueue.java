@@ -18,6 +18,7 @@ final class SimulatedQueue implements CompletionQueue {
     private boolean closed;
     private boolean broken;
     private long total;
+    private int arms;
     /** What happens just before the queue is armed next; null if nothing does. */
     private Runnable beforeArming;
 
@@ -109,6 +110,12 @@ final class SimulatedQueue implements CompletionQueue {
             event.run();
         }
         armed = true;
+        arms++;
+    }
+
+    /** How often it was armed. */
+    synchronized int arms() {
+        return arms;
     }
 
     private void checkSound(String call) throws VerbsException {

@@ -12,11 +12,15 @@ class WaiterTest {
     private static final long TRIAL_NANOS = 16 * BUDGET_NANOS;
     private static final int TRIALS = 4;
     private static final long WATCH_NANOS = 10_000_000;
+    /** Short waits in a row before trials, the last of which may begin them. */
+    private static final int CALM = 8;
+    /** How many of them one that was disturbed takes back. */
+    private static final int DISTURBANCE = 3;
     /** Waits without a watch after one that was in vain. */
     private static final int REST = 7;
 
     private final SpinPolicy policy = new SpinPolicy(PollerSettings.defaults(), null);
-    private final Waiter waiter = new Waiter();
+    private final Waiter waiter = new Waiter(policy);
 
     @Test
     void aNewOneSpins() {
@@ -51,9 +55,11 @@ class WaiterTest {
     }
 
     @Test
-    void aShortParkIsFollowedByLongSpins() {
+    void shortParksInARowAreFollowedByLongSpins() {
         miss(20);
-        waiter.woken(TRIAL_NANOS, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        parkBriefly(waiter, CALM - 1);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "where requests come at random, some waits are short");
+        parkBriefly(waiter, 1);
         for (int i = 0; i < TRIALS; i++) {
             assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
             waiter.learn(false, policy);
@@ -62,8 +68,68 @@ class WaiterTest {
     }
 
     @Test
+    void whatDisturbsAWaitDelaysTrialsByFewerWaitsThanThereAreTrials() {
+        miss(20);
+        parkBriefly(waiter, CALM - 1);
+        waiter.arrives(0);
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 3, policy);
+        parkBriefly(waiter, DISTURBANCE);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
+        waiter.woken(TRIAL_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        parkBriefly(waiter, DISTURBANCE);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
+        parkBriefly(waiter, 1);
+        assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS), "the peer's trials are not over yet");
+        assertTrue(DISTURBANCE < TRIALS);
+    }
+
+    @Test
+    void whereOneWaitInFiveIsLonelyNobodyIsOnTrial() {
+        miss(20);
+        for (int i = 0; i < 1_000; i++) {
+            waiter.arrives(0);
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, i % 5 == 0 ? 1 : 3, policy);
+            miss(waiter.spinNanos(BUDGET_NANOS) == BUDGET_NANOS ? 1 : 0);
+            assertTrue(waiter.spinNanos(BUDGET_NANOS) <= BUDGET_NANOS, "wait " + i);
+        }
+    }
+
+    @Test
+    void newConnectionsDoNotSpinWhereTheFirstSpinsOfOthersHaveNotPaid() {
+        for (int i = 0; i < 20; i++) {
+            new Waiter(policy).learn(false, policy);
+        }
+        int spins = 0;
+        for (int i = 0; i < 640; i++) {
+            spins += new Waiter(policy).spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
+        }
+        assertEquals(10, spins, "some look whether that has changed");
+        for (int i = 0; i < 20; i++) {
+            new Waiter(policy).learn(true, policy);
+        }
+        assertEquals(BUDGET_NANOS, new Waiter(policy).spinNanos(BUDGET_NANOS));
+    }
+
+    @Test
+    void onlyTheFirstSpinOfAConnectionTellsWhatIsToBeExpectedOfNewOnes() {
+        miss(1_000);
+        assertEquals(BUDGET_NANOS, new Waiter(policy).spinNanos(BUDGET_NANOS));
+    }
+
+    @Test
+    void aNewConnectionWatchesIfTheFirstWaitOfAnotherWasBrief() {
+        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        assertTrue(new Waiter(policy).isBrief());
+        waiter.woken(WATCH_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        assertTrue(new Waiter(policy).isBrief(), "that was its second");
+        new Waiter(policy).woken(WATCH_NANOS + 1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        assertFalse(new Waiter(policy).isBrief());
+    }
+
+    @Test
     void trialsThatFailBecomeRarer() {
         miss(20);
+        parkBriefly(waiter, CALM - 1);
         int parksBefore = 0;
         for (int round = 0; round < 14; round++) {
             int parks = parksUntilTrial();
@@ -77,15 +143,16 @@ class WaiterTest {
     @Test
     void allOfAProcessLearnFromTrialsThatFail() {
         miss(20);
+        parkBriefly(waiter, CALM - 1);
         for (int round = 0; round < 5; round++) {
             parksUntilTrial();
             miss(TRIALS);
         }
-        Waiter another = new Waiter();
+        Waiter another = new Waiter(policy);
         for (int i = 0; i < 20; i++) {
             another.learn(false, policy);
         }
-        another.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        parkBriefly(another, CALM);
         assertEquals(0, another.spinNanos(BUDGET_NANOS), "they have just failed for the other one");
         assertEquals(1 << 4, parksUntilTrial(), "both count short waits");
     }
@@ -93,7 +160,7 @@ class WaiterTest {
     @Test
     void trialsThatPayBringSpinningBackForGood() {
         miss(20);
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        parkBriefly(waiter, CALM);
         miss(TRIALS - 1);
         for (int i = 0; i < 20; i++) {
             assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
@@ -109,8 +176,13 @@ class WaiterTest {
     void nobodyIsOnTrialWhereOthersAreAtWork() {
         miss(20);
         waiter.arrives(0);
-        waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 3, policy);
+        for (int i = 0; i < 2 * CALM; i++) {
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 3, policy);
+        }
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "three threads were woken meanwhile");
+        for (int i = 1; i < CALM; i++) {
+            waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 2, policy);
+        }
         waiter.woken(1, BUDGET_NANOS, WATCH_NANOS, 2, policy);
         assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS), "this one, and its peer in the same process");
     }
@@ -118,8 +190,16 @@ class WaiterTest {
     @Test
     void nobodyIsOnTrialWhereSpinningIsOff() {
         miss(20);
-        waiter.woken(1, 0, WATCH_NANOS, 0, policy);
+        for (int i = 0; i < 2 * CALM; i++) {
+            waiter.woken(1, 0, WATCH_NANOS, 0, policy);
+        }
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
+    }
+
+    private void parkBriefly(Waiter one, int times) {
+        for (int i = 0; i < times; i++) {
+            one.woken(1, BUDGET_NANOS, WATCH_NANOS, 0, policy);
+        }
     }
 
     private void miss(int times) {
