@@ -235,7 +235,7 @@ final class LinkEnd implements LinkHandler {
     }
 
     /**
-     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings if somebody may sleep.
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings if nobody there is awake.
      * False if the last entry for the peer's connection was sent before; then nothing is sent.
      */
     boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
@@ -255,15 +255,15 @@ final class LinkEnd implements LinkHandler {
         if (kind == FAILED) {
             writer.notifyPeer();
         } else if (kind != END || !peer.hasSaidLast()) { // else nobody waits for it
-            ringSurely();
+            ring();
         }
         return true;
     }
 
-    /** Rings for what is on its way: sent again, it would end the link. If that fails, whoever goes on rings. */
-    private void ringSurely() {
+    /** Rings for a letter on its way: sent again, it would end the link. If that fails, whoever goes on rings. */
+    private void ring() {
         try {
-            writer.ringPeer();
+            writer.notifyOfLetter();
         } catch (Error e) {
             held = true;
             lookAgain();
@@ -554,8 +554,13 @@ final class LinkEnd implements LinkHandler {
         VarHandle.fullFence();
         boolean empty = drainSome();
         goOn();
-        if (empty && isWanted()) {
-            askToRing();
+        if (empty) {
+            // Letters are rung for whenever nobody here is awake. Who wants all meanwhile has the last word.
+            if (isWanted()) {
+                askToRing();
+            } else {
+                link.armForLetters();
+            }
             empty = drainSome();
         }
         if (!empty) {
@@ -726,7 +731,7 @@ final class LinkEnd implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        ringSurely();
+        ring();
     }
 
     /** 0, or why the request is refused. */

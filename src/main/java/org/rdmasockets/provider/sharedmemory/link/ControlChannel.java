@@ -63,7 +63,7 @@ final class ControlChannel {
         lock.lock();
         try {
             try {
-                read(MOST_WAITING);
+                read(MOST_WAITING, false);
             } finally {
                 if (rung || ended) {
                     link.watchForRoom(); // there is room always, so the hub comes and looks
@@ -79,7 +79,7 @@ final class ControlChannel {
     int receive() {
         lock.lock();
         try {
-            int found = read(BATCH) || ended ? 0 : MORE;
+            int found = read(BATCH, true) || ended ? 0 : MORE;
             found |= (ended ? ENDED : 0) | (rung ? RUNG : 0);
             rung = false;
             return found;
@@ -95,8 +95,11 @@ final class ControlChannel {
         lock.unlock();
     }
 
-    /** Reads so many packets at most; false if there may be more. */
-    private boolean read(int limit) {
+    /**
+     * Reads so many packets at most; false if there may be more. The hub may stop at a doorbell, behind which there is
+     * hardly ever anything: it is told of each packet that comes, and as long as there are any.
+     */
+    private boolean read(int limit, boolean stopsAtDoorbell) {
         for (int i = 0; i < limit && !ended; i++) {
             int length = unread ? buffer.length() : socket.receive(buffer);
             if (length == -AGAIN) {
@@ -109,10 +112,13 @@ final class ControlChannel {
                 // Whatever it is: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
                 unread = true;
-                if (Frame.isDoorbell(buffer)) {
-                    unread = false;
-                } else {
+                if (!Frame.isDoorbell(buffer)) {
                     obey();
+                } else {
+                    unread = false;
+                    if (stopsAtDoorbell) {
+                        return true;
+                    }
                 }
             }
         }

@@ -175,7 +175,8 @@ public final class Dial implements AutoCloseable {
 
     private static void armBoth(Mapping mapping) {
         for (int direction = 0; direction < 2; direction++) {
-            SegmentLayout.INT.setRelease(mapping.memory(), SegmentLayout.control(direction) + SegmentLayout.ARMED, 1);
+            SegmentLayout.INT.setRelease(mapping.memory(), SegmentLayout.control(direction) + SegmentLayout.ARMED,
+                    SegmentLayout.FOR_ALL);
         }
     }
 

@@ -28,7 +28,7 @@ final class Frame {
     static final int ANNOUNCE = 4;
     static final int RETRACT = 5;
     /** Version of the packets and of {@link SegmentLayout}. */
-    static final int VERSION = 6;
+    static final int VERSION = 7;
     /** Length of every packet but a doorbell. */
     static final int BYTES = 40;
 

@@ -238,6 +238,20 @@ public final class Link implements AutoCloseable {
         }
     }
 
+    /**
+     * Makes the peer ring at its next letter ({@link RingWriter#notifyOfLetter}), once, if it need not ring for all
+     * entries; {@link #drain} after this.
+     */
+    public void armForLetters() {
+        if (mapping.enter()) {
+            try {
+                reader.armForLetters();
+            } finally {
+                mapping.leave();
+            }
+        }
+    }
+
     /** Puts entries into the ring. */
     public RingWriter writer() {
         return writer;

@@ -224,36 +224,54 @@ public final class RingWriter {
         link.ring();
     }
 
-    /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
+    /** Rings if the peer is armed for all entries. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
+        notifyPeer(false);
+    }
+
+    /** As {@link #notifyPeer()}, also if the peer is armed for letters only. */
+    public void notifyOfLetter() {
+        notifyPeer(true);
+    }
+
+    private void notifyPeer(boolean letter) {
         if (link.enterMemory()) {
             try {
-                notifyPeerMapped();
+                notifyMapped(letter);
             } finally {
                 link.leaveMemory();
             }
         }
     }
 
-    /** As {@link #notifyPeer}, for callers who keep the link's memory mapped, by an open slot. */
+    /** As {@link #notifyPeer()}, for callers who keep the link's memory mapped, by an open slot. */
     public void notifyPeerMapped() {
-        if (takeArmed()) {
+        notifyMapped(false);
+    }
+
+    private void notifyMapped(boolean letter) {
+        if (takeArmed(letter)) {
             boolean rung = false;
             try {
                 link.ring();
                 rung = true;
             } finally {
                 if (!rung) { // the peer sleeps and asks no more: the next entry of any connection rings
-                    INT.setVolatile(memory, control + SegmentLayout.ARMED, 1);
+                    INT.setVolatile(memory, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
                 }
             }
         }
     }
 
-    private boolean takeArmed() {
+    private boolean takeArmed(boolean letter) {
         // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
-        return words.get((int) (control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT)) != 0
-                && (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0;
+        int wanted = (int) words.get((int) (control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT));
+        if (wanted == 0 || !letter && wanted == SegmentLayout.FOR_LETTERS) {
+            return false;
+        }
+        // Whoever takes it first rings, and the peer then looks for the entries of all.
+        return letter ? (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0
+                : INT.compareAndSet(memory, control + SegmentLayout.ARMED, wanted, 0);
     }
 }

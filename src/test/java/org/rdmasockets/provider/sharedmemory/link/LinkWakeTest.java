@@ -88,6 +88,67 @@ class LinkWakeTest {
         finish(consumer);
     }
 
+    /** One thread wants all, at times, and another letters, always: the letters come, whoever has the last word. */
+    @Test
+    void lettersAreRungForWhateverElseIsWanted() throws InterruptedException {
+        AtomicInteger seen = new AtomicInteger();
+        Thread other = start(() -> {
+            Random random = new Random(5);
+            while (seen.get() < ROUNDS) {
+                hesitate(random);
+                far.link.arm();
+                seen.addAndGet(far.link.drain(16));
+            }
+        });
+        Thread consumer = start(() -> {
+            while (seen.get() < ROUNDS) {
+                far.link.armForLetters();
+                int taken = far.link.drain(16);
+                if (taken == 0 && seen.get() < ROUNDS) {
+                    far.awaitDoorbell();
+                }
+                seen.addAndGet(taken);
+            }
+        });
+        Random random = new Random(4);
+        for (int i = 0; i < ROUNDS && consumer.isAlive(); i++) {
+            hesitate(random);
+            assertTrue(near.publish(1, i, i, NOTHING));
+            near.link.writer().notifyOfLetter();
+            while (seen.get() <= i && consumer.isAlive()) {
+                Thread.onSpinWait();
+            }
+        }
+        near.link.writer().ringPeer(); // the other may have taken the last one
+        finish(other);
+        finish(consumer);
+    }
+
+    @Test
+    void whoeverArmsForLettersAndFindsNothingIsRungForTheNext() throws InterruptedException {
+        AtomicInteger seen = new AtomicInteger();
+        Thread consumer = start(() -> {
+            while (seen.get() < ROUNDS) {
+                far.link.armForLetters();
+                int taken = far.link.drain(16);
+                if (taken == 0) {
+                    far.awaitDoorbell();
+                }
+                seen.addAndGet(taken);
+            }
+        });
+        Random random = new Random(6);
+        for (int i = 0; i < ROUNDS && consumer.isAlive(); i++) {
+            hesitate(random);
+            assertTrue(near.publish(1, i, i, NOTHING));
+            near.link.writer().notifyOfLetter();
+            while (seen.get() <= i && consumer.isAlive()) {
+                Thread.onSpinWait();
+            }
+        }
+        finish(consumer);
+    }
+
     @Test
     void whoeverFindsNoRoomIsRungWhenThereIsSome() throws InterruptedException {
         Thread producer = start(() -> {

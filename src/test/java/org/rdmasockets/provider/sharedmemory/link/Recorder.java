@@ -89,6 +89,15 @@ final class Recorder implements LinkHandler {
 
     /** Publishes and rings; false if there is no room. */
     boolean send(int kind, int slot, long first, byte[] payload) {
+        boolean published = publish(kind, slot, first, payload);
+        if (published) {
+            link.writer().notifyPeer();
+        }
+        return published;
+    }
+
+    /** Publishes; false if there is no room. */
+    boolean publish(int kind, int slot, long first, byte[] payload) {
         RingWriter writer = link.writer();
         writer.lock();
         try {
@@ -102,7 +111,6 @@ final class Recorder implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        writer.notifyPeer();
         return true;
     }
 }
