@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
 import org.rdmasockets.lock.OwnThread;
@@ -296,8 +297,28 @@ public final class CompletionPoller implements AutoCloseable {
         return relayed;
     }
 
-    /** Unparks a thread; the poller does it while the valve is open and the caller is virtual. Call without locks. */
-    void wake(Thread parked) {
+    /**
+     * Waits for a moment beside the poller's thread, instead of parking, for something that the caller is woken for by
+     * {@link #wake}: false if it had better park. It looks again afterwards.
+     *
+     * @param sinceNanos when its wait has begun, by {@code System.nanoTime}
+     * @param leftNanos how long it may last
+     * @param over whether it is over
+     */
+    public boolean awaitBeside(long sinceNanos, long leftNanos, BooleanSupplier over) {
+        return watch.await(sinceNanos, leftNanos, over);
+    }
+
+    /** Notes how long a wait has taken that was, or could have been, one of {@link #awaitBeside}. */
+    public void waited(long nanos) {
+        watch.learn(nanos);
+    }
+
+    /**
+     * Unparks a thread, or ends its {@link #awaitBeside}; the poller does it while the valve is open and the caller is
+     * virtual. Call without locks.
+     */
+    public void wake(Thread parked) {
         if (settings.valve() && Thread.currentThread().isVirtual() && valve.admits(System.nanoTime())) {
             relay(parked);
         } else {

@@ -3,6 +3,7 @@ package org.rdmasockets.completion;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.rdmasockets.log.Log;
@@ -50,6 +51,8 @@ final class Watch {
     private volatile boolean overtaken;
     /** By WAKES. */
     private int wakes;
+    /** Whether the last wait for something else than completions was short. A hint. */
+    private volatile boolean othersAreBrief;
 
     /**
      * A place, for waits of at most the limit, 0 for none at all; the handler takes the event of a queue in the thread
@@ -78,6 +81,38 @@ final class Watch {
             watched = shard;
         }
         return begins;
+    }
+
+    /**
+     * Waits here once for something else than completions, which is over when the supplier says so, and about which
+     * whoever brings it wakes this thread; false if this thread had better park.
+     */
+    boolean await(long sinceNanos, long leftNanos, BooleanSupplier over) {
+        long nanos = Math.min(leftNanos, left(sinceNanos));
+        if (!othersAreBrief || nanos <= 0 || broken || !policy.allows() || policy.isCrowded()
+                || watcher.getPlain() != null || !watcher.compareAndSet(null, Thread.currentThread())) {
+            return false;
+        }
+        try {
+            // After the place is taken: pairs with wake, which looks for it after what it wakes for.
+            if (!over.getAsBoolean()) {
+                events.awaitBeside((int) ((nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI), drain);
+            }
+        } catch (VerbsException e) {
+            broken = true;
+            LOG.debug("all waiters park from now on: {}", e.getMessage());
+        } finally {
+            end();
+        }
+        return true;
+    }
+
+    /** Learns how long somebody has waited for something else than completions. */
+    void learn(long nanos) {
+        boolean brief = nanos <= NANOS_PER_MILLI;
+        if (brief != othersAreBrief) {
+            othersAreBrief = brief;
+        }
     }
 
     /** Whether the calling thread, who is here, waits for a shard. */

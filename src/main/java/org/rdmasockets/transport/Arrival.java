@@ -40,7 +40,7 @@ final class Arrival<P extends Protocol> {
     private final Object lock = new Object();
     /** Guarded by lock. */
     private boolean ended;
-    private final ConnectionEvents events = new ConnectionEvents();
+    private final ConnectionEvents events;
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
     private P connection;
     /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
@@ -56,6 +56,7 @@ final class Arrival<P extends Protocol> {
     Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
             BiConsumer<Arrival<P>, P> outcome) {
         this.engine = engine;
+        events = new ConnectionEvents(engine.poller());
         this.identifier = request.identifier();
         this.request = request.parameters();
         this.established = established;

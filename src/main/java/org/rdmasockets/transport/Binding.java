@@ -62,7 +62,7 @@ public final class Binding implements AutoCloseable {
             throw new UnknownHostException(local.getHostString());
         }
         Routes.ensureFamily(local.getAddress());
-        ConnectionEvents events = new ConnectionEvents();
+        ConnectionEvents events = new ConnectionEvents(engine.poller());
         ConnectionIdentifier identifier = bind(engine, events, local);
         Binding binding = new Binding(engine, iwarp,
                 new InetSocketAddress(local.getAddress(), identifier.localAddress().getPort()));
@@ -171,7 +171,7 @@ public final class Binding implements AutoCloseable {
                 identifier = null;
             }
             if (identifier == null) {
-                events = new ConnectionEvents();
+                events = new ConnectionEvents(engine.poller());
                 identifier = bindSource(source, remote);
             }
             ensureLeadsTo(remote);
@@ -280,7 +280,7 @@ public final class Binding implements AutoCloseable {
     private ConnectionIdentifier tryBind(InetSocketAddress address) throws IOException {
         ConnectionIdentifier bound;
         try {
-            bound = bind(engine, new ConnectionEvents(), address);
+            bound = bind(engine, new ConnectionEvents(engine.poller()), address);
         } catch (BindException e) {
             if (e.getCause() instanceof VerbsException cause && cause.errno() != Errno.EADDRINUSE) {
                 return null;

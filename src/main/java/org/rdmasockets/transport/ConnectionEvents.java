@@ -1,7 +1,9 @@
 package org.rdmasockets.transport;
 
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.ArrayDeque;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -9,18 +11,24 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 /**
  * The connection manager's events of one connection: queued for whoever sets it up, and once that is done, its
  * end is told to the connection.
+ *
+ * <p>No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
-final class ConnectionEvents implements ConnectionHandler {
-    /** Events and the end of a wait ({@link #CANCELLED}), in order; null once there is nothing to wait for. */
-    private volatile LinkedBlockingQueue<Object> steps = new LinkedBlockingQueue<>();
-    /** Who is told of the connection's end; protected by this. */
+final class ConnectionEvents implements ConnectionHandler, BooleanSupplier {
+    private final CompletionPoller poller;
+    /** Events and the end of a wait ({@link #CANCELLED}), in order; null once nobody waits; guarded by this. */
+    private ArrayDeque<Object> steps = new ArrayDeque<>(2);
+    /** Who is told of the connection's end; guarded by this. */
     private VerbsConnection connection;
+    /** Who waits, or null. */
+    private volatile Thread waiter;
 
     /** Stands in the queue for "stop waiting". */
     static final Object CANCELLED = new Object();
 
-    /** Nothing has happened yet. */
-    ConnectionEvents() {
+    /** Nothing has happened yet; who waits may do so beside the poller. */
+    ConnectionEvents(CompletionPoller poller) {
+        this.poller = poller;
     }
 
     @Override
@@ -30,35 +38,89 @@ final class ConnectionEvents implements ConnectionHandler {
             owner = connection;
             if (owner == null) {
                 steps.add(event);
-                return;
             }
         }
-        owner.onEvent(identifier, event);
+        if (owner == null) {
+            wake();
+        } else {
+            owner.onEvent(identifier, event);
+        }
+    }
+
+    /** An answer comes before there is a connection, and is only queued. */
+    @Override
+    public boolean takesAnswersAtOnce() {
+        return true;
     }
 
     /** Ends the wait of {@link #next}. */
     void cancel() {
-        LinkedBlockingQueue<Object> waited = steps;
-        if (waited != null) {
-            waited.add(CANCELLED);
+        synchronized (this) {
+            if (steps == null) {
+                return;
+            }
+            steps.add(CANCELLED);
+        }
+        wake();
+    }
+
+    private void wake() {
+        Thread waiting = waiter;
+        if (waiting != null && waiting != Thread.currentThread()) {
+            poller.wake(waiting);
         }
     }
 
-    /** Takes the next event, or {@link #CANCELLED}; null when the time is over. */
+    /** Takes the next event, or {@link #CANCELLED}; null when the time is over. One thread at a time. */
     Object next(long nanos) throws InterruptedException {
-        return steps.poll(nanos, TimeUnit.NANOSECONDS);
+        Object event = poll();
+        if (event != null) {
+            return event;
+        }
+        long begin = System.nanoTime();
+        waiter = Thread.currentThread();
+        try {
+            for (event = poll(); event == null; event = poll()) {
+                long left = nanos - (System.nanoTime() - begin);
+                if (left <= 0) {
+                    break;
+                }
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                if (!poller.awaitBeside(begin, left, this)) {
+                    LockSupport.parkNanos(this, left);
+                }
+            }
+        } finally {
+            waiter = null;
+        }
+        poller.waited(System.nanoTime() - begin);
+        return event;
+    }
+
+    private synchronized Object poll() {
+        return steps.poll();
+    }
+
+    /** Whether there is something to take. */
+    @Override
+    public synchronized boolean getAsBoolean() {
+        return !steps.isEmpty();
     }
 
     /** Hands all further events, and those that nobody has taken yet, to the finished connection. */
     void attach(VerbsConnection owner) {
+        ArrayDeque<Object> left;
         synchronized (this) {
             connection = owner;
+            left = steps;
+            steps = null;
         }
-        for (Object event = steps.poll(); event != null; event = steps.poll()) {
+        for (Object event = left.poll(); event != null; event = left.poll()) {
             if (event instanceof ConnectionEvent connectionEvent) {
                 owner.onEvent(owner.identifier(), connectionEvent);
             }
         }
-        steps = null;
     }
 }

@@ -22,7 +22,8 @@
  * that waits in each TCP listener's accept; and the one set-up pool of two threads, where every call runs that may
  * block in the kernel (making and destroying queue pairs, registering memory, connecting over iWARP). Where a provider
  * has no such calls ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down
- * themselves, so that a connect waits once. Nothing here holds a lock while it waits, except the callers' own.
+ * themselves, so that a connect waits once, beside the poller if that was brief the last time. Nothing here holds a
+ * lock while it waits, except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
  * application does with its socket; teardown takes one order: queue pair, memory regions, protection domain,

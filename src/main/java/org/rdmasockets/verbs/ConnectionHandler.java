@@ -11,4 +11,13 @@ public interface ConnectionHandler {
      * @param event what happened
      */
     void onEvent(ConnectionIdentifier identifier, ConnectionEvent event);
+
+    /**
+     * Whether an answer to a request for a connection may come at once, from whatever thread has heard of it, which may
+     * hold locks of the provider: where the handler only notes it, that saves a change of threads. False unless
+     * overridden.
+     */
+    default boolean takesAnswersAtOnce() {
+        return false;
+    }
 }

@@ -2,9 +2,12 @@ package org.rdmasockets.completion;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -79,6 +82,31 @@ class WatchTest {
                 inbox.offerToken("a token");
             }
             assertEquals(close ? Wait.CLOSED : Wait.READY, waiting.result());
+            release.countDown();
+        }
+    }
+
+    @Test
+    void whoWaitsForSomethingElseIsBesideOnceThatWasBriefAndIsWokenThere() throws Exception {
+        try (Fixture f = busy(Faults.NONE)) {
+            AtomicBoolean over = new AtomicBoolean();
+            assertFalse(f.poller.awaitBeside(System.nanoTime(), Long.MAX_VALUE, over::get), "nothing is known yet");
+            f.poller.waited(1);
+            CompletableFuture<Boolean> beside = new CompletableFuture<>();
+            Thread thread = Thread.ofPlatform().daemon().start(() -> {
+                boolean was = true;
+                while (was && !over.get()) {
+                    was = f.poller.awaitBeside(System.nanoTime(), Long.MAX_VALUE, over::get);
+                }
+                beside.complete(was);
+            });
+            Fixture.eventually("it sleeps", () -> thread.getState() == Thread.State.TIMED_WAITING);
+            over.set(true);
+            f.poller.wake(thread);
+            assertTrue(beside.get(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS));
+            assertTrue(f.poller.awaitBeside(System.nanoTime(), Long.MAX_VALUE, over::get), "it does not sleep at all");
+            f.poller.waited(TimeUnit.SECONDS.toNanos(1));
+            assertFalse(f.poller.awaitBeside(System.nanoTime(), Long.MAX_VALUE, () -> false), "that was long");
             release.countDown();
         }
     }

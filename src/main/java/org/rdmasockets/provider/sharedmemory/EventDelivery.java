@@ -55,6 +55,19 @@ abstract class EventDelivery implements ConnectionIdentifier {
         return true;
     }
 
+    /**
+     * Gives an answer to a handler that takes it at once, whatever thread this is; false to leave it to the manager.
+     * The monitor of this is held, so it is not stopped meanwhile.
+     */
+    final boolean answerAtOnce(ConnectionEvent event) {
+        assert Thread.holdsLock(this);
+        boolean takes = !stopped && handler != null && handler.takesAnswersAtOnce();
+        if (takes) {
+            handler.onEvent(this, event);
+        }
+        return takes;
+    }
+
     /** Calls no handler any more. */
     final synchronized void stop() {
         stopped = true;

@@ -108,6 +108,13 @@ final class SharedMemoryIdentifier extends EventDelivery {
         manager.add(this, event);
     }
 
+    /** The other end has answered; the monitor is held. */
+    private void answered(ConnectionEvent answer) {
+        if (!answerAtOnce(answer)) {
+            add(answer);
+        }
+    }
+
     /** Refuses a call if this is closed or in another state; the monitor is held. */
     private void require(String call, State... allowed) throws VerbsException {
         if (closed) {
@@ -546,7 +553,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             return false;
         }
         queuePair.connect(peer, answer.receiverNotReadyRetryCount());
-        add(new ConnectionEvent.Established(answer));
+        answered(new ConnectionEvent.Established(answer));
         state = State.CONNECTED;
         return true;
     }
@@ -557,7 +564,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             fabric().links.forgetRoute(remote);
         }
         if (state == State.CONNECTING) {
-            add(new ConnectionEvent.Rejected(status, privateData));
+            answered(new ConnectionEvent.Rejected(status, privateData));
             state = State.ENDED;
         }
     }
@@ -573,7 +580,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
     synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
-                add(new ConnectionEvent.Disconnected());
+                if (!closed) { // else nobody is to be woken for it
+                    add(new ConnectionEvent.Disconnected());
+                }
                 state = State.ENDED;
             }
             case ACCEPTING -> partnerGone = true;
