@@ -84,8 +84,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     }
 
     /** The length that was set for what came, and the room before that. */
-    private record Room(byte[] data, int offset, int length, int room) {
-    }
+    private record Room(byte[] data, int offset, int length, int room) {}
 
     /**
      * Makes a socket on a free port of the wildcard address.

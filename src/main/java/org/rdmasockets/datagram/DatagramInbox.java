@@ -1,7 +1,6 @@
 package org.rdmasockets.datagram;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
@@ -39,20 +38,12 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /**
-     * An empty one.
-     *
-     * @param mostBytes how much may wait; one datagram always may
-     */
+    /** An empty one, where so much may wait; one datagram always may. */
     public DatagramInbox(int mostBytes) {
         this.mostBytes = mostBytes;
     }
 
-    /**
-     * Changes how much may wait; what waits stays.
-     *
-     * @param bytes the new limit
-     */
+    /** Changes how much may wait; what waits stays. */
     public void mostBytes(int bytes) {
         lock.lock();
         try {
@@ -64,9 +55,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     /**
-     * Takes datagrams of one sender only from now on, and forgets those of others.
-     *
-     * @param only the sender, the wildcard for this host, or null for all
+     * Takes datagrams of one sender only from now on, the wildcard for this host, null for all, and forgets those of
+     * others.
      */
     public void only(InetSocketAddress only) {
         lock.lock();
@@ -107,13 +97,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         take(source, data, DatagramWays.SHARED_MEMORY);
     }
 
-    /**
-     * Takes a datagram if there is room.
-     *
-     * @param source who has sent it
-     * @param data its own array
-     * @param transport how it came
-     */
+    /** Takes a datagram, in an array of its own, if there is room; the transport is how it came. */
     void take(InetSocketAddress source, byte[] data, String transport) {
         lock.lock();
         try {
@@ -125,12 +109,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /**
-     * Takes a datagram of UDP, after a wait for room.
-     *
-     * @param source who has sent it
-     * @param data its own array
-     */
+    /** Takes a datagram of UDP, in an array of its own, after a wait for room. */
     void takeFromUdp(InetSocketAddress source, byte[] data) {
         lock.lock();
         try {
@@ -151,11 +130,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /**
-     * Lets receivers fail from now on, after what has come.
-     *
-     * @param reason what they throw
-     */
+    /** Lets receivers fail with a reason from now on, after what has come. */
     public void fail(IOException reason) {
         lock.lock();
         try {
@@ -166,12 +141,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /**
-     * Likewise when whoever waits for what a transport brings has ended.
-     *
-     * @param reason why
-     * @param transport which one
-     */
+    /** Likewise when whoever waits for what a transport brings has ended. */
     void fail(VerbsException reason, String transport) {
         fail(new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
                 + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
@@ -191,12 +161,9 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     /**
-     * Receives the oldest datagram.
-     *
-     * @param deadlineNanos end of the wait by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @return the datagram; null at the deadline, or if this is closed
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
-     * @throws IOException the failure
+     * Receives the oldest datagram, waiting until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end;
+     * null at the deadline, or if this is closed. Throws {@code InterruptedIOException} if this is a virtual thread and
+     * was interrupted (the status stays set), or the failure.
      */
     public Arrived receive(long deadlineNanos) throws IOException {
         lock.lock();

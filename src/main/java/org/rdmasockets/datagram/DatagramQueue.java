@@ -71,37 +71,21 @@ final class DatagramQueue {
 
     /** Gets what comes. */
     interface Receiver {
-        /**
-         * Tells whether there is room, before data is copied.
-         *
-         * @param bytes how much has come
-         * @return false to drop it
-         */
+        /** Tells whether there is room, before data is copied; false to drop it. */
         boolean hasRoom(int bytes);
 
-        /**
-         * Takes a datagram.
-         *
-         * @param source who has sent it
-         * @param queuePair the sender's queue pair
-         * @param data its own array; null if there was no room
-         */
+        /** Takes a datagram, in an array of its own, null if there was no room, from the sender's queue pair. */
         void take(InetSocketAddress source, int queuePair, byte[] data);
 
         /** Something came that is no datagram of rsockets. */
         void dropped();
 
-        /**
-         * Nothing will come any more, here nor in a queue pair that is made after this one.
-         *
-         * @param reason why
-         */
+        /** Nothing will come any more, here nor in a queue pair that is made after this one. */
         void failed(VerbsException reason);
     }
 
     /** Port and GID of an address. */
-    private record Place(Device device, int port, int gidIndex) {
-    }
+    private record Place(Device device, int port, int gidIndex) {}
 
     private final Engine engine;
     private final InetSocketAddress local;
@@ -185,14 +169,8 @@ final class DatagramQueue {
     }
 
     /**
-     * Makes a queue pair. <em>May block</em>.
-     *
-     * @param engine of the provider
-     * @param provider has the devices
-     * @param local an address of this host, and the socket's port
-     * @param receiver gets what comes
-     * @return one that sends and receives
-     * @throws VerbsException if no device has that address and datagrams, with what each device says; or if it refuses
+     * Makes a queue pair that sends and receives at an address of this host, and the socket's port. <em>May block</em>.
+     * Throws if no device has that address and datagrams, with what each device says; or if it refuses.
      */
     static DatagramQueue open(Engine engine, VerbsProvider provider, InetSocketAddress local, Receiver receiver)
             throws VerbsException {
@@ -302,13 +280,8 @@ final class DatagramQueue {
     }
 
     /**
-     * Sends.
-     *
-     * @param peer whom to, who has begun a send; it is told when this completes
-     * @param number the peer's queue pair
-     * @param data at most {@link #mostBytes}
-     * @return false if it was not sent
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted while the queue was full
+     * Sends at most {@link #mostBytes} to a peer that has begun a send and is told when this completes; false if it was
+     * not sent. Throws if this is a virtual thread and was interrupted while the queue was full.
      */
     boolean send(DatagramPeer peer, int number, MemorySegment data) throws InterruptedIOException {
         boolean posted = false;

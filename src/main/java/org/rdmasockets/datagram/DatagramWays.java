@@ -50,13 +50,7 @@ public final class DatagramWays implements AutoCloseable {
 
     /** The socket's UDP port. */
     public interface Udp {
-        /**
-         * Sends a datagram.
-         *
-         * @param data all of it
-         * @param destination whom to
-         * @throws IOException if it cannot be sent
-         */
+        /** Sends all of a datagram. */
         void send(byte[] data, InetSocketAddress destination) throws IOException;
 
         /** Lets what comes be read from now on, if that was not so: by {@link #arrivedByUdp}. */
@@ -91,12 +85,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * The ways of a socket that is bound to a UDP port.
-     *
-     * @param local where
-     * @param shared whether others may have the same port, so that what is for them must not come here alone
-     * @param inbox gets what comes
-     * @param udp the port
+     * The ways of a socket that is bound to a UDP port; others may have a {@code shared} one, so that what is for them
+     * must not come here alone.
      */
     public DatagramWays(InetSocketAddress local, boolean shared, DatagramInbox inbox, Udp udp) {
         this.local = local;
@@ -123,11 +113,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Takes what came to the UDP port; may wait for room.
-     *
-     * @param wish the socket's own transport, or null for none
-     * @param source who has sent it
-     * @param data its own array
+     * Takes what came to the UDP port, in an array of its own; may wait for room. The wish is the socket's own
+     * transport, or null for none.
      */
     public void arrivedByUdp(String wish, InetSocketAddress source, byte[] data) {
         if (UDP.equals(wish) || !DatagramWire.isTagged(data)) {
@@ -150,16 +137,11 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Sends a datagram over another transport than UDP, if the settings want that and it leads to the destination. May
-     * wait for an answer of the other process, once in a while.
-     *
-     * @param wish the socket's own transport, or null for none
-     * @param destination a resolved address and a port
-     * @param data what to send
-     * @return how it went
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
-     * @throws SocketException if the settings want a transport that does not lead there
-     * @throws IOException if it is too long for the transport that the settings want
+     * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
+     * that and it leads to the destination, which is resolved. May wait for an answer of the other process, once in a
+     * while. Throws {@code InterruptedIOException} if this is a virtual thread and was interrupted (the status stays
+     * set), {@code SocketException} if the settings want a transport that does not lead there, another if it is too
+     * long for that.
      */
     public Sent send(String wish, InetSocketAddress destination, MemorySegment data) throws IOException {
         Way way = last;
@@ -200,11 +182,8 @@ public final class DatagramWays implements AutoCloseable {
 
     /**
      * Tells somebody who is known to have such a socket where the queue pair is that leads there, if there is one and
-     * the settings leave the choice of a transport. The answer lets both use their queue pairs.
-     *
-     * @param wish the socket's own transport, or null for none
-     * @param destination whom to
-     * @throws IOException if the settings are wrong
+     * the settings, or the socket's own wish, null for none, leave the choice of a transport. The answer lets both use
+     * their queue pairs. Throws if the settings are wrong.
      */
     public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
         if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)

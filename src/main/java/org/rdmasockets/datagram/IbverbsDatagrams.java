@@ -1,7 +1,6 @@
 package org.rdmasockets.datagram;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -91,13 +90,7 @@ final class IbverbsDatagrams {
         }
     }
 
-    /**
-     * For a socket that is bound.
-     *
-     * @param local where
-     * @param inbox gets what comes
-     * @param udp the socket's UDP port
-     */
+    /** For a socket that is bound, and has a UDP port. */
     IbverbsDatagrams(InetSocketAddress local, DatagramInbox inbox, DatagramWays.Udp udp) {
         this.local = local;
         this.inbox = inbox;
@@ -150,12 +143,8 @@ final class IbverbsDatagrams {
     }
 
     /**
-     * Takes what came over UDP and is tagged.
-     *
-     * @param source who has sent it
-     * @param data its own array
-     * @param expected whether the settings want this transport to the sender; else it has to be certain that this is
-     *        a message, because other programs may send anything
+     * Takes what came over UDP and is tagged, in an array of its own. Unless the settings want this transport to the
+     * sender, it has to be certain that this is a message, because other programs may send anything.
      */
     void arrived(InetSocketAddress source, byte[] data, boolean expected) {
         DatagramWire.Message message = DatagramWire.read(data, source.getAddress());
@@ -266,14 +255,9 @@ final class IbverbsDatagrams {
     }
 
     /**
-     * Sends a datagram, by the queue pair if the peer's is known, else over UDP with a header.
-     *
-     * @param destination whom to
-     * @param data what to send
-     * @return how it went
-     * @throws SocketException if no device leads there; says why
-     * @throws InterruptedIOException if this is a virtual thread and was interrupted; the status stays set
-     * @throws IOException if it is longer than a packet
+     * Sends a datagram, by the queue pair if the peer's is known, else over UDP with a header. Throws {@code
+     * SocketException} with the reason if no device leads there, {@code InterruptedIOException} if this is a virtual
+     * thread and was interrupted (the status stays set), another if it is longer than a packet.
      */
     DatagramWays.Sent send(InetSocketAddress destination, MemorySegment data) throws IOException {
         DatagramPeer peer = peer(destination);

@@ -462,8 +462,7 @@ public final class RpcClient implements AutoCloseable {
         private int maxMessage = MAX_MESSAGE;
         private Duration retryTime = Duration.ofSeconds(30);
 
-        private Builder() {
-        }
+        private Builder() {}
 
         /**
          * Calls in a session over datagrams, as the server takes them: over shared memory to a server on this host, if

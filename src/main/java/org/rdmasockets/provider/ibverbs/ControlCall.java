@@ -26,23 +26,13 @@ final class ControlCall {
         this(name, name);
     }
 
-    /**
-     * A function.
-     *
-     * @param name its C name
-     * @param symbol the name that the library has it under
-     */
+    /** A function by its C name, and the symbol that the library has it under. */
     ControlCall(String name, String symbol) {
         this.name = name;
         this.symbol = symbol;
     }
 
-    /**
-     * A function of a device's table.
-     *
-     * @param name its C name
-     * @param function where it is
-     */
+    /** A function of a device's table, by its C name. */
     ControlCall(String name, MemorySegment function) {
         this(name, name);
         this.function = function;
@@ -66,11 +56,7 @@ final class ControlCall {
         }
     }
 
-    /**
-     * Calls a function that returns void.
-     *
-     * @param arguments its arguments: numbers, and memory for pointers
-     */
+    /** Calls a function that returns void; the arguments are numbers, and memory for pointers, as of all these. */
     void run(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             invoke(arena.allocate(IbverbsCalls.CAPTURED_BYTES), arguments);
@@ -78,10 +64,8 @@ final class ControlCall {
     }
 
     /**
-     * Calls a function that returns 0 or an error, in any of the ways that {@link IbverbsCalls#errorNumber} knows.
-     *
-     * @param arguments its arguments: numbers, and memory for pointers
-     * @return 0 or a positive errno
+     * Calls a function that returns 0 or an error, in any of the ways that {@link IbverbsCalls#errorNumber} knows: 0 or
+     * a positive errno.
      */
     int error(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
@@ -105,14 +89,7 @@ final class ControlCall {
         }
     }
 
-    /**
-     * Calls a function that returns a number from 0, or -1 with errno.
-     *
-     * @param text the arguments that matter to a person
-     * @param arguments its arguments: numbers, and memory for pointers
-     * @return the number
-     * @throws VerbsException if it failed
-     */
+    /** Calls a function that returns a number from 0, or -1 with errno. */
     int number(String text, Object... arguments) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(IbverbsCalls.CAPTURED_BYTES);
@@ -124,12 +101,7 @@ final class ControlCall {
         }
     }
 
-    /**
-     * Calls a function that returns a 64-bit number and cannot fail.
-     *
-     * @param arguments its arguments: numbers, and memory for pointers
-     * @return the number
-     */
+    /** Calls a function that returns a 64-bit number and cannot fail. */
     long longNumber(Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             return invoke(arena.allocate(IbverbsCalls.CAPTURED_BYTES), arguments);
@@ -155,13 +127,7 @@ final class ControlCall {
         }
     }
 
-    /**
-     * The exception for a failure of this function.
-     *
-     * @param errorNumber positive errno
-     * @param text the arguments that matter to a person
-     * @return the exception, with a remedy where one is known
-     */
+    /** The exception for a positive errno of this function, with a remedy where one is known. */
     VerbsException failure(int errorNumber, String text) {
         return new VerbsException(name, errorNumber, text, Remedies.of(name, errorNumber));
     }

@@ -29,13 +29,8 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private final int remoteKey;
 
     /**
-     * Registers memory; the caller has retained the domain.
-     *
-     * @param domain the parent
-     * @param memory native memory, held strongly until it is deregistered
-     * @param access what may be done to it
-     * @param afterwards gets the memory once the device no longer touches it
-     * @throws VerbsException if the device refuses
+     * Registers memory, held strongly until it is deregistered, and given to {@code afterwards} once the device no
+     * longer touches it; the caller has retained the domain.
      */
     IbverbsMemoryRegion(IbverbsProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
             Consumer<MemorySegment> afterwards) throws VerbsException {
@@ -50,14 +45,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         remoteKey = ibv_mr.rkey(region);
     }
 
-    /**
-     * Registers memory of another device; the caller has retained the domain.
-     *
-     * @param domain the parent
-     * @param buffer which memory
-     * @param access what may be done to it
-     * @throws VerbsException if the device refuses
-     */
+    /** Registers memory of another device; the caller has retained the domain. */
     IbverbsMemoryRegion(IbverbsProtectionDomain domain, DmaBuffer buffer, Set<AccessFlag> access)
             throws VerbsException {
         this.domain = domain;

@@ -28,12 +28,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private final IbverbsDevice device;
     private final MemorySegment domain;
 
-    /**
-     * Allocates a domain.
-     *
-     * @param device the parent
-     * @throws VerbsException if the device has no more
-     */
+    /** Allocates a domain; throws if the device has no more. */
     IbverbsProtectionDomain(IbverbsDevice device) throws VerbsException {
         this.device = device;
         domain = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context);

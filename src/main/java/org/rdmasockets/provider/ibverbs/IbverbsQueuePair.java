@@ -41,15 +41,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     /** What it was last moved to, or seen in. */
     private volatile QueuePairState state;
 
-    /**
-     * A queue pair that exists.
-     *
-     * @param parents what it holds
-     * @param identifier the connection it belongs to, or null
-     * @param demand what was asked for
-     * @param queuePair the {@code ibv_qp}
-     * @param maxInlineBytes what was granted
-     */
+    /** A queue pair that exists, of a connection or of none: null. */
     IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment queuePair, int maxInlineBytes) {
         this.device = (IbverbsDevice) parents.domain.device();

@@ -15,17 +15,11 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** Makes queue pairs: by {@code rdma_create_qp} for an identifier, else by {@code ibv_create_qp}. */
 final class QueuePairFactory {
-    private QueuePairFactory() {
-    }
+    private QueuePairFactory() {}
 
     /**
-     * Makes a queue pair.
-     *
-     * @param domain its protection domain
-     * @param identifier the connection it belongs to, entered by the caller, or null
-     * @param demand sizes and completion queues
-     * @return a new queue pair
-     * @throws VerbsException if the device refuses, or a completion queue has no room
+     * Makes a queue pair of a connection that the caller has entered, or of none: null. Throws if the device refuses,
+     * or a completion queue has no room.
      */
     static IbverbsQueuePair create(IbverbsProtectionDomain domain, RdmacmIdentifier identifier, QueuePairDemand demand)
             throws VerbsException {

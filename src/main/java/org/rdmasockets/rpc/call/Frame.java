@@ -102,19 +102,14 @@ public final class Frame {
     }
 
     /**
-     * Tells whether this is a word about calls, without anything of theirs: as many may wait as there are calls.
-     *
-     * @return true if there need not be room for it
+     * Whether this is a word about calls, without anything of theirs: as many may wait as there are calls, without
+     * room.
      */
     public boolean isShort() {
         return kind >= CANCEL;
     }
 
-    /**
-     * Prepares for {@link #encode}.
-     *
-     * @return how many bytes that writes
-     */
+    /** Prepares for {@link #encode}, and tells how many bytes that writes. */
     public int size() {
         textBytes = text.isEmpty() ? NOTHING : text.getBytes(StandardCharsets.UTF_8);
         if (textBytes.length > MAX_TEXT) {
@@ -127,11 +122,7 @@ public final class Frame {
         return bytes == null ? 0 : bytes.length;
     }
 
-    /**
-     * Writes the frame, after {@link #size}.
-     *
-     * @param to big endian, with room for it
-     */
+    /** Writes the frame, after {@link #size}, big endian, to where there is room for it. */
     public void encode(ByteBuffer to) {
         encodeHead(to);
         if (message != null) {
@@ -139,11 +130,7 @@ public final class Frame {
         }
     }
 
-    /**
-     * Writes what comes before the message, after {@link #size}.
-     *
-     * @param to big endian, with room for it
-     */
+    /** Writes what comes before the message, after {@link #size}, big endian, to where there is room for it. */
     void encodeHead(ByteBuffer to) {
         to.putLong((long) kind << 56 | (long) flags << 48 | (long) code << 32 | call & 0xFFFF_FFFFL);
         to.putLong(value);
@@ -157,13 +144,7 @@ public final class Frame {
         }
     }
 
-    /**
-     * Reads a frame that has its message alone.
-     *
-     * @param from all of a message, big endian
-     * @return the frame, which has copies of its parts
-     * @throws ProtocolViolation if it is none
-     */
+    /** Reads a frame, with copies of its parts, from all of a message, big endian, that has no other. */
     public static Frame decode(ByteBuffer from) throws ProtocolViolation {
         Frame frame = decodeNext(from);
         if (from.hasRemaining()) {

@@ -95,8 +95,7 @@ public final class SessionHub {
     private volatile long wakeAt = Long.MAX_VALUE;
     private final Thread timer;
 
-    private record Origin(InetSocketAddress address, long client) {
-    }
+    private record Origin(InetSocketAddress address, long client) {}
 
     private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
         this.socket = socket;
@@ -117,12 +116,7 @@ public final class SessionHub {
     }
 
     /**
-     * Listens.
-     *
-     * @param socket bound, and used for nothing else; it ends with this
-     * @param maxMessage the longest message of a call that comes in
-     * @return the listener
-     * @throws IOException if this JVM lacks the means
+     * Listens by a bound socket that is used for nothing else and ends with this; no longer message of a call comes in.
      */
     public static Carrier.Listener listen(DatagramSocket socket, int maxMessage) throws IOException {
         return listen(socket, maxMessage, Math.max(HELD_BYTES, (long) HELD_MESSAGES * maxMessage));
@@ -196,14 +190,8 @@ public final class SessionHub {
     }
 
     /**
-     * Connects.
-     *
-     * @param socket bound, and used for nothing else; it ends with this
-     * @param to the server
-     * @param maxMessage the longest message of a call that comes back
-     * @param limitNanos how long it may take
-     * @return the connection
-     * @throws IOException {@code ConnectException} if no server answers
+     * Connects by a bound socket that is used for nothing else and ends with this; no longer message of a call comes
+     * back. Throws {@code ConnectException} if no server answers in time.
      */
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
