@@ -1,5 +1,6 @@
 package org.rdmasockets;
 
+import java.io.IOException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -7,8 +8,7 @@ import java.net.UnknownHostException;
 
 /** What {@code java.net} makes of addresses. */
 final class Addresses {
-    private Addresses() {
-    }
+    private Addresses() {}
 
     /** A local address as the system would tell it: without the name that somebody used for it. */
     static InetAddress unnamed(InetAddress address) {
@@ -18,8 +18,8 @@ final class Addresses {
                 return Inet6Address.getByAddress(null, bytes, scoped.getScopeId());
             }
             return InetAddress.getByAddress(bytes);
-        } catch (UnknownHostException e) {
-            throw new AssertionError("an address has the length of one", e);
+        } catch (IOException e) {
+            throw new IllegalArgumentException("an address has the length of one", e);
         }
     }
 

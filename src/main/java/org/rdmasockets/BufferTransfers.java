@@ -2,12 +2,18 @@ package org.rdmasockets;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NotYetConnectedException;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Direct;
 import org.rdmasockets.transport.DirectMemory;
@@ -339,5 +345,66 @@ final class BufferTransfers {
         } finally {
             impl.endWrite();
         }
+    }
+
+    /** Refuses what a channel refuses before it reads; {@code readOnly} if what it would read into takes nothing. */
+    static void ensureUsable(Socket socket, boolean readOnly) throws ClosedChannelException {
+        if (readOnly) {
+            throw new IllegalArgumentException("Read-only buffer");
+        }
+        ensureConnected(socket);
+    }
+
+    /** Refuses what a channel refuses before it writes. */
+    static void ensureWritable(Socket socket) throws ClosedChannelException {
+        ensureConnected(socket);
+        if (socket.isOutputShutdown()) {
+            throw new ClosedChannelException();
+        }
+    }
+
+    /** Refuses a socket that is closed or not connected. */
+    static void ensureConnected(Socket socket) throws ClosedChannelException {
+        if (socket.isClosed()) {
+            throw new ClosedChannelException();
+        }
+        if (!socket.isConnected()) {
+            throw new NotYetConnectedException();
+        }
+    }
+
+    /** Before a byte is taken from the peer: what cannot be stored would be lost. */
+    static void ensureAccess(MemorySegment segment) {
+        if (!segment.isAccessibleBy(Thread.currentThread())) {
+            throw new WrongThreadException("the segment belongs to another thread");
+        }
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the segment's arena is closed");
+        }
+    }
+
+    /** What a channel says where a stream says this; an interrupt closes, as it does for a stream. */
+    static IOException ofChannel(Socket socket, IOException e) {
+        boolean timedOut = e instanceof SocketTimeoutException;
+        // The streams of java.net have closed this already and say so.
+        boolean interrupted = e instanceof InterruptedIOException || "Closed by interrupt".equals(e.getMessage());
+        if (interrupted && !timedOut && Thread.currentThread().isInterrupted()) {
+            closeQuietly(socket, e);
+            return because(new ClosedByInterruptException(), e);
+        }
+        return socket.isClosed() && !timedOut ? because(new AsynchronousCloseException(), e) : e;
+    }
+
+    private static void closeQuietly(Socket socket, IOException reason) {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            reason.addSuppressed(e);
+        }
+    }
+
+    private static IOException because(IOException e, IOException cause) {
+        e.initCause(cause);
+        return e;
     }
 }

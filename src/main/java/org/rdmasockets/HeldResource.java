@@ -118,7 +118,7 @@ final class HeldResource extends PhantomReference<Object> {
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {
-            throw new AssertionError("none of what is held throws", e);
+            throw new IllegalStateException("none of what is held throws", e);
         }
     }
 }

@@ -7,12 +7,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
-import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
-import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ByteChannel;
-import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.GatheringByteChannel;
 import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
@@ -154,11 +150,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      */
     @Override
     public int read(ByteBuffer to) throws IOException {
-        ensureUsable(to.isReadOnly());
+        BufferTransfers.ensureUsable(this, to.isReadOnly());
         try {
             return to.hasRemaining() ? buffers().read(to) : 0;
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -172,12 +168,12 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      * @throws IOException as {@link #read(ByteBuffer)}
      */
     public int read(MemorySegment to) throws IOException {
-        ensureUsable(to.isReadOnly());
-        ensureAccess(to);
+        BufferTransfers.ensureUsable(this, to.isReadOnly());
+        BufferTransfers.ensureAccess(to);
         try {
             return to.byteSize() > 0 ? buffers().read(to) : 0;
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -194,11 +190,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      */
     @Override
     public int write(ByteBuffer from) throws IOException {
-        ensureWritable();
+        BufferTransfers.ensureWritable(this);
         try {
             return from.hasRemaining() ? buffers().write(from) : 0;
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -218,11 +214,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         for (int i = offset; i < offset + length; i++) {
             Objects.requireNonNull(from[i]);
         }
-        ensureWritable();
+        BufferTransfers.ensureWritable(this);
         try {
             return buffers().write(from, offset, length);
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -247,13 +243,13 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      * @throws IOException as {@link #write(ByteBuffer)}
      */
     public long write(MemorySegment from) throws IOException {
-        ensureWritable();
-        ensureAccess(from);
+        BufferTransfers.ensureWritable(this);
+        BufferTransfers.ensureAccess(from);
         try {
             buffers().write(from);
             return from.byteSize();
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -274,11 +270,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         if (bytes < 1) {
             throw new IllegalArgumentException("a buffer has at least one byte, not " + bytes);
         }
-        ensureConnected();
+        BufferTransfers.ensureConnected(this);
         try {
             return new RdmaBuffer(buffers().allocate(bytes));
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -300,12 +296,12 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      */
     public int write(RdmaBuffer from, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
-        ensureWritable();
+        BufferTransfers.ensureWritable(this);
         try {
             buffers().write(from.memory(), offset, length);
             return length;
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -331,11 +327,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         if (bytes < 1 || offset < 0) {
             throw new IllegalArgumentException("cannot map " + bytes + " bytes at offset " + offset);
         }
-        ensureWritable();
+        BufferTransfers.ensureWritable(this);
         try {
             return new RdmaBuffer(buffers().map(bytes, offset));
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -359,11 +355,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         if (at < 0) {
             throw new IllegalArgumentException("nothing is mapped at offset " + at);
         }
-        ensureWritable();
+        BufferTransfers.ensureWritable(this);
         try {
             buffers().place(at, from.memory(), offset, length);
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
     }
 
@@ -378,69 +374,11 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      * @throws IOException as {@link #read(ByteBuffer)}
      */
     public ReceivedBytes receive() throws IOException {
-        ensureConnected();
+        BufferTransfers.ensureConnected(this);
         try {
             return buffers().receive();
         } catch (SocketException | InterruptedIOException e) {
-            throw ofChannel(e);
+            throw BufferTransfers.ofChannel(this, e);
         }
-    }
-
-    private void ensureUsable(boolean readOnly) throws ClosedChannelException {
-        if (readOnly) {
-            throw new IllegalArgumentException("Read-only buffer");
-        }
-        ensureConnected();
-    }
-
-    private void ensureWritable() throws ClosedChannelException {
-        ensureConnected();
-        if (isOutputShutdown()) {
-            throw new ClosedChannelException();
-        }
-    }
-
-    private void ensureConnected() throws ClosedChannelException {
-        if (isClosed()) {
-            throw new ClosedChannelException();
-        }
-        if (!isConnected()) {
-            throw new NotYetConnectedException();
-        }
-    }
-
-    /** Before a byte is taken from the peer: what cannot be stored would be lost. */
-    private static void ensureAccess(MemorySegment segment) {
-        if (!segment.isAccessibleBy(Thread.currentThread())) {
-            throw new WrongThreadException("the segment belongs to another thread");
-        }
-        if (!segment.scope().isAlive()) {
-            throw new IllegalStateException("the segment's arena is closed");
-        }
-    }
-
-    /** What a channel says where a stream says this; an interrupt closes, as it does for a stream. */
-    private IOException ofChannel(IOException e) {
-        boolean timedOut = e instanceof SocketTimeoutException;
-        // The streams of java.net have closed this already and say so.
-        boolean interrupted = e instanceof InterruptedIOException || "Closed by interrupt".equals(e.getMessage());
-        if (interrupted && !timedOut && Thread.currentThread().isInterrupted()) {
-            closeQuietly(e);
-            return because(new ClosedByInterruptException(), e);
-        }
-        return isClosed() && !timedOut ? because(new AsynchronousCloseException(), e) : e;
-    }
-
-    private void closeQuietly(IOException reason) {
-        try {
-            close();
-        } catch (IOException e) {
-            reason.addSuppressed(e);
-        }
-    }
-
-    private static IOException because(IOException e, IOException cause) {
-        e.initCause(cause);
-        return e;
     }
 }

@@ -5,6 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import org.rdmasockets.lock.Field;
 import org.rdmasockets.transport.Patience;
 
 /**
@@ -17,11 +18,7 @@ record Turn(VarHandle field) {
 
     /** The turn that a field is for. */
     static Turn of(MethodHandles.Lookup lookup, String name) {
-        try {
-            return new Turn(lookup.findVarHandle(RdmaSocketImpl.class, name, Object.class));
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
+        return new Turn(Field.of(lookup, name, Object.class));
     }
 
     /**

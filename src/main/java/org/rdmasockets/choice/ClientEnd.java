@@ -7,17 +7,16 @@ import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.NetErrors;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamTransport;
@@ -32,7 +31,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  */
 public final class ClientEnd implements AutoCloseable {
     private static final Log LOG = new Log(ClientEnd.class);
-    private static final Outcomes OUTCOMES = new Outcomes(System::nanoTime);
+    private static final Outcomes OUTCOMES = new Outcomes();
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
     /**
      * Longest attempt within this host, unless the peer acknowledges it: nothing gets lost there, so a peer that does
@@ -44,7 +43,7 @@ public final class ClientEnd implements AutoCloseable {
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     /** Whether a person was warned that TCP is used where another transport was wanted. */
-    private static final AtomicBoolean WARNED = new AtomicBoolean();
+    private static boolean warned;
 
     /** Whether this process has connected; until then, loading may take longer than any timeout. */
     private static volatile boolean practised;
@@ -90,7 +89,7 @@ public final class ClientEnd implements AutoCloseable {
      */
     public static ClientEnd open(String wish, InetSocketAddress local, SocketWishes wishes) throws IOException {
         if (local.isUnresolved()) {
-            throw new UnknownHostException(local.getHostString());
+            throw NetErrors.unresolved(local);
         }
         Policy policy = Policy.current();
         String transport = wish != null ? wish : policy.transport();
@@ -146,11 +145,17 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
+    private static synchronized boolean warnFirst() {
+        boolean first = !warned;
+        warned = true;
+        return first;
+    }
+
     /** The first time that TCP takes the place of another transport, somebody should see it. */
     private void log(InetSocketAddress remote, Chosen chosen, boolean auto) {
         Connection connection = chosen.connection();
         boolean insteadOfOthers = auto && connection.transport().equals(Policy.TCP);
-        if (insteadOfOthers && WARNED.compareAndSet(false, true)) {
+        if (insteadOfOthers && warnFirst()) {
             LOG.warn("[{}->{}] connected over {}, {}: {} (only the first such line is a warning)",
                     connection.localAddress(), remote, connection.transport(), connection.carrier(), others.toLog());
         } else if (LOG.isInfoEnabled()) {
@@ -183,7 +188,7 @@ public final class ClientEnd implements AutoCloseable {
         }
         wishes.ensureNotUrgent();
         if (remote.isUnresolved()) {
-            throw new UnknownHostException(remote.getHostName());
+            throw NetErrors.unresolved(remote);
         }
         return decision;
     }
@@ -290,10 +295,10 @@ public final class ClientEnd implements AutoCloseable {
 
     private IOException nothingLeads(InetSocketAddress remote, long deadlineNanos) {
         if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
-            return new SocketTimeoutException("Connect timed out");
+            return NetErrors.connectTimedOut();
         }
-        return new ConnectException("Connection refused: only TCP might lead to " + remote + ", and -D"
-                + Policy.FALLBACK_PROPERTY + "=never forbids it; " + others.text());
+        return NetErrors.refused("only TCP might lead to " + remote + ", and -D" + Policy.FALLBACK_PROPERTY
+                + "=never forbids it; " + others.text());
     }
 
     /** What can be known without trying. */

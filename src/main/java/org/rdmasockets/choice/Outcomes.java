@@ -4,47 +4,37 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 
 /**
  * Remembers attempts that failed, so that {@code auto} does not pay for each connection again: nothing is tried for
  * thirty times as long as it took to fail, at most a minute. So attempts cost at most a thirtieth of the time, and a
  * refusal, which is quick, is forgotten quickly. Any thread may call anything.
  */
-final class Outcomes {
+class Outcomes {
     private static final int TIMES = 30;
     private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_ENTRIES = 1_024;
 
     /** Who was tried over what; port 0 stands for all of the host. */
-    private record Target(String transport, InetAddress host, int port) {
-    }
+    private record Target(String transport, InetAddress host, int port) {}
 
     /** An attempt that failed; {@code thisPortOnly} if it concerns that port alone, as when the host answered. */
-    record Attempt(String transport, InetSocketAddress remote, String reason, boolean thisPortOnly, long tookNanos) {
-    }
+    record Attempt(String transport, InetSocketAddress remote, String reason, boolean thisPortOnly, long tookNanos) {}
 
     /** What is known, until when. */
-    private record Failure(String reason, long startNanos, long endNanos) {
-    }
+    private record Failure(String reason, long startNanos, long endNanos) {}
 
-    private final LongSupplier clock;
     /** The oldest first; protected by this. */
-    private final Map<Target, Failure> failures = new LinkedHashMap<>() {
-        private static final long serialVersionUID = 1;
+    private final LinkedHashMap<Target, Failure> failures = new LinkedHashMap<>();
 
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Target, Failure> eldest) {
-            return size() > MAX_ENTRIES;
-        }
-    };
+    /** Remembers nothing yet. */
+    Outcomes() {}
 
-    /** Remembers nothing yet; the clock is {@code System.nanoTime} or the like. */
-    Outcomes(LongSupplier clock) {
-        this.clock = clock;
+    /** The time, by {@code System.nanoTime}, but for a test. */
+    long now() {
+        return System.nanoTime();
     }
 
     /** A reason, met lately, that makes an attempt vain; empty if none is known. */
@@ -61,7 +51,7 @@ final class Outcomes {
         if (failure == null) {
             return Optional.empty();
         }
-        long now = clock.getAsLong();
+        long now = now();
         if (now - failure.endNanos >= 0) {
             failures.remove(target);
             return Optional.empty();
@@ -73,10 +63,13 @@ final class Outcomes {
     /** Remembers an attempt, from now on. */
     synchronized void failed(Attempt attempt) {
         InetSocketAddress remote = attempt.remote;
-        long now = clock.getAsLong();
+        long now = now();
         Target target = new Target(attempt.transport, remote.getAddress(), attempt.thisPortOnly ? remote.getPort() : 0);
         failures.remove(target); // so that it becomes the youngest
         failures.put(target, new Failure(attempt.reason, now, now + Math.min(MAX_NANOS, TIMES * attempt.tookNanos)));
+        if (failures.size() > MAX_ENTRIES) {
+            failures.pollFirstEntry();
+        }
     }
 
     /** An attempt succeeded. */

@@ -12,8 +12,7 @@ final class Proxies {
     /** Read once, as in the JDK. */
     private static final boolean SYSTEM = Boolean.getBoolean("java.net.useSystemProxies");
 
-    private Proxies() {
-    }
+    private Proxies() {}
 
     /**
      * Whether {@code java.net.Socket} would try a proxy first; true also if the selector fails, which java.net tells
@@ -25,13 +24,22 @@ final class Proxies {
                 && System.getProperty("socksProxyHost") == null) {
             return false; // what the JDK's own would say
         }
-        try {
-            List<Proxy> proxies = selector.select(
-                    new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
-            return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
-                    && proxies.getFirst().type() == Proxy.Type.SOCKS;
-        } catch (URISyntaxException | RuntimeException e) {
-            return true;
+        return Asked.leadsTo(selector, remote);
+    }
+
+    /** A selector that has its own mind; only then are these classes of the JDK needed. */
+    private static final class Asked {
+        private Asked() {}
+
+        static boolean leadsTo(ProxySelector selector, InetSocketAddress remote) {
+            try {
+                List<Proxy> proxies = selector.select(
+                        new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
+                return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
+                        && proxies.getFirst().type() == Proxy.Type.SOCKS;
+            } catch (URISyntaxException | RuntimeException e) {
+                return true;
+            }
         }
     }
 }

@@ -2,16 +2,16 @@ package org.rdmasockets.choice;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Counts what became of the connections over one transport, since the process began. Any thread may count and read. */
 public final class Tally {
     private static final Map<String, Tally> ALL = new ConcurrentHashMap<>();
 
-    private final LongAdder connected = new LongAdder();
-    private final LongAdder accepted = new LongAdder();
-    private final LongAdder failed = new LongAdder();
-    private final LongAdder passedOver = new LongAdder();
+    private final AtomicLong connected = new AtomicLong();
+    private final AtomicLong accepted = new AtomicLong();
+    private final AtomicLong failed = new AtomicLong();
+    private final AtomicLong passedOver = new AtomicLong();
 
     private Tally() {}
 
@@ -27,41 +27,41 @@ public final class Tally {
 
     /** A connect succeeded. */
     void countConnected() {
-        connected.increment();
+        connected.incrementAndGet();
     }
 
     /** A connection was accepted. */
     void countAccepted() {
-        accepted.increment();
+        accepted.incrementAndGet();
     }
 
     /** A connect failed. */
     void countFailed() {
-        failed.increment();
+        failed.incrementAndGet();
     }
 
     /** A connect did not try this transport. */
     void countPassedOver() {
-        passedOver.increment();
+        passedOver.incrementAndGet();
     }
 
     /** Connections made by connecting. */
     public long connected() {
-        return connected.sum();
+        return connected.get();
     }
 
     /** Connections made by accepting. */
     public long accepted() {
-        return accepted.sum();
+        return accepted.get();
     }
 
     /** Attempts to connect that failed. */
     public long failed() {
-        return failed.sum();
+        return failed.get();
     }
 
     /** Connects for which this transport was not tried, because it could not have led to the peer. */
     public long passedOver() {
-        return passedOver.sum();
+        return passedOver.get();
     }
 }

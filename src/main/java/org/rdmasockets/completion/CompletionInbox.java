@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.Field;
 import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.Log;
 
@@ -17,20 +18,9 @@ import org.rdmasockets.log.Log;
  */
 public final class CompletionInbox {
     private static final Log LOG = new Log(CompletionInbox.class);
-    private static final VarHandle NEWEST;
-    private static final VarHandle ORPHAN_RUNNING;
-    private static final VarHandle FAILURE;
-
-    static {
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            NEWEST = lookup.findVarHandle(CompletionInbox.class, "newest", Completion.class);
-            ORPHAN_RUNNING = lookup.findVarHandle(CompletionInbox.class, "orphanRunning", boolean.class);
-            FAILURE = lookup.findVarHandle(CompletionInbox.class, "failure", Throwable.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private static final VarHandle NEWEST = Field.of(MethodHandles.lookup(), "newest", Completion.class);
+    private static final VarHandle ORPHAN_RUNNING = Field.of(MethodHandles.lookup(), "orphanRunning", boolean.class);
+    private static final VarHandle FAILURE = Field.of(MethodHandles.lookup(), "failure", Throwable.class);
 
     private final CompletionShard shard;
     private final CompletionClient client;

@@ -101,9 +101,22 @@ public final class CompletionPoller implements AutoCloseable {
     /** When trouble was last logged, and how often it was not since; poller thread only. */
     private long loggedNanos = System.nanoTime() - LOG_NANOS;
     private int unlogged;
-    private final Consumer<EventSource> drain = this::drain;
+    private final Consumer<EventSource> drain;
     /** An event or a kick may be forgotten: every shard wants to be looked after. */
     private volatile boolean looksAtAll;
+
+    /** What the thread runs and what it waits with calls: one class, where two lambdas would be two. */
+    private final class Loop implements Runnable, Consumer<EventSource> {
+        @Override
+        public void run() {
+            CompletionPoller.this.run();
+        }
+
+        @Override
+        public void accept(EventSource source) {
+            drain(source);
+        }
+    }
 
     /** Threads for the poller's to unpark. */
     private static final class Relayed {
@@ -126,9 +139,10 @@ public final class CompletionPoller implements AutoCloseable {
         this.settings = settings;
         this.faults = faults;
         this.spinPolicy = new SpinPolicy(settings, null);
-        this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults,
-                this::onEventBeside);
-        this.thread = OwnThread.unstarted(settings.threadName(), this::run);
+        this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults, this);
+        Loop loop = new Loop();
+        this.drain = loop;
+        this.thread = OwnThread.unstarted(settings.threadName(), loop);
         this.thread.start();
     }
 
@@ -383,7 +397,7 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /** An event of a queue was taken from its channel by a waiter that waits beside the thread. */
-    private void onEventBeside(CompletionQueue queue) {
+    void onEventBeside(CompletionQueue queue) {
         CompletionShard shard = shards.get(queue);
         if (shard != null) {
             shard.takeEventForWaiter(watch.isAt(shard));

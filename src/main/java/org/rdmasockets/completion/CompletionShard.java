@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmasockets.lock.Apart;
 import org.rdmasockets.lock.ApartLock;
+import org.rdmasockets.lock.Field;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.VerbsException;
@@ -20,21 +21,12 @@ import org.rdmasockets.verbs.WorkCompletions;
  * inbox that it was for. Only when the queue itself can give no more do all inboxes fail.
  */
 public final class CompletionShard extends Apart {
-    private static final VarHandle FREE;
-    private static final VarHandle FREE_LISTS;
+    private static final VarHandle FREE = Field.of(MethodHandles.lookup(), "free", Completion.class);
+    private static final VarHandle FREE_LISTS = Field.of(MethodHandles.lookup(), "freeLists", WakeList.class);
     /** After so many full batches in a row the poller looks after other shards first. */
     private static final int MAX_FULL_BATCHES = 64;
     /** After so many batches in a row that came while the poller was awake, it arms the queue. */
     private static final int MAX_AWAKE_BATCHES = 64;
-
-    static {
-        try {
-            FREE = MethodHandles.lookup().findVarHandle(CompletionShard.class, "free", Completion.class);
-            FREE_LISTS = MethodHandles.lookup().findVarHandle(CompletionShard.class, "freeLists", WakeList.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
 
     private final DeviceShards siblings;
     final Side side;

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.rdmasockets.lock.Field;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -22,17 +23,9 @@ import org.rdmasockets.verbs.VerbsException;
  * So it does so for a limited time, only if its last wait was shorter and hardly anybody else was woken meanwhile, and
  * while no virtual thread waits for a carrier.
  */
-final class Watch {
+final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     private static final int NANOS_PER_MILLI = 1_000_000;
-    private static final VarHandle WAKES;
-
-    static {
-        try {
-            WAKES = MethodHandles.lookup().findVarHandle(Watch.class, "wakes", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private static final VarHandle WAKES = Field.of(MethodHandles.lookup(), "wakes", int.class);
 
     private static final Log LOG = new Log(Watch.class);
 
@@ -41,7 +34,7 @@ final class Watch {
     /** Longest time of one wait here; 0 for none at all. */
     private final long limitNanos;
     private final Faults faults;
-    private final Predicate<EventSource> drain;
+    private final CompletionPoller poller;
     /** Who is here, or about to come. */
     private final AtomicReference<Thread> watcher = new AtomicReference<>();
     /** What that waits for; that thread alone touches it. */
@@ -55,16 +48,15 @@ final class Watch {
     private volatile boolean othersAreBrief;
 
     /**
-     * A place, for waits of at most the limit, 0 for none at all; the handler takes the event of a queue in the thread
+     * A place, for waits of at most the limit, 0 for none at all; the poller takes the event of a queue in the thread
      * that waits here.
      */
-    Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults,
-            Consumer<? super CompletionQueue> handler) {
+    Watch(EventPoller events, SpinPolicy policy, long limitNanos, Faults faults, CompletionPoller poller) {
         this.events = events;
         this.policy = policy;
         this.limitNanos = limitNanos;
         this.faults = faults;
-        this.drain = source -> drain(source, handler);
+        this.poller = poller;
     }
 
     /**
@@ -96,7 +88,7 @@ final class Watch {
         try {
             // After the place is taken: pairs with wake, which looks for it after what it wakes for.
             if (!over.getAsBoolean()) {
-                events.awaitBeside((int) ((nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI), drain);
+                events.awaitBeside((int) ((nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI), this);
             }
         } catch (VerbsException e) {
             broken = true;
@@ -131,7 +123,7 @@ final class Watch {
     void await(Waiter waiter, long sinceNanos) {
         int millis = (int) ((left(sinceNanos) + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
         try {
-            if ((millis <= 0 || !events.awaitBeside(millis, drain)) && !overtaken) {
+            if ((millis <= 0 || !events.awaitBeside(millis, this)) && !overtaken) {
                 waiter.watchedInVain();
             }
             overtaken = false;
@@ -142,17 +134,23 @@ final class Watch {
     }
 
     /** Takes the events of a completion channel; other sources are left to the poller's thread. */
-    private static boolean drain(EventSource source, Consumer<? super CompletionQueue> handler) {
+    @Override
+    public boolean test(EventSource source) {
         if (!(source instanceof CompletionChannel channel)) {
             return false;
         }
         try {
-            channel.drainEvents(handler);
+            channel.drainEvents(this);
             return true;
         } catch (VerbsException e) {
             LOG.debug("the poller's thread will meet this, too: {}", e.getMessage());
             return false;
         }
+    }
+
+    @Override
+    public void accept(CompletionQueue queue) {
+        poller.onEventBeside(queue);
     }
 
     /** Lets a waiter learn from a wait that did not spin, or not only, and is over now. */

@@ -2,12 +2,10 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.BindException;
-import java.net.ConnectException;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
@@ -59,7 +57,7 @@ public final class Binding implements AutoCloseable {
      */
     public static Binding open(Engine engine, boolean iwarp, InetSocketAddress local) throws IOException {
         if (local.isUnresolved()) {
-            throw new UnknownHostException(local.getHostString());
+            throw NetErrors.unresolved(local);
         }
         Routes.ensureFamily(local.getAddress());
         ConnectionEvents events = new ConnectionEvents(engine.poller());
@@ -70,7 +68,7 @@ public final class Binding implements AutoCloseable {
         binding.events = events;
         if (!binding.mayUse(identifier)) {
             binding.close();
-            throw new BindException("Cannot assign requested address: " + whyNoIwarp(identifier.device()));
+            throw NetErrors.noSuchLocal(whyNoIwarp(identifier.device()));
         }
         return binding;
     }
@@ -146,7 +144,7 @@ public final class Binding implements AutoCloseable {
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
             Protocol.Maker<P> maker) throws IOException {
         if (remote.isUnresolved()) {
-            throw new UnknownHostException(remote.getHostString());
+            throw NetErrors.unresolved(remote);
         }
         try {
             Routes.ensureFamily(remote.getAddress());
@@ -183,10 +181,9 @@ public final class Binding implements AutoCloseable {
     }
 
     /** An address of one version reaches none of the other, as with TCP, in whose words this says so. */
-    private static void ensureSameFamily(InetAddress from, InetAddress to) throws SocketException {
+    private static void ensureSameFamily(InetAddress from, InetAddress to) throws IOException {
         if (!from.isAnyLocalAddress() && from instanceof Inet6Address != to instanceof Inet6Address) {
-            throw to instanceof Inet6Address ? new SocketException("Address family not supported by protocol")
-                    : new ConnectException("Network is unreachable");
+            throw NetErrors.otherFamily(to);
         }
     }
 
@@ -198,7 +195,7 @@ public final class Binding implements AutoCloseable {
             throw NetErrors.noDevice(remote);
         }
         if (!mayUse(identifier)) {
-            throw new NoRouteToHostException(remote + " is not reached: " + whyNoIwarp(device));
+            throw NetErrors.notReached(remote, whyNoIwarp(device));
         }
     }
 
@@ -259,7 +256,7 @@ public final class Binding implements AutoCloseable {
                 }
             }
             if (bound.isEmpty()) {
-                throw new BindException("Cannot assign requested address: no RDMA device has an address"
+                throw NetErrors.noSuchLocal("no RDMA device has an address"
                         + (iwarp ? "" : "; iWARP devices count only when ibverbs is forced"));
             }
             done = true;
@@ -281,8 +278,9 @@ public final class Binding implements AutoCloseable {
         ConnectionIdentifier bound;
         try {
             bound = bind(engine, new ConnectionEvents(engine.poller()), address);
-        } catch (BindException e) {
-            if (e.getCause() instanceof VerbsException cause && cause.errno() != Errno.EADDRINUSE) {
+        } catch (IOException e) {
+            if (e instanceof BindException && e.getCause() instanceof VerbsException cause
+                    && cause.errno() != Errno.EADDRINUSE) {
                 return null;
             }
             throw e;

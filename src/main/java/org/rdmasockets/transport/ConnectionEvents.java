@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  *
  * <p>No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
-final class ConnectionEvents implements ConnectionHandler, BooleanSupplier {
+final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>, BooleanSupplier {
     private final CompletionPoller poller;
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once nobody waits; guarded by this. */
     private ArrayDeque<Object> steps = new ArrayDeque<>(2);
@@ -53,7 +53,7 @@ final class ConnectionEvents implements ConnectionHandler, BooleanSupplier {
         return true;
     }
 
-    /** Ends the wait of {@link #next}. */
+    /** Ends the wait of {@link #within}. */
     void cancel() {
         synchronized (this) {
             if (steps == null) {
@@ -72,7 +72,8 @@ final class ConnectionEvents implements ConnectionHandler, BooleanSupplier {
     }
 
     /** Takes the next event, or {@link #CANCELLED}; null when the time is over. One thread at a time. */
-    Object next(long nanos) throws InterruptedException {
+    @Override
+    public Object within(long nanos) throws InterruptedException {
         Object event = poll();
         if (event != null) {
             return event;

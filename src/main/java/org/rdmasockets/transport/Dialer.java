@@ -193,11 +193,12 @@ final class Dialer<P extends Protocol> {
     /** The next event, or null at the deadline; looks now and then whether anything can be expected at all. */
     private Object next() throws IOException {
         if (!impatient || acknowledged) {
-            return Patience.await(events::next, deadlineNanos);
+            return Patience.await(events, deadlineNanos);
         }
         Object event = null;
         while (event == null && Patience.remaining(deadlineNanos) > 0) {
-            event = Patience.await(nanos -> events.next(Math.min(nanos, LOOK_NANOS)), deadlineNanos);
+            long look = System.nanoTime() + LOOK_NANOS;
+            event = Patience.await(events, deadlineNanos - look < 0 ? deadlineNanos : look);
             if (event == null && identifier.isPeerStopped()) {
                 throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
                         + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
@@ -265,9 +266,9 @@ final class Dialer<P extends Protocol> {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> Patience.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
+        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
             engine.setupPool().relieve();
-            if (Patience.await(nanos -> Patience.completed(outcome, nanos), deadlineNanos) == null) {
+            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();
             }
         }

@@ -10,9 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -48,7 +46,6 @@ public final class Engine implements AutoCloseable {
 
     /** The engines that could be made; protected by the class. */
     private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
-    private static final SetupPool SETUP_POOL = new SetupPool();
     /** The process ends: whatever is closed from now on is delivered before its close returns. */
     private static volatile boolean exiting;
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
@@ -67,6 +64,32 @@ public final class Engine implements AutoCloseable {
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
 
+    /** What other threads do for this: one class, where each lambda would be one more that a first connect loads. */
+    private final class Duty implements Runnable {
+        private static final int CONNECTION_EVENTS = 0;
+        private static final int DEVICE_EVENTS = 1;
+        private static final int TICK = 2;
+        private static final int EXIT = 3;
+
+        private final int kind;
+        private final Device device;
+
+        private Duty(int kind, Device device) {
+            this.kind = kind;
+            this.device = device;
+        }
+
+        @Override
+        public void run() {
+            switch (kind) {
+                case CONNECTION_EVENTS -> drainConnectionEvents();
+                case DEVICE_EVENTS -> drainDeviceEvents(device);
+                case TICK -> tick();
+                default -> awaitDelivery();
+            }
+        }
+    }
+
     private Engine(VerbsProvider provider) throws VerbsException {
         this.provider = provider;
         mayBlock = provider.mayBlock();
@@ -74,8 +97,8 @@ public final class Engine implements AutoCloseable {
         EventPoller events = createEventPoller();
         poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS)
                 .withWatchMillis(TransportSettings.watchMillis()));
-        poller.addSource(connectionManager, this::drainConnectionEvents);
-        poller.tick(this::tick);
+        poller.addSource(connectionManager, new Duty(Duty.CONNECTION_EVENTS, null));
+        poller.tick(new Duty(Duty.TICK, null));
     }
 
     /** Without it there is no use for the connection manager; the next try makes a new one. */
@@ -109,7 +132,7 @@ public final class Engine implements AutoCloseable {
     /** Has the end of the process wait for this engine's connections. */
     private void endWithProcess() {
         try {
-            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", this::awaitDelivery));
+            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
         } catch (IllegalStateException e) {
             beginExit(); // the first socket is made by another shutdown hook, and each close waits by itself
         }
@@ -168,13 +191,13 @@ public final class Engine implements AutoCloseable {
 
     /** Runs what may block. */
     public SetupPool setupPool() {
-        return SETUP_POOL;
+        return SetupPool.SHARED;
     }
 
     /** Sets something up, or tears it down: on the set-up pool if that may block, else now. The caller has no lock. */
     void perform(Runnable task) {
         if (mayBlock) {
-            SETUP_POOL.execute(task);
+            SetupPool.SHARED.execute(task);
         } else {
             task.run();
         }
@@ -194,26 +217,18 @@ public final class Engine implements AutoCloseable {
             identifier.close();
             return;
         }
-        CompletableFuture<Void> released = SETUP_POOL.submit(() -> {
+        CompletableFuture<Void> released = SetupPool.SHARED.submit(() -> {
             identifier.close();
             return null;
         });
         try {
-            Patience.await(nanos -> isDone(released, nanos), System.nanoTime() + RELEASE_NANOS);
+            Patience.await(nanos -> SetupPool.completed(released, nanos), System.nanoTime() + RELEASE_NANOS);
+            if (released.isCompletedExceptionally()) {
+                LOG.warn("closing an identifier failed", released.exceptionNow());
+            }
         } catch (InterruptedIOException e) {
             LOG.debug("[{}] interrupted while closing; it goes on in the background", identifier.localAddress());
         }
-    }
-
-    private static Boolean isDone(CompletableFuture<Void> future, long nanos) throws InterruptedException {
-        try {
-            future.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            LOG.warn("closing an identifier failed", e.getCause());
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */
@@ -221,7 +236,7 @@ public final class Engine implements AutoCloseable {
         coarseNanos = System.nanoTime();
         connections.add(connection);
         if (watched.add(device)) {
-            poller.addSource(device, () -> drainDeviceEvents(device));
+            poller.addSource(device, new Duty(Duty.DEVICE_EVENTS, device));
             if (TransportSettings.CURRENT.numa()) {
                 poller.execute(this::stayNearDevices);
             }
@@ -315,7 +330,7 @@ public final class Engine implements AutoCloseable {
     private void tick() {
         long now = System.nanoTime();
         coarseNanos = now;
-        SETUP_POOL.relieve();
+        SetupPool.SHARED.relieve();
         connections.tick(now);
         for (VerbsListener<?> listener : listeners) {
             try {

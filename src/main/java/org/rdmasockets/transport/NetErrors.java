@@ -4,17 +4,19 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.BindException;
 import java.net.ConnectException;
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Turns errors of verbs and of the connection manager into the exceptions that users of {@code java.net} expect. */
-final class NetErrors {
-    private NetErrors() {
-    }
+public final class NetErrors {
+    private NetErrors() {}
 
     /** The text of every operation on a socket that was closed meanwhile. */
     static SocketException closed() {
@@ -46,8 +48,18 @@ final class NetErrors {
         return interrupted;
     }
 
+    /** A name that nobody knew. */
+    public static UnknownHostException unresolved(InetSocketAddress address) {
+        return new UnknownHostException(address.getHostString());
+    }
+
+    /** A connect that nobody takes. */
+    public static IOException refused(String why) {
+        return new ConnectException("Connection refused: " + why);
+    }
+
     /** A connect whose deadline has passed. */
-    static SocketTimeoutException connectTimedOut() {
+    public static IOException connectTimedOut() {
         return new SocketTimeoutException("Connect timed out");
     }
 
@@ -104,8 +116,29 @@ final class NetErrors {
         };
     }
 
+    /** A local address that no device has that may be used. */
+    static IOException noSuchLocal(String why) {
+        return new BindException("Cannot assign requested address: " + why);
+    }
+
+    /** An address that is of another version than the one it is to be reached from. */
+    static IOException otherFamily(InetAddress to) {
+        return to instanceof Inet6Address ? new SocketException("Address family not supported by protocol")
+                : new ConnectException("Network is unreachable");
+    }
+
+    /** A read whose deadline has passed. */
+    static IOException readTimedOut() {
+        return new SocketTimeoutException("Read timed out");
+    }
+
+    /** A device leads there, which may not be used. */
+    static IOException notReached(InetSocketAddress remote, String why) {
+        return new NoRouteToHostException(remote + " is not reached: " + why);
+    }
+
     /** No RDMA device leads there. */
-    static NoRouteToHostException noDevice(Object remote) {
+    static IOException noDevice(Object remote) {
         return new NoRouteToHostException("No RDMA device leads to " + remote
                 + "; use the address of an RDMA interface ('rdma link' shows which there are)");
     }

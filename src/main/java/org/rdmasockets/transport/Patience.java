@@ -1,16 +1,12 @@
 package org.rdmasockets.transport;
 
 import java.io.InterruptedIOException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
 public final class Patience {
-    private Patience() {
-    }
+    private Patience() {}
 
     /** A wait of the JDK that takes a time. */
     public interface Wait<T> {
@@ -47,21 +43,6 @@ public final class Patience {
     /** Waits for a lock as {@link #await}: true if this thread has it now, false at the deadline. */
     public static boolean lock(Lock lock, long deadlineNanos) throws InterruptedIOException {
         return await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos) != null;
-    }
-
-    /**
-     * Waits for the outcome of a task: true when there is one, which the caller then asks for; null when the time is
-     * over.
-     */
-    static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
-        try {
-            outcome.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     /**

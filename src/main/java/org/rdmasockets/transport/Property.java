@@ -9,8 +9,7 @@ public final class Property {
     /** What all names begin with. */
     public static final String PREFIX = "org.rdmasockets.";
 
-    private Property() {
-    }
+    private Property() {}
 
     /**
      * Reads a switch, which is off unless the property says otherwise; a value that is neither {@code true} nor
@@ -58,7 +57,7 @@ public final class Property {
             if (value >= least && value <= most) {
                 return value;
             }
-        } catch (NumberFormatException e) {
+        } catch (IllegalArgumentException e) {
             // reported below, together with numbers out of range
         }
         new Log(Property.class).warn(

@@ -15,8 +15,7 @@ public final class Registration {
     /** Longest wait for memory; only a set-up pool whose threads are all stuck needs that long. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    private Registration() {
-    }
+    private Registration() {}
 
     /**
      * Waits for memory that is registered on the set-up pool; {@code unwanted} takes it if the caller does not wait for
@@ -28,7 +27,7 @@ public final class Registration {
         CompletableFuture<MemoryRegion> made = pool.submit(make);
         boolean taken = false;
         try {
-            if (Patience.await(nanos -> Patience.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
+            if (Patience.await(nanos -> SetupPool.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
                 throw new SocketTimeoutException("No memory was registered within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
             }

@@ -2,7 +2,9 @@ package org.rdmasockets.transport;
 
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -27,6 +29,9 @@ public final class SetupPool {
     /** How long to leave alone what fails for want of memory. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** That of all engines; made when it is needed first. */
+    static final SetupPool SHARED = new SetupPool();
 
     private final ReentrantLock lock = new ReentrantLock();
     /** There is work for an idle thread. */
@@ -58,8 +63,7 @@ public final class SetupPool {
     }
 
     /** Without threads until there is work. */
-    SetupPool() {
-    }
+    SetupPool() {}
 
     /**
      * Runs a task some time soon, and again if an {@code Error} ends it. Never blocks. It must not wait for another
@@ -98,6 +102,21 @@ public final class SetupPool {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(peerQueue, new PeerCall(() -> complete(outcome, call)));
         return outcome;
+    }
+
+    /**
+     * Waits for the outcome of a task: true when there is one, which the caller then asks for; null when the time is
+     * over.
+     */
+    static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
+        try {
+            outcome.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return true;
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
     }
 
     private static <T> void complete(CompletableFuture<T> outcome, Callable<T> task) {

@@ -6,7 +6,6 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
-import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -440,7 +439,7 @@ public final class StreamTransport implements Connection, Protocol {
         Wait end = inbox.awaitAndEnter(Role.READER, deadlineNanos);
         if (end == Wait.TIMED_OUT || end == Wait.INTERRUPTED) {
             inbox.exit();
-            throw end == Wait.TIMED_OUT ? new SocketTimeoutException("Read timed out") : NetErrors.interrupted();
+            throw end == Wait.TIMED_OUT ? NetErrors.readTimedOut() : NetErrors.interrupted();
         }
         takeInAfterFailure();
     }

@@ -48,8 +48,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /** In the inbox: this connection cannot go on. */
-    private record Failure(boolean reset, String reason) {
-    }
+    private record Failure(boolean reset, String reason) {}
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;

@@ -16,7 +16,12 @@ class OutcomesTest {
     private static final InetSocketAddress OTHER_PORT = new InetSocketAddress(PEER.getAddress(), 7001);
 
     private long now = Long.MAX_VALUE - 5; // the clock may wrap around
-    private final Outcomes outcomes = new Outcomes(() -> now);
+    private final Outcomes outcomes = new Outcomes() {
+        @Override
+        long now() {
+            return now;
+        }
+    };
 
     private void pass(long millis) {
         now += TimeUnit.MILLISECONDS.toNanos(millis);

@@ -31,7 +31,7 @@ public final class FirstAnswer {
      */
     public static void main(String[] arguments) throws IOException {
         if (arguments.length == 1) {
-            train();
+            Other.train();
             return;
         }
         long begin = System.nanoTime();
@@ -85,26 +85,26 @@ public final class FirstAnswer {
         }
     }
 
-    /** Starts this program again, in a process that serves, and connects to it; and it to this one. */
-    private static void train() throws IOException {
-        try (ServerSocket server = new RdmaServerSocket()) {
-            server.bind(new InetSocketAddress(host(), 0));
-            Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
-                    "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
-                    Other.class.getName(), Integer.toString(server.getLocalPort())).start();
-            try (BufferedReader answers = other.inputReader(); Socket accepted = server.accept();
-                    Socket socket = new RdmaSocket(host(), Integer.parseInt(answers.readLine()))) {
-                accepted.getOutputStream().write(accepted.getInputStream().readNBytes(BYTES));
-                exchange(socket);
-            } finally {
-                other.destroy();
-            }
-        }
-    }
-
-    /** The other process. */
+    /** The other process, and who starts it; apart, so that the program above does not load servers. */
     static final class Other {
         private Other() {
+        }
+
+        /** Starts this program again, in a process that serves, and connects to it; and it to this one. */
+        static void train() throws IOException {
+            try (ServerSocket server = new RdmaServerSocket()) {
+                server.bind(new InetSocketAddress(host(), 0));
+                Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
+                        "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                        Other.class.getName(), Integer.toString(server.getLocalPort())).start();
+                try (BufferedReader answers = other.inputReader(); Socket accepted = server.accept();
+                        Socket socket = new RdmaSocket(host(), Integer.parseInt(answers.readLine()))) {
+                    accepted.getOutputStream().write(accepted.getInputStream().readNBytes(BYTES));
+                    exchange(socket);
+                } finally {
+                    other.destroy();
+                }
+            }
         }
 
         /**

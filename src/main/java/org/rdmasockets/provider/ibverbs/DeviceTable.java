@@ -30,6 +30,9 @@ final class DeviceTable {
     private static final Log LOG = new Log(DeviceTable.class);
     private static final Path CLASS = Path.of("/sys/class/infiniband");
 
+    /** Those of this process. */
+    static final DeviceTable ALL = new DeviceTable();
+
     /** Context address to device; guarded by this. */
     private final Map<Long, IbverbsDevice> devices = new HashMap<>();
 

@@ -17,8 +17,6 @@ public final class IbverbsProvider implements VerbsProvider {
     /** The name as settings spell it. */
     public static final String NAME = "ibverbs";
 
-    private final DeviceTable devices = new DeviceTable();
-
     /** A provider; it touches no library until it is asked something. */
     public IbverbsProvider() {}
 
@@ -49,7 +47,7 @@ public final class IbverbsProvider implements VerbsProvider {
     @Override
     public Device open(String name) throws VerbsException {
         requireLibraries();
-        return devices.open(name);
+        return DeviceTable.ALL.open(name);
     }
 
     @Override
@@ -61,7 +59,7 @@ public final class IbverbsProvider implements VerbsProvider {
     @Override
     public ConnectionManager createConnectionManager() throws VerbsException {
         requireLibraries();
-        return new RdmacmConnectionManager(devices);
+        return new RdmacmConnectionManager(DeviceTable.ALL);
     }
 
     @Override

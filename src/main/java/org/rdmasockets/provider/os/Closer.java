@@ -10,7 +10,7 @@ import org.rdmasockets.lock.OwnThread;
  * socket with packets that carry such. Nobody waits for it. One thread does it, further ones come only while all are
  * busy, and each ends when there has been nothing to do for a while.
  */
-final class Closer {
+final class Closer implements Runnable {
     private static final int MOST_THREADS = 8;
     private static final long IDLE_SECONDS = 1;
 
@@ -20,8 +20,7 @@ final class Closer {
     /** Threads that may be stuck; guarded by {@link #WAITING}. */
     private static int closing;
 
-    private Closer() {
-    }
+    private Closer() {}
 
     /** Closes a descriptor soon. Never waits. */
     static void close(int descriptor) {
@@ -44,7 +43,7 @@ final class Closer {
         threads++;
         boolean started = false;
         try {
-            OwnThread.unstarted("rdma-sockets-closer", Closer::run).start();
+            OwnThread.unstarted("rdma-sockets-closer", new Closer()).start();
             started = true;
         } catch (Error e) { // whoever gives something up is not to lose more for that
             return;
@@ -55,7 +54,8 @@ final class Closer {
         }
     }
 
-    private static void run() {
+    @Override
+    public void run() {
         boolean more = true;
         while (more) {
             try {

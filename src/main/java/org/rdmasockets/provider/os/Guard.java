@@ -2,23 +2,16 @@ package org.rdmasockets.provider.os;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmasockets.lock.Field;
 
 /**
  * Something native that is freed when it is closed and nobody uses it any more. Any thread may call. Neither entering
  * nor leaving waits, allocates or takes a lock.
  */
 public abstract class Guard implements AutoCloseable {
-    private static final VarHandle USERS;
+    private static final VarHandle USERS = Field.of(MethodHandles.lookup(), "users", int.class);
     /** The sign bit of {@link #users}. */
     private static final int CLOSED = Integer.MIN_VALUE;
-
-    static {
-        try {
-            USERS = MethodHandles.lookup().findVarHandle(Guard.class, "users", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
 
     /** How many are inside, plus {@link #CLOSED}; changed through {@link #USERS} only. */
     private volatile int users;

@@ -46,8 +46,7 @@ public final class Mappings {
     private static int retired;
     private static long retiredBytes;
 
-    private Mappings() {
-    }
+    private Mappings() {}
 
     /** How many mappings this library has now, those included that are about to be given back. */
     public static synchronized int count() {

@@ -27,8 +27,7 @@ final class NativeFunction {
 
     /** The one signature, on its own because {@link Availability} tries it: where native access is denied it fails. */
     static final class Signature {
-        private Signature() {
-        }
+        private Signature() {}
 
         /** Links it: what takes the address of a function, memory for errno, and the arguments. */
         static MethodHandle link() {

@@ -31,8 +31,7 @@ public final class PacketSocket extends Guard {
     private static final int EINTR = Errno.EINTR.number();
 
     /** Who the peer was when it connected or began to listen ({@code struct ucred}), as this process sees it. */
-    public record Peer(int process, int user) {
-    }
+    public record Peer(int process, int user) {}
 
     final int descriptor;
     /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
@@ -154,7 +153,7 @@ public final class PacketSocket extends Guard {
         return (int) Posix.GETEUID.call();
     }
 
-    /** A number that nobody can guess ({@code getrandom}); the JDK's generator would load sixty classes. */
+    /** A number that nobody can guess ({@code getrandom}); {@code SecureRandom} would load sixty classes. */
     public static long randomNumber() {
         return Posix.randomNumber();
     }

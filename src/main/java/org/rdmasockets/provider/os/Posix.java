@@ -105,8 +105,7 @@ final class Posix {
         ONE.set(JAVA_LONG, 0, 1);
     }
 
-    private Posix() {
-    }
+    private Posix() {}
 
     /** Memory for the life of the process. */
     private static MemorySegment allocateForEver(long bytes) {

@@ -146,10 +146,10 @@ public final class SocketDirectory {
             Files.createDirectory(directoryHere, PosixFilePermissions.asFileAttribute(
                     PosixFilePermissions.fromString("rwx------")));
             Files.setPosixFilePermissions(directoryHere, PosixFilePermissions.fromString("rwx--x--x"));
-        } catch (FileAlreadyExistsException e) {
-            return problem(place, directoryHere); // another process was quicker
         } catch (IOException | RuntimeException e) {
-            return directoryHere + " cannot be made (" + e.getClass().getSimpleName() + ")";
+            return e instanceof FileAlreadyExistsException
+                    ? problem(place, directoryHere) // another process was quicker
+                    : directoryHere + " cannot be made (" + e.getClass().getSimpleName() + ")";
         }
         return problem(place, directoryHere);
     }
@@ -225,10 +225,10 @@ public final class SocketDirectory {
                 try {
                     Files.createFile(file, PosixFilePermissions.asFileAttribute(
                             PosixFilePermissions.fromString("rw-------")));
-                } catch (FileAlreadyExistsException e) {
-                    return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
                 } catch (IOException | RuntimeException e) {
-                    continue;
+                    if (!(e instanceof FileAlreadyExistsException)) {
+                        continue;
+                    }
                 }
                 return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
             }

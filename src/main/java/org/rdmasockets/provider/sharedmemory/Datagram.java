@@ -15,6 +15,9 @@ import org.rdmasockets.verbs.SendRequest;
  * </pre>
  */
 final class Datagram {
+    /** The loopback address 127.0.0.1, mapped into IPv6. */
+    static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
+
     private static final int LENGTH_OFFSET = 4;
     private static final int NEXT_OFFSET = 6;
     private static final int SOURCE_OFFSET = 8;
@@ -34,8 +37,8 @@ final class Datagram {
         this.source = source;
         memory.set(ValueLayout.JAVA_BYTE, 0, VERSION_6);
         memory.set(ValueLayout.JAVA_BYTE, NEXT_OFFSET, NEXT_IS_TRANSPORT);
-        memory.asSlice(SOURCE_OFFSET).copyFrom(MemorySegment.ofArray(SharedMemoryDevice.GID.bytes()));
-        memory.asSlice(DESTINATION_OFFSET).copyFrom(MemorySegment.ofArray(SharedMemoryDevice.GID.bytes()));
+        memory.asSlice(SOURCE_OFFSET).copyFrom(MemorySegment.ofArray(GID.bytes()));
+        memory.asSlice(DESTINATION_OFFSET).copyFrom(MemorySegment.ofArray(GID.bytes()));
     }
 
     /** The GID that a routing header names as its source. */

@@ -22,6 +22,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
     private final SharedMemoryProtectionDomain domain;
     private final SharedMemoryDevice device;
     private final QueuePairConfig config;
+    private final DatagramTable table;
     private final int number;
     private final DatagramSendQueue sends;
     private final ReceiveQueue receives;
@@ -31,10 +32,11 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
     private volatile boolean closed;
 
     /** A queue pair for which room is reserved. */
-    DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, int number) {
+    DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, DatagramTable table, int number) {
         this.domain = domain;
         this.device = domain.device();
         this.config = config;
+        this.table = table;
         this.number = number;
         sends = new DatagramSendQueue(this);
         receives = new ReceiveQueue(this, (SharedMemoryCompletionQueue) config.receiveQueue(), null);
@@ -182,7 +184,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
             closed = true;
             state = QueuePairState.ERROR;
         }
-        device.fabric.datagrams.remove(number);
+        table.remove(number);
         sends.close();
         receives.close();
         ((SharedMemoryCompletionQueue) config.sendQueue()).retire(config.maxSends());
@@ -258,7 +260,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
             } finally {
                 Gather.leave(request);
             }
-            DatagramQueuePair target = owner.device().fabric.datagrams.find(request.destinationNumber());
+            DatagramQueuePair target = owner.table.find(request.destinationNumber());
             if (target != null) {
                 target.take(datagram, request.destinationKey());
             }

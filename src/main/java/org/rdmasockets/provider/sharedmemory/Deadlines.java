@@ -16,8 +16,7 @@ final class Deadlines {
     private volatile boolean any;
 
     /** Nobody waits. */
-    Deadlines() {
-    }
+    Deadlines() {}
 
     /** Takes somebody up. */
     synchronized void add(Expiring one) {

@@ -68,8 +68,9 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
             in.get(data);
             return new Greeting(domain, new ConnectionParameters(data, responder, initiator, retries, notReadyRetries),
                     destination, source);
-        } catch (BufferUnderflowException e) {
-            throw new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e);
+        } catch (RuntimeException e) {
+            throw e instanceof BufferUnderflowException
+                    ? new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e) : e;
         }
     }
 

@@ -570,7 +570,7 @@ final class LinkEnd implements LinkHandler {
 
     /** Whether a completion queue or a port for datagrams waits for what comes. */
     private boolean isWanted() {
-        if (fabric.datagramPorts.isOpen()) {
+        if (fabric.takesDatagrams()) {
             return true;
         }
         for (SharedMemoryCompletionQueue queue : served) {
@@ -627,7 +627,7 @@ final class LinkEnd implements LinkHandler {
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
-                case DATAGRAM -> fabric.datagramPorts.onDatagram(entry);
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }

@@ -2,13 +2,14 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmasockets.lock.Field;
 
 /**
  * How many requests of a queue are in flight: posted, and their completion, if there will be one, not yet polled. The
  * bound keeps the completion queue, which reserved as many entries, from overrunning.
  */
 class QueueRoom {
-    private static final VarHandle GIVEN = given();
+    private static final VarHandle GIVEN = Field.of(MethodHandles.lookup(), "given", int.class);
 
     final int queuePairNumber;
     /** How often room was taken, wrapping around; guarded by the queue's lock. */
@@ -19,14 +20,6 @@ class QueueRoom {
     /** All room is free. */
     QueueRoom(int queuePairNumber) {
         this.queuePairNumber = queuePairNumber;
-    }
-
-    private static VarHandle given() {
-        try {
-            return MethodHandles.lookup().findVarHandle(QueueRoom.class, "given", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 
     /** Takes room for one request, of the room for so many; false if there is none. Under the queue's lock. */

@@ -3,6 +3,7 @@ package org.rdmasockets.provider.sharedmemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.rdmasockets.lock.Field;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
@@ -21,7 +22,7 @@ import org.rdmasockets.verbs.ReceiverNotReadyTimer;
  * process, which sends only what there is a receive for, asks for one by {@link #want}.
  */
 final class ReceiveQueue {
-    private static final VarHandle POSTED_EVER = postedEverHandle();
+    private static final VarHandle POSTED_EVER = Field.of(MethodHandles.lookup(), "postedEver", int.class);
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
@@ -62,14 +63,6 @@ final class ReceiveQueue {
         } else {
             room = new SharedRoom(owner.number(), shared.room);
             receives = new PostedReceives(MOST_WANTED, shared.maxElements());
-        }
-    }
-
-    private static VarHandle postedEverHandle() {
-        try {
-            return MethodHandles.lookup().findVarHandle(ReceiveQueue.class, "postedEver", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
         }
     }
 

@@ -44,8 +44,6 @@ final class SharedMemoryDevice extends ReadySource implements Device {
             MAX_REQUESTS, MAX_ELEMENTS, 1 << 20, MAX_COMPLETIONS, MAX_REGIONS, 1 << 20, 255, 255);
     private static final PortAttributes PORT = new PortAttributes(PortAttributes.State.ACTIVE,
             PortAttributes.LinkLayer.UNSPECIFIED, MTU_BYTES, MTU_BYTES, MAX_MESSAGE_BYTES, 0, 1);
-    /** The loopback address 127.0.0.1, mapped into IPv6. */
-    static final Gid GID = new Gid(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 127, 0, 0, 1});
     private static final Set<Capability> CAPABILITIES = EnumSet.of(Capability.IMMEDIATE_DATA, Capability.ATOMICS,
             Capability.RESIZE_COMPLETION_QUEUE, Capability.EMPTY_RECEIVE, Capability.QUERY_STATE,
             Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST,
@@ -108,7 +106,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         if (index != 0) {
             throw Refusals.invalid("ibv_query_gid", "device=" + this + ", index=" + index, "there is one entry, 0");
         }
-        return GID;
+        return Datagram.GID;
     }
 
     @Override

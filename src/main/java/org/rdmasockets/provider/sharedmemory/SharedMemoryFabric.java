@@ -14,8 +14,6 @@ final class SharedMemoryFabric {
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = Faults.class;
 
-    final DatagramTable datagrams = new DatagramTable();
-    final DatagramPorts datagramPorts = new DatagramPorts(this);
     final RegionTable regions = new RegionTable();
     final PortTable ports = new PortTable(this);
     final Deadlines deadlines = new Deadlines();
@@ -33,6 +31,9 @@ final class SharedMemoryFabric {
     /** What tests bend, or null. */
     private volatile Faults faults;
     private volatile boolean removed;
+    /** Made when the first datagrams are sent, as is the next; written under this monitor. */
+    private DatagramTable datagrams;
+    private volatile DatagramPorts datagramPorts;
 
     /** An empty fabric with its device; {@code linksOnly} to reach even this process by a link, for tests. */
     SharedMemoryFabric(boolean linksOnly) {
@@ -47,6 +48,24 @@ final class SharedMemoryFabric {
     /** Bends what the device does from now on, for tests; null for nothing. */
     void faults(Faults newFaults) {
         faults = newFaults;
+    }
+
+    /** The queue pairs for datagrams. */
+    synchronized DatagramTable datagrams() {
+        datagrams = datagrams == null ? new DatagramTable() : datagrams;
+        return datagrams;
+    }
+
+    /** The ports for datagrams. */
+    synchronized DatagramPorts datagramPorts() {
+        datagramPorts = datagramPorts == null ? new DatagramPorts(this) : datagramPorts;
+        return datagramPorts;
+    }
+
+    /** Whether any port takes datagrams. */
+    boolean takesDatagrams() {
+        DatagramPorts made = datagramPorts;
+        return made != null && made.isOpen();
     }
 
     /** Takes a new identifier up. */

@@ -4,7 +4,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
@@ -29,7 +28,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private static final long PAGE_BYTES = 4096;
 
-    private static final Set<AccessFlag> REMOTE = EnumSet.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
+    private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_ATOMIC);
 
     private static final LinkEnd[] NO_ENDS = {};
@@ -272,7 +271,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     @Override
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
         Reservation.make("ibv_create_qp", this, config, null);
-        DatagramTable table = device.fabric.datagrams;
+        DatagramTable table = device.fabric.datagrams();
         int queuePairNumber = 0;
         boolean done = false;
         try {
@@ -281,7 +280,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
                 throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
                         "there are as many queue pairs for datagrams as there can be: close some");
             }
-            DatagramQueuePair made = new DatagramQueuePair(this, config, queuePairNumber);
+            DatagramQueuePair made = new DatagramQueuePair(this, config, table, queuePairNumber);
             table.put(made);
             done = true;
             return made;
@@ -316,9 +315,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw Refusals.closed(call, "protection domain");
         }
         device.checkPort(call, portNumber);
-        if (!destination.equals(SharedMemoryDevice.GID) || sourceIndex != 0) {
+        if (!destination.equals(Datagram.GID) || sourceIndex != 0) {
             throw Refusals.invalid(call, "destination=" + destination + ", sourceGidIndex=" + sourceIndex,
-                    "this device reaches this host only, whose GID is " + SharedMemoryDevice.GID + " at index 0");
+                    "this device reaches this host only, whose GID is " + Datagram.GID + " at index 0");
         }
         return new SharedMemoryAddressHandle(this);
     }

@@ -37,7 +37,7 @@ public final class SharedMemoryProvider implements VerbsProvider {
 
     /** Datagrams between the processes of this host, by address and port. */
     public DatagramPorts datagramPorts() {
-        return fabric.datagramPorts;
+        return fabric.datagramPorts();
     }
 
     @Override

@@ -191,7 +191,7 @@ class HostileLinkTest {
     @Test
     void datagramsThatNobodyHasRoomForAreDroppedAndCounted() throws Exception {
         byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
-        DatagramPorts ports = victim.fabric.datagramPorts;
+        DatagramPorts ports = victim.fabric.datagramPorts();
         List<byte[]> taken = new ArrayList<>();
         DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
             @Override

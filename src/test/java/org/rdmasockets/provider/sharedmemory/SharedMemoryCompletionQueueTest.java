@@ -6,10 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** The ring of completions, which grows. */
@@ -44,6 +47,19 @@ class SharedMemoryCompletionQueueTest {
             }
             assertEquals(0, queue.poll(batch));
         }
+    }
+
+    @Test
+    void theNumbersOfTheDataPathAreThoseOfTheStatuses() {
+        assertEquals(List.of(WorkCompletionStatus.SUCCESS, WorkCompletionStatus.LOCAL_LENGTH_ERROR,
+                WorkCompletionStatus.LOCAL_PROTECTION_ERROR, WorkCompletionStatus.FLUSHED,
+                WorkCompletionStatus.REMOTE_INVALID_REQUEST_ERROR, WorkCompletionStatus.REMOTE_ACCESS_ERROR,
+                WorkCompletionStatus.REMOTE_OPERATION_ERROR, WorkCompletionStatus.RETRY_EXCEEDED,
+                WorkCompletionStatus.RECEIVER_NOT_READY_RETRY_EXCEEDED),
+                IntStream.of(Status.SUCCESS, Status.LOCAL_LENGTH, Status.LOCAL_PROTECTION, Status.FLUSHED,
+                        Status.REMOTE_INVALID_REQUEST, Status.REMOTE_ACCESS, Status.REMOTE_OPERATION,
+                        Status.RETRY_EXCEEDED, Status.RECEIVER_NOT_READY_RETRY_EXCEEDED)
+                        .mapToObj(WorkCompletionStatus::of).toList());
     }
 
     /** Values that reach into each other's bits if they are put together in a wrong way. */

@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** An attempt to reach a listener's process. */
-public final class Dial implements AutoCloseable {
+public final class Dial implements Source, AutoCloseable {
     private final LinkHub hub;
     private final String name;
     private final DialHandler handler;
@@ -44,7 +44,7 @@ public final class Dial implements AutoCloseable {
             if (dial.socket.send(hello, Frame.BYTES, -1) != 0) {
                 throw dial.refusal("the listener hung up");
             }
-            dial.sourceId = hub.number(dial.source());
+            dial.sourceId = hub.number(dial);
             hub.watch(dial.socket, dial.sourceId);
             started = true;
             return dial;
@@ -70,21 +70,14 @@ public final class Dial implements AutoCloseable {
         return new PeerId(process, 0).isStopped();
     }
 
-    private Source source() {
-        return new Source() {
-            @Override
-            public void ready(PacketBuffer buffer) {
-                answered(buffer);
-            }
-
-            @Override
-            public void finish() {
-                fail(aborted);
-            }
-        };
+    @Override
+    public void finish() {
+        fail(aborted);
     }
 
-    private void answered(PacketBuffer buffer) {
+    /** The listener has answered. */
+    @Override
+    public void ready(PacketBuffer buffer) {
         int length = socket.receive(buffer);
         if (length == -LinkHub.AGAIN) {
             return;

@@ -21,7 +21,7 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>Locks, in the order in which they are taken: the consumer lock (while draining), locks of the users, the lock of
  * {@link RingWriter}, the socket's. Any thread may call anything; none of it waits for the peer.
  */
-public final class Link implements AutoCloseable {
+public final class Link implements Source, AutoCloseable {
     /** Most regions announced each way. */
     public static final int MOST_REGIONS = 1 << 14;
     /** Most bytes announced each way; untouched memory costs nothing. */
@@ -390,34 +390,25 @@ public final class Link implements AutoCloseable {
         }
     }
 
-    /** What the hub calls about this link's socket. */
-    Source source() {
-        return new Source() {
-            @Override
-            public void ready(PacketBuffer buffer) {
-                readSocket();
-            }
+    /** Its connections are many: what could not be taken in is looked at again. There is room always. */
+    @Override
+    public void failed() {
+        watchForRoom();
+    }
 
-            /** Its connections are many: what could not be taken in is looked at again. There is room always. */
-            @Override
-            public void failed() {
-                watchForRoom();
-            }
+    @Override
+    public void again() {
+        watch();
+    }
 
-            @Override
-            public void again() {
-                watch();
-            }
-
-            @Override
-            public void finish() {
-                end("the device was closed");
-            }
-        };
+    @Override
+    public void finish() {
+        end("the device was closed");
     }
 
     /** The socket has something: packets, room or its end. */
-    private void readSocket() {
+    @Override
+    public void ready(PacketBuffer buffer) {
         // Before the rest: whoever asks for room after this has left behind what is looked at below.
         if (watchedForRoom.get()) {
             watch(false);

@@ -421,7 +421,7 @@ public final class LinkHub implements AutoCloseable {
         try {
             links.put(link.peer, link);
             all.add(link);
-            sources.replace(sourceId, link.source());
+            sources.replace(sourceId, link);
             link.begin(owner);
             link.watch();
             begun = true;

@@ -12,7 +12,7 @@ import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */
-public final class LinkListener implements AutoCloseable {
+public final class LinkListener implements Source, AutoCloseable {
     /** As many as the kernel allows ({@code net.core.somaxconn} cuts it). */
     private static final int BACKLOG = 4096;
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
@@ -47,7 +47,7 @@ public final class LinkListener implements AutoCloseable {
                 SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
         boolean opened = false;
         try {
-            listener.sourceId = hub.number(listener.source());
+            listener.sourceId = hub.number(listener);
             hub.watch(listener.socket, listener.sourceId);
             opened = true;
             return listener;
@@ -58,24 +58,13 @@ public final class LinkListener implements AutoCloseable {
         }
     }
 
-    private Source source() {
-        return new Source() {
-            @Override
-            public void ready(PacketBuffer buffer) {
-                acceptAll();
-            }
+    /** That cost one connection at most; the next ones are told of all the same. */
+    @Override
+    public void failed() {}
 
-            /** That cost one connection at most; the next ones are told of all the same. */
-            @Override
-            public void failed() {
-                return;
-            }
-
-            @Override
-            public void finish() {
-                close();
-            }
-        };
+    @Override
+    public void finish() {
+        close();
     }
 
     /** The address or wildcard that was taken, and the port, never 0. */
@@ -83,7 +72,9 @@ public final class LinkListener implements AutoCloseable {
         return address;
     }
 
-    private void acceptAll() {
+    /** Connections wait. */
+    @Override
+    public void ready(PacketBuffer buffer) {
         for (int i = 0; i < BATCH && hub.hasRoom(); i++) {
             PacketSocket accepted = acceptOne();
             if (accepted == null) {

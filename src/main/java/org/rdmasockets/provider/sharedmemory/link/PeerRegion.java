@@ -2,10 +2,6 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.LongBuffer;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.verbs.AccessFlag;
@@ -13,11 +9,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** Memory of the peer that it announced, mapped here. Any thread may use it. */
 public final class PeerRegion extends RegionMemory implements PeerMemory {
-    /** What matters to a peer. */
-    private static final AccessFlag[] FLAGS = {AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
-        AccessFlag.REMOTE_ATOMIC};
-    /** Every set of flags by its bits: many regions have the same. */
-    private static final List<Set<AccessFlag>> SETS = sets();
+    /** The bits of what matters to a peer: LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC. */
+    private static final int KNOWN = 15;
 
     private final int remoteKey;
     private final long address;
@@ -52,7 +45,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     }
 
     private static byte access(PacketBuffer announced) {
-        return (byte) (Frame.third(announced) & SETS.size() - 1);
+        return (byte) (Frame.third(announced) & KNOWN);
     }
 
     /** Flags as bits of a packet. */
@@ -62,24 +55,6 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
             bits |= 1L << flag.ordinal();
         }
         return bits;
-    }
-
-    private static List<Set<AccessFlag>> sets() {
-        List<Set<AccessFlag>> sets = new ArrayList<>();
-        for (int bits = 0; bits < 1 << FLAGS.length; bits++) {
-            sets.add(flags(bits));
-        }
-        return List.copyOf(sets);
-    }
-
-    private static Set<AccessFlag> flags(int bits) {
-        Set<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
-        for (AccessFlag flag : FLAGS) {
-            if ((bits >>> flag.ordinal() & 1) != 0) {
-                flags.add(flag);
-            }
-        }
-        return Collections.unmodifiableSet(flags);
     }
 
     @Override
@@ -102,11 +77,6 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** How long it is; that much is mapped, which was checked. */
     public long lengthBytes() {
         return memory().byteSize();
-    }
-
-    /** The access that the peer allows. */
-    public Set<AccessFlag> access() {
-        return SETS.get(access);
     }
 
     @Override

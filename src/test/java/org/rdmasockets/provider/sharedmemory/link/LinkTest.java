@@ -413,7 +413,9 @@ class LinkTest {
             assertSame(seen, far.link.peerRegion(5));
             assertEquals(region.segment().address(), seen.address());
             assertEquals(10_000, seen.lengthBytes());
-            assertEquals(WRITABLE, seen.access());
+            for (AccessFlag flag : AccessFlag.values()) {
+                assertEquals(WRITABLE.contains(flag), seen.allows(seen.address(), 10_000, flag), flag.name());
+            }
             assertEquals(77, seen.tag());
             assertTrue(seen.tryEnter());
             assertEquals(42, seen.segment().get(JAVA_LONG, 16));
