@@ -51,8 +51,8 @@ final class Assembly {
 
     /** Sends the thread away that waits for a message, the next one if none does. */
     void wakeup() {
-        link.compute(traffic -> {
-            traffic.messageSide().messages.wakeup();
+        link.compute(unused -> {
+            link.messageSide().messages.wakeup();
             return null;
         });
     }
@@ -91,7 +91,7 @@ final class Assembly {
 
     private boolean hasPiece() {
         if (piece == null) {
-            piece = link.poll(link.traffic.messageSide().messages);
+            piece = link.poll(link.messageSide().messages);
         }
         return piece != null;
     }
@@ -99,7 +99,7 @@ final class Assembly {
     /** The message, if the next piece makes it whole. */
     private Message addPiece(long deadlineNanos) throws IOException {
         if (piece == null) {
-            piece = link.take(link.traffic.messageSide().messages, deadlineNanos, WHAT);
+            piece = link.take(link.messageSide().messages, deadlineNanos, WHAT);
             if (piece == null) {
                 throw new SocketTimeoutException("the receiver was woken up before a " + WHAT + " had come");
             }
@@ -122,8 +122,8 @@ final class Assembly {
         long size = Math.min(whole, Math.max(FIRST_BYTES, GROWTH * have));
         Budget.Part taken = Budget.MESSAGES.take(size);
         if (taken == null) {
-            link.compute(traffic -> {
-                traffic.ensureAlive(); // else the rest will not come
+            link.compute(unused -> {
+                link.ensureAlive(); // else the rest will not come
                 return null;
             });
             throw new EndpointException(EndpointException.Reason.LIMIT, "no memory for " + have + " bytes of a message "
@@ -160,8 +160,8 @@ final class Assembly {
     }
 
     /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
-    private Void copy(Traffic traffic) throws EndpointException {
-        traffic.ensureNotDiscarded();
+    private Void copy(Link unused) throws EndpointException {
+        link.ensureNotDiscarded();
         ReceiveSide.Fragment next = piece;
         long size = next.bytes().byteSize();
         if (size > 0) {
@@ -169,7 +169,7 @@ final class Assembly {
         }
         done += size;
         piece = null; // whatever becomes of its buffer: nothing is copied twice
-        traffic.messageSide().giveBack(next);
+        link.messageSide().giveBack(next);
         return null;
     }
 

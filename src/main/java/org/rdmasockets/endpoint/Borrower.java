@@ -30,12 +30,12 @@ final class Borrower {
     }
 
     private SendSide sends() {
-        return link.traffic.sends();
+        return link.sends();
     }
 
     /** Asks the peer for memory. */
     Pending<RemoteLease> ask(long lengthBytes, long nanos, Set<AccessFlag> rights) {
-        Pending<RemoteLease> pending = new Pending<>(link.traffic.writers(), "requestRemote");
+        Pending<RemoteLease> pending = new Pending<>(link.writers(), "requestRemote");
         long number = nextQuestion++;
         Notice notice = question(new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0, number, 0,
                 lengthBytes, nanos), pending);
@@ -117,7 +117,7 @@ final class Borrower {
     void onShare(Header header) throws Violation {
         checkLoan(header);
         long left = Math.min(header.nanos(), TimeUnit.DAYS.toNanos(365));
-        link.traffic.messageSide().shared.add(new RemoteLease(link, header, System.nanoTime() + left));
+        link.messageSide().shared.add(new RemoteLease(link, header, System.nanoTime() + left));
     }
 
     /** Any thread: a lease of the peer is not needed any more. */
@@ -133,7 +133,7 @@ final class Borrower {
 
     /** Any thread: gives a lease back for the peer's application. */
     Pending<Void> handOver(RemoteLease lease) {
-        Pending<Void> pending = new Pending<>(link.traffic.writers(), "handOver");
+        Pending<Void> pending = new Pending<>(link.writers(), "handOver");
         link.connection().locked(() -> {
             long number = nextQuestion++;
             handing.put(number, pending);

@@ -49,9 +49,9 @@ final class Calls {
         ensureRaw();
         owned(region);
         link.rawPieceBytes(region.length());
-        Pending<RawMessage> pending = new Pending<>(link.traffic.readers(), "receiveRaw");
-        return link.compute(traffic -> {
-            traffic.rawReceives().post(region, pending);
+        Pending<RawMessage> pending = new Pending<>(link.readers(), "receiveRaw");
+        return link.compute(unused -> {
+            link.rawReceives().post(region, pending);
             return pending;
         });
     }
@@ -121,15 +121,14 @@ final class Calls {
     }
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
-        Pending<Void> pending = new Pending<>(link.traffic.writers(), task.kind().text());
+        Pending<Void> pending = new Pending<>(link.writers(), task.kind().text());
         link.connection().locked(() -> {
-            Traffic traffic = link.traffic;
-            if (traffic.failure() != null) {
-                pending.fail(traffic.failure()); // the region may have ended with it, but this is why
+            if (link.failure() != null) {
+                pending.fail(link.failure()); // the region may have ended with it, but this is why
             } else if (task.remote() == null) {
-                traffic.sends().send(new Transfer(task, pieceBytes, pending));
+                link.sends().send(new Transfer(task, pieceBytes, pending));
             } else {
-                traffic.sends().access(new Transfer(task, pieceBytes, pending));
+                link.sends().access(new Transfer(task, pieceBytes, pending));
             }
         });
         return pending;
@@ -144,8 +143,8 @@ final class Calls {
         }
         ensureCan(Capability.ATOMICS, "an atomic operation");
         remote.ensureAllows(AccessFlag.REMOTE_ATOMIC, link);
-        Pending<Long> pending = new Pending<>(link.traffic.writers(), "atomic operation");
-        link.connection().locked(() -> link.traffic.sends().access(new Atomic(task, pending)));
+        Pending<Long> pending = new Pending<>(link.writers(), "atomic operation");
+        link.connection().locked(() -> link.sends().access(new Atomic(task, pending)));
         return pending;
     }
 
@@ -156,7 +155,7 @@ final class Calls {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
         }
         Pending<RemoteLease> answer = link.compute(
-                traffic -> traffic.leases().borrower.ask(size, Deadlines.nanos(time), rights));
+                unused -> link.borrower.ask(size, Deadlines.nanos(time), rights));
         boolean taken = false;
         try {
             RemoteLease lease = answer.await(answerDeadline());
@@ -164,7 +163,7 @@ final class Calls {
             return lease;
         } finally {
             if (!taken) {
-                link.connection().locked(() -> link.leases().borrower.withdraw(answer));
+                link.connection().locked(() -> link.borrower.withdraw(answer));
             }
         }
     }
@@ -181,11 +180,11 @@ final class Calls {
                     + (region.isWhole() ? "" : ", which is a part"));
         }
         long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings.longestLeaseNanos);
-        Pending<Void> pending = new Pending<>(link.traffic.writers(), "share");
-        return link.compute(traffic -> {
-            traffic.ensureAlive();
+        Pending<Void> pending = new Pending<>(link.writers(), "share");
+        return link.compute(unused -> {
+            link.ensureAlive();
             region.block.lend();
-            traffic.sends().send(traffic.leases().lender.share(region, endNanos, pending));
+            link.sends().send(link.lender.share(region, endNanos, pending));
             return pending;
         });
     }
@@ -199,41 +198,41 @@ final class Calls {
     /** Waits for immediate data of a write. */
     int takeImmediate(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic.messageSide().immediates, deadlineNanos, "immediate data"));
+        return taken(link.take(link.messageSide().immediates, deadlineNanos, "immediate data"));
     }
 
     /** Waits for memory that the peer shares. */
     RemoteLease takeShared(long deadlineNanos) throws IOException {
         ensureMessages();
-        return taken(link.take(link.traffic.messageSide().shared, deadlineNanos, "shared memory"));
+        return taken(link.take(link.messageSide().shared, deadlineNanos, "shared memory"));
     }
 
     /** Waits for memory that the peer hands over. */
     LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
         ensureMessages();
-        Lender.Lent back = link.take(link.traffic.messageSide().handedOver, deadlineNanos, "memory");
-        link.connection().locked(() -> link.leases().lender.taken(back));
+        Lender.Lent back = link.take(link.messageSide().handedOver, deadlineNanos, "memory");
+        link.connection().locked(() -> link.lender.taken(back));
         return back.region();
     }
 
     /** Begins to tell the peer, a node of the same group, something. */
     Pending<Void> signal(long number, int word) {
         ensureMessages();
-        Pending<Void> pending = new Pending<>(link.traffic.writers(), "signal");
+        Pending<Void> pending = new Pending<>(link.writers(), "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
-        link.connection().locked(() -> link.traffic.sends().tell(new Notice(header, 0, pending)));
+        link.connection().locked(() -> link.sends().tell(new Notice(header, 0, pending)));
         return pending;
     }
 
     /** Waits for what the peer tells as a node of the same group. */
     Header takeSignal(long deadlineNanos) throws IOException {
         ensureMessages();
-        return link.take(link.traffic.messageSide().signals, deadlineNanos, "signal");
+        return link.take(link.messageSide().signals, deadlineNanos, "signal");
     }
 
     /** Lets the peer send as much again. */
     private <T> T taken(T one) {
-        link.connection().locked(() -> link.traffic.messageSide().taken());
+        link.connection().locked(() -> link.messageSide().taken());
         return one;
     }
 

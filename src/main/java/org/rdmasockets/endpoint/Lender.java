@@ -67,13 +67,9 @@ final class Lender {
         early = open ? null : new ArrayList<>(0);
     }
 
-    private Traffic traffic() {
-        return link.traffic;
-    }
-
     /** An answer to a question of the peer, which may not ask for more than it takes in. */
     private void answer(Header header, long endNanos) {
-        traffic().sends().tell(new Notice(header, endNanos, failure -> served--));
+        link.sends().tell(new Notice(header, endNanos, failure -> served--));
     }
 
     private void serve() throws Violation {
@@ -267,12 +263,12 @@ final class Lender {
     }
 
     private void give(Header header, Lent back) {
-        traffic().messageSide().handedOver.add(back);
+        link.messageSide().handedOver.add(back);
         answerHandOver(header, 0);
     }
 
     private void keep(Header header, int why) {
-        traffic().messageSide().taken();
+        link.messageSide().taken();
         answerHandOver(header, why);
     }
 
@@ -282,7 +278,7 @@ final class Lender {
 
     /** The application has taken what was handed over: it is not the peer's any more. */
     void taken(Lent back) {
-        traffic().messageSide().taken();
+        link.messageSide().taken();
         notCounted(back);
         if (back.requested()) {
             back.part.giveBack();
@@ -313,7 +309,7 @@ final class Lender {
             }
             stuck.keySet().removeIf(Block::hasEnded);
             if (stuck.values().stream().anyMatch(end -> end - now <= 0)) {
-                traffic().fail(new EndpointException(EndpointException.Reason.LEASE, "a lease of the peer has ended, "
+                link.fail(new EndpointException(EndpointException.Reason.LEASE, "a lease of the peer has ended, "
                         + "but this end still works on its memory, so that only the end of the connection keeps the "
                         + "peer out"));
             }

@@ -17,10 +17,12 @@ import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * The protocol of endpoints: what a connection is made of for that, and what its last words are. What goes on in
- * between is {@link Traffic}'s.
+ * The protocol of endpoints: what a connection is made of for that, what it takes in, whether it has failed and who
+ * waits, and what its last words are. Where nothing else is said, the inbox's protocol lock is held; what allocate sets
+ * is set before anything arrives.
  */
 final class Link implements Protocol {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
@@ -29,12 +31,21 @@ final class Link implements Protocol {
     private static final int RECEIVER_NOT_READY_TIMER = 12;
     private static final int SOFTWARE_PIECE_BYTES = 64 << 10;
     private static final int COPIED_PIECE_BYTES = 1 << 20;
+    /** The client's part of an identifier of a work request: so many bits, of which the highest marks receives. */
+    private static final long CLIENT_MASK = 0xFF_FFFF;
+    /** Marks the identifiers of receives. */
+    static final long RECEIVE_BIT = 0x80_0000;
+
+    static {
+        // What ends a connection is loaded while there is stack, heap and a descriptor for that.
+        new EndpointException(EndpointException.Reason.PEER_GONE, "loaded");
+    }
 
     final Settings settings;
     private final VerbsConnection connection;
-    final Traffic traffic;
-    /** Set by allocate, as all that follows. */
-    private Leases leases;
+    /** What this end lends, and what the peer does; set by allocate, as all that follows up to the receives. */
+    Lender lender;
+    Borrower borrower;
     private int maxMessageBytes;
     private int accessPieceBytes;
     private Domain domain;
@@ -42,14 +53,32 @@ final class Link implements Protocol {
     /** Null where the application posts its own receives. */
     private MemoryRegion buffers;
     private CompletionInbox inbox;
+    private Seat readers;
+    private Seat writers;
+    private SendSide sends;
+    private Receives receives;
     /** Set by start. */
     private volatile Greeting peer;
+    private boolean peerLeaves;
+    /** The peer's process ends: once the connection has, the peer has closed it. */
+    private boolean peerEnds;
+    /** It waits to hear what has come. */
+    private boolean owesAnswer;
+    private boolean discarded;
+    private EndpointException failure;
+    /** A request has failed. What arrived before is taken in before that counts: the peer may have closed its end. */
+    private EndpointException suspicion;
+    /** All have been told of the failure. */
+    private boolean told;
+    /** That was cut short by an Error; read by any thread. */
+    private volatile boolean halfFailed;
+    /** It has failed before this end was closed. */
+    private boolean failed;
 
     /** A connection that needs nothing yet. */
     Link(Settings settings, VerbsConnection connection) {
         this.settings = settings;
         this.connection = connection;
-        traffic = new Traffic(connection);
     }
 
     /** How much a request may move; a device that moves it inside the post must not take too long. */
@@ -63,7 +92,8 @@ final class Link implements Protocol {
     @Override
     public void allocate(Side side) throws IOException {
         Device device = connection.device();
-        leases = new Leases(this, settings, side == Side.ACTIVE);
+        lender = new Lender(this, settings, side == Side.ACTIVE); // else it is open once this is accepted
+        borrower = new Borrower(this);
         maxMessageBytes = (int) Math.min(Integer.MAX_VALUE,
                 device.port(connection.identifier().portNumber()).maxMessageBytes());
         accessPieceBytes = Math.min(maxMessageBytes, pieceBytes(device));
@@ -74,19 +104,17 @@ final class Link implements Protocol {
             buffers = domain.verbs.allocate((long) ReceiveSide.count(own) * settings.bufferBytes, LOCAL);
         }
         inbox = connection.openInbox(side, settings.maxCompletions());
-        traffic.attach(inbox);
+        readers = new Seat(inbox, Role.READER);
+        writers = new Seat(inbox, Role.WRITER);
         QueuePair queuePair = connection.createQueuePair(domain.verbs, new QueuePairConfig(inbox.shard().queue(),
                 inbox.shard().queue(), settings.sends, settings.maxReceives(), settings.elements, 1,
                 settings.inlineBytes, false));
         long base = inbox.workRequestIdBase();
-        SendSide sends = new SendSide(traffic, queuePair, slots, base);
-        long receiveBase = base | Traffic.RECEIVE_BIT;
-        if (settings.raw) {
-            traffic.attach(sends, new RawReceives(queuePair, receiveBase), leases);
-        } else {
-            ReceiveSide receives = new ReceiveSide(traffic, queuePair, buffers, own, receiveBase);
-            traffic.attach(sends, receives, leases);
-            receives.postAll();
+        receives = settings.raw ? new RawReceives(queuePair, base | RECEIVE_BIT)
+                : new ReceiveSide(this, queuePair, buffers, own, base | RECEIVE_BIT);
+        sends = new SendSide(this, queuePair, slots, base);
+        if (!settings.raw) {
+            messageSide().postAll();
         }
         inbox.backlogBytes(1);
         connection.watch(settings.acknowledgeNanos, settings.acknowledgeNanos / 2);
@@ -117,37 +145,20 @@ final class Link implements Protocol {
         Greeting greeting = Greeting.decode(privateData);
         settings.check(greeting);
         peer = greeting;
-        traffic.sends().start(greeting);
-    }
-
-    @Override
-    public void apply(Completion completion) {
-        if (completion.token() != null) {
-            connection.onToken(completion.token());
-            return;
-        }
-        traffic.apply(completion);
-        traffic.sends().pump();
-        connection.noteCompletion(outstandingSends());
-    }
-
-    @Override
-    public boolean ready(Role role) {
-        return traffic.ready(role);
+        sends.start(greeting);
     }
 
     @Override
     public boolean creditOwed() {
-        return traffic.sends() != null && traffic.sends().isOwing(); // null if it could not be made
+        return sends != null && sends.isOwing(); // null if it could not be made
     }
 
     /** Where a completion proves nothing, the peer goes only when it sees this end go, if it could not be told. */
     @Override
     public void settle() {
-        traffic.tellAgain();
-        traffic.sends().pump();
-        if (connection.isClosed() && !connection.completionIsDelivery() && isDrained()
-                && !traffic.sends().hasSaidLast()) {
+        tellAgain();
+        sends.pump();
+        if (connection.isClosed() && !connection.completionIsDelivery() && isDrained() && !sends.hasSaidLast()) {
             connection.end();
         }
     }
@@ -156,15 +167,15 @@ final class Link implements Protocol {
     @FunctionalInterface
     interface Work<T, E extends Exception> {
         /** Does it. */
-        T apply(Traffic traffic) throws E;
+        T apply(Link link) throws E;
     }
 
     /** Does it, after everything that has arrived was taken in. */
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
         inbox.enter();
         try {
-            traffic.tellAgain();
-            T result = work.apply(traffic);
+            tellAgain();
+            T result = work.apply(this);
             settle();
             connection.noteSends(outstandingSends());
             return result;
@@ -178,7 +189,7 @@ final class Link implements Protocol {
     /** Waits for the next thing in a mailbox; what says what has not come in time. */
     <T> T take(Mailbox<T> box, long deadlineNanos, String what) throws IOException {
         Pending<T> next = compute(unused -> box.take());
-        Wait how = next.hasEnded() ? Wait.READY : traffic.readers().await(next, deadlineNanos);
+        Wait how = next.hasEnded() ? Wait.READY : readers.await(next, deadlineNanos);
         if (!next.hasEnded()) {
             connection.locked(() -> box.withdraw(next));
         }
@@ -189,7 +200,7 @@ final class Link implements Protocol {
     <T> T poll(Mailbox<T> box) {
         T one = compute(unused -> box.poll());
         if (one == null) {
-            traffic.readers().poll(new Pending<>(traffic.readers(), "poll"));
+            readers.poll(new Pending<>(readers, "poll"));
             one = compute(unused -> box.poll());
         }
         return one;
@@ -197,17 +208,12 @@ final class Link implements Protocol {
 
     /** Whether it has ended, or failed. */
     boolean isOver() {
-        return compute(all -> all.failure() != null);
+        return compute(unused -> failure != null);
     }
 
     /** The application has this end: its peer may ask for memory. */
     void accepted() {
-        connection.locked(leases.lender::open);
-    }
-
-    /** What the ends lend each other. */
-    Leases leases() {
-        return leases;
+        connection.locked(lender::open);
     }
 
     /** Whose memory can be used. */
@@ -251,25 +257,25 @@ final class Link implements Protocol {
 
     @Override
     public void onDisconnected() {
-        traffic.fail(traffic.ended());
-        traffic.sends().abandonPosted(); // what has completed was taken in before
+        fail(ended());
+        sends.abandonPosted(); // what has completed was taken in before
     }
 
     @Override
     public void fail(boolean reset, String reason) {
-        traffic.fail(new EndpointException(reset ? EndpointException.Reason.PEER_GONE
+        fail(new EndpointException(reset ? EndpointException.Reason.PEER_GONE
                 : EndpointException.Reason.DEVICE, reason));
-        traffic.sends().abandonPosted(); // likewise
+        sends.abandonPosted(); // likewise
     }
 
     @Override
     public int outstandingSends() {
-        return traffic.sends().isBusy() ? 1 : 0;
+        return sends.isBusy() ? 1 : 0;
     }
 
     @Override
     public void giveUp(long seconds) {
-        traffic.fail(new EndpointException(EndpointException.Reason.PEER_GONE, "the peer's device has not "
+        fail(new EndpointException(EndpointException.Reason.PEER_GONE, "the peer's device has not "
                 + "acknowledged a request for " + seconds + " s"
                 + (settings.raw ? ", perhaps because its application has posted no receive" : "")));
     }
@@ -282,57 +288,46 @@ final class Link implements Protocol {
 
     @Override
     public void keepAlive() {
-        traffic.sends().probe();
+        sends.probe();
     }
 
     @Override
     public boolean tick(long now) {
-        if (leases.lender.isLending()) {
-            connection.later(leases.lender::expire);
+        if (lender.isLending()) {
+            connection.later(lender::expire);
         }
-        if (traffic.isHalfFailed()) {
+        if (halfFailed) {
             connection.later(() -> connection.locked(() -> { }));
         }
         return true;
     }
 
     @Override
-    public void leave() {
-        traffic.leave();
-    }
-
-    @Override
     public void disconnect() {
-        traffic.sends().sayLast(new Notice(Header.of(Header.Kind.BYE)));
-        traffic.closeHere();
+        sends.sayLast(new Notice(Header.of(Header.Kind.BYE)));
+        closeHere();
     }
 
     @Override
     public boolean isSettled() {
-        return traffic.sends().isSettled(settings.raw || connection.completionIsDelivery());
+        return sends.isSettled(settings.raw || connection.completionIsDelivery());
     }
 
     @Override
     public boolean isDrained() {
-        SendSide sends = traffic.sends();
         return connection.isPeerGone() || !sends.isBusy() && (isPeerLeaving() || !sends.hasLast());
     }
 
     @Override
     public boolean isPeerLeaving() {
-        return traffic.peerLeaves();
-    }
-
-    @Override
-    public boolean hasFailed() {
-        return traffic.hasFailed();
+        return peerLeaves;
     }
 
     @Override
     public Runnable end() {
-        if (traffic.sends() != null) {
-            traffic.closeHere();
-            traffic.sends().end();
+        if (sends != null) {
+            closeHere();
+            sends.end();
         }
         return this::release;
     }
@@ -353,10 +348,11 @@ final class Link implements Protocol {
     }
 
     private void releaseAll() {
-        if (traffic.sends() != null) {
+        if (sends != null) {
             inbox.enter();
             try {
-                traffic.releaseAll();
+                sends.releaseAll();
+                receives.releaseAll();
             } finally {
                 inbox.exit();
             }
@@ -366,6 +362,228 @@ final class Link implements Protocol {
     @Override
     public long registeredBytes() {
         return slots.lengthBytes() + (buffers == null ? 0 : buffers.lengthBytes()) + domain.bytes();
+    }
+
+    // What goes on while it is open.
+
+    /** Where those wait who receive. */
+    Seat readers() {
+        return readers;
+    }
+
+    /** Where those wait who send, read and write. */
+    Seat writers() {
+        return writers;
+    }
+
+    /** The send queue. */
+    SendSide sends() {
+        return sends;
+    }
+
+    /** The receive queue, which has buffers for messages. */
+    ReceiveSide messageSide() {
+        return (ReceiveSide) receives;
+    }
+
+    /** The receive queue, which the application fills. */
+    RawReceives rawReceives() {
+        return (RawReceives) receives;
+    }
+
+    /** A header with the counts of this time. */
+    Header stamp(Header header) {
+        owesAnswer = false;
+        return receives.stamp(header);
+    }
+
+    /** Whether the peer should be told soon that data was taken. */
+    boolean owesCredit() {
+        return owesAnswer || receives.owesCredit();
+    }
+
+    /** Whether the peer must be told at once that control messages were taken. */
+    boolean owesControlCredit() {
+        return owesAnswer || receives.owesControlCredit();
+    }
+
+    /** Why the connection is over; null while it is not. */
+    EndpointException failure() {
+        return failure;
+    }
+
+    /** It failed before this end was closed, and not because the peer leaves. */
+    @Override
+    public boolean hasFailed() {
+        return failed && !peerLeaves;
+    }
+
+    @Override
+    public void apply(Completion completion) {
+        if (completion.token() != null) {
+            connection.onToken(completion.token());
+            return;
+        }
+        try {
+            applyCompletion(completion);
+        } catch (Violation e) {
+            fail(new EndpointException(EndpointException.Reason.PROTOCOL,
+                    "the peer has broken the protocol of endpoints: " + e.getMessage()));
+        }
+        sends.pump();
+        connection.noteCompletion(outstandingSends());
+    }
+
+    private void applyCompletion(Completion completion) throws Violation {
+        long id = completion.workRequestId() & CLIENT_MASK;
+        int index = (int) (id & ~RECEIVE_BIT);
+        boolean receive = (id & RECEIVE_BIT) != 0;
+        WorkCompletionStatus status = WorkCompletionStatus.of(completion.status());
+        boolean well = status == WorkCompletionStatus.SUCCESS;
+        if (!well && failure == null && suspicion == null) {
+            EndpointException broken =
+                    broken(receive ? "a receive" : sends.describe(index), status, completion.status());
+            if (receives instanceof RawReceives) {
+                fail(broken); // its peer has no last word
+            } else {
+                suspicion = broken;
+                connection.later(this::failUnlessLeft);
+            }
+        }
+        if (!receive) {
+            sends.completed(index, well);
+        } else if (well && failure == null) {
+            receives.completed(index, completion);
+        } else {
+            receives.flushed(index);
+            onLate(well ? receives.late(index, completion) : null);
+        }
+    }
+
+    /** Set-up pool: a request has failed, and what arrived before is in the completion queue at the latest. */
+    private void failUnlessLeft() {
+        connection.drained(() -> {
+            if (failure == null) {
+                fail(peerLeaves || peerEnds ? ended() : suspicion);
+            }
+            failed = true;
+        });
+    }
+
+    /** Why nothing can be posted any more, null while it can. */
+    EndpointException obstacle() {
+        return failure != null ? failure : suspicion;
+    }
+
+    /** After the end, what the peer says matters for the last word that it is told, and for how long this end stays. */
+    private void onLate(Header header) throws Violation {
+        if (header != null) {
+            sends.acknowledge(header);
+            peerLeaves |= header.kind() == Header.Kind.BYE;
+        }
+    }
+
+    private EndpointException broken(String what, WorkCompletionStatus status, int number) {
+        if (status == WorkCompletionStatus.FLUSHED) {
+            return ended();
+        }
+        return new EndpointException(EndpointException.Reason.DEVICE, what + " failed: " + status + " (" + number
+                + "); " + status.hint(), status);
+    }
+
+    /** The peer is gone. */
+    EndpointException ended() {
+        return peerLeaves || peerEnds
+                ? new EndpointException(EndpointException.Reason.PEER_CLOSED, "the peer has closed its end")
+                : new EndpointException(EndpointException.Reason.PEER_GONE,
+                        "the peer is gone without a word, or the way to it is lost");
+    }
+
+    /** Something that concerns leases, or the end, has come. */
+    void onNotice(Header header) throws Violation {
+        switch (header.kind()) {
+            case LEASE_REQUEST -> lender.onRequest(header);
+            case LEASE_GRANT -> borrower.onGrant(header);
+            case LEASE_REFUSAL -> borrower.onRefusal(header);
+            case LEASE_RELEASE -> lender.onRelease(header.number());
+            case SHARE -> borrower.onShare(header);
+            case HAND_OVER -> lender.onHandOver(header);
+            case HANDED_OVER -> borrower.onHandedOver(header);
+            case BYE -> {
+                peerLeaves = true;
+                fail(ended()); // nothing follows
+            }
+            case SIGNAL -> messageSide().onSignal(header);
+            case CREDIT -> { // a process that ends may go on for a moment, and has to be sent what it waits for
+                peerEnds |= (header.flags() & Header.LEAVING) != 0;
+                owesAnswer |= (header.flags() & Header.LEAVING) != 0;
+            }
+            case MESSAGE -> {}
+        }
+    }
+
+    /** The peer is told, if it may be told anything. */
+    @Override
+    public void leave() {
+        if (failure == null) {
+            sends.leave();
+        }
+    }
+
+    /** This connection is over, by its own fault or another's; the first reason counts. */
+    void fail(EndpointException reason) {
+        if (failure == null || halfFailed) {
+            halfFailed = true;
+            close(reason);
+            failed = true;
+            connection.end();
+            halfFailed = false;
+        }
+    }
+
+    /** Tells those of the failure who have not heard of it. */
+    void tellAgain() {
+        if (halfFailed) {
+            fail(failure);
+        }
+    }
+
+    /** This connection is not used any more; what the device has may still arrive. */
+    private void close(EndpointException reason) {
+        if (!told) {
+            failure = failure == null ? reason : failure;
+            sends.fail(failure);
+            receives.end(failure);
+            lender.end();
+            borrower.end(failure);
+            told = true;
+        }
+    }
+
+    /** This end is closed: what the device has may still leave, but nobody takes what has arrived or may yet. */
+    void closeHere() {
+        close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
+        discarded = true;
+        receives.discard();
+    }
+
+    /** Refuses to begin anything on a connection that is over. */
+    void ensureAlive() throws EndpointException {
+        if (failure != null) {
+            throw failure.again();
+        }
+    }
+
+    /** Refuses to look at what has arrived when its memory may be another's by now. */
+    void ensureNotDiscarded() throws EndpointException {
+        if (discarded) {
+            throw failure.again();
+        }
+    }
+
+    @Override
+    public boolean ready(Role role) {
+        return (role == Role.READER ? readers : writers).isReady();
     }
 
     /** Any thread: ends the connection; whoever waits is told at once, what was posted gets a moment. Idempotent. */

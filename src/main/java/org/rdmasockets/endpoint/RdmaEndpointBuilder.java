@@ -350,7 +350,7 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
         StackRoom.ensure();
-        return RdmaEndpoint.over(new Way(settings.clone()).connect(server));
+        return RdmaEndpoint.over(settings.clone().connect(server));
     }
 
     /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
@@ -358,7 +358,7 @@ public final class RdmaEndpointBuilder {
         Settings own = settings.clone();
         own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
         own.pass = pass;
-        return RdmaEndpoint.over(new Way(own).connect(server));
+        return RdmaEndpoint.over(own.connect(server));
     }
 
     /** Listens for so many nodes of a group. */
@@ -366,7 +366,7 @@ public final class RdmaEndpointBuilder {
         Settings own = settings.clone();
         own.entrance = entrance;
         own.backlog = Math.max(own.backlog, size);
-        return new Way(own).listen(local);
+        return own.listen(local);
     }
 
     /** What the nodes of a group know; null for nothing. */
@@ -395,6 +395,6 @@ public final class RdmaEndpointBuilder {
      */
     public RdmaEndpointServer listen(InetSocketAddress local) throws IOException {
         StackRoom.ensure();
-        return new Way(settings.clone()).listen(local);
+        return settings.clone().listen(local);
     }
 }

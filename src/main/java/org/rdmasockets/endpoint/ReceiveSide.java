@@ -21,7 +21,7 @@ final class ReceiveSide implements Receives {
      */
     private static final int MOST_SIGNALS = 2;
 
-    private final Traffic traffic;
+    private final Link link;
     private final QueuePair queuePair;
     private final MemoryRegion region;
     private final Greeting own;
@@ -47,17 +47,17 @@ final class ReceiveSide implements Receives {
     record Fragment(int index, Header header, MemorySegment bytes) {}
 
     /** A queue without receives; identifiers of work requests begin with the base. */
-    ReceiveSide(Traffic traffic, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
-        this.traffic = traffic;
+    ReceiveSide(Link link, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
+        this.link = link;
         this.queuePair = queuePair;
         this.region = region;
         this.own = own;
         this.idBase = idBase;
-        messages = new Mailbox<>(traffic.readers(), "receive");
-        immediates = new Mailbox<>(traffic.readers(), "receiveImmediate");
-        shared = new Mailbox<>(traffic.readers(), "receiveShared");
-        handedOver = new Mailbox<>(traffic.readers(), "receiveHandedOver");
-        signals = new Mailbox<>(traffic.readers(), "barrier");
+        messages = new Mailbox<>(link.readers(), "receive");
+        immediates = new Mailbox<>(link.readers(), "receiveImmediate");
+        shared = new Mailbox<>(link.readers(), "receiveShared");
+        handedOver = new Mailbox<>(link.readers(), "receiveHandedOver");
+        signals = new Mailbox<>(link.readers(), "barrier");
     }
 
     /** How many receives there are. */
@@ -88,7 +88,7 @@ final class ReceiveSide implements Receives {
     private void post(int index) {
         int result = tryPost(index);
         if (result != QueuePair.POSTED) {
-            traffic.fail(notPosted(result));
+            link.fail(notPosted(result));
         }
     }
 
@@ -110,7 +110,7 @@ final class ReceiveSide implements Receives {
         }
         MemorySegment message = message(index, completion);
         Header header = Header.read(message);
-        traffic.sends().acknowledge(header);
+        link.sends().acknowledge(header);
         if (header.kind() == Header.Kind.MESSAGE) {
             countData();
             checkMessage(header, completion.lengthBytes() - Header.BYTES);
@@ -123,7 +123,7 @@ final class ReceiveSide implements Receives {
         } else {
             controlTaken++;
         }
-        traffic.leases().onNotice(header);
+        link.onNotice(header);
     }
 
     /** What has come, with its header. */
@@ -199,7 +199,7 @@ final class ReceiveSide implements Receives {
         immediates.discard(number -> { });
         shared.discard(lease -> { });
         signals.discard(signal -> { });
-        handedOver.discard(traffic.leases().lender::discard);
+        handedOver.discard(link.lender::discard);
     }
 
     @Override

@@ -82,7 +82,7 @@ public final class RemoteLease implements AutoCloseable {
     public void close() {
         StackRoom.ensure();
         if (end("was closed")) {
-            link.leases().borrower.release(this);
+            link.borrower.release(this);
         }
     }
 
@@ -92,7 +92,7 @@ public final class RemoteLease implements AutoCloseable {
         if (!end("was handed over")) {
             ensureAlive();
         }
-        link.leases().borrower.handOver(this).await(deadlineNanos);
+        link.borrower.handOver(this).await(deadlineNanos);
     }
 
     @Override

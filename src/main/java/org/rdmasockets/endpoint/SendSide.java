@@ -22,7 +22,7 @@ final class SendSide {
     /** Control credits that are kept for saying what was taken in. */
     private static final int KEPT = 2;
 
-    private final Traffic traffic;
+    private final Link link;
     private final QueuePair queuePair;
     private final long idBase;
     private final SendRequest request = new SendRequest(2);
@@ -55,8 +55,8 @@ final class SendSide {
     private EndpointException failure;
 
     /** An empty queue; the base is the connection's part of work request identifiers. */
-    SendSide(Traffic traffic, QueuePair queuePair, MemoryRegion memory, long idBase) {
-        this.traffic = traffic;
+    SendSide(Link link, QueuePair queuePair, MemoryRegion memory, long idBase) {
+        this.link = link;
         this.queuePair = queuePair;
         this.idBase = idBase;
         this.memory = memory;
@@ -170,7 +170,7 @@ final class SendSide {
     /** Whether something waits for a slot, so that somebody has to take the next completion in. */
     boolean isOwing() {
         return freeCount == 0 && (!controls.isEmpty() || !questions.isEmpty() || !messages.isEmpty()
-                || !accesses.isEmpty() || traffic.owesCredit());
+                || !accesses.isEmpty() || link.owesCredit());
     }
 
     /** Whether any request is with the device. */
@@ -187,7 +187,7 @@ final class SendSide {
     /** Posts what can be posted. */
     void pump() {
         boolean more = started;
-        while (more && traffic.obstacle() == null) {
+        while (more && link.obstacle() == null) {
             more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
                     | postNext(accesses);
         }
@@ -199,8 +199,8 @@ final class SendSide {
     }
 
     private boolean postCredit() {
-        boolean urgent = traffic.owesControlCredit();
-        if (freeCount == 0 || !counting || !urgent && !traffic.owesCredit() || control.room() < (urgent ? 1 : KEPT)) {
+        boolean urgent = link.owesControlCredit();
+        if (freeCount == 0 || !counting || !urgent && !link.owesCredit() || control.room() < (urgent ? 1 : KEPT)) {
             return false;
         }
         post(controls, new Notice(Header.of(Header.Kind.CREDIT)));
@@ -232,7 +232,7 @@ final class SendSide {
         Window window = operation.isControl() ? control : data;
         boolean counts = counting && operation.takesReceive();
         if (slots[index] == null) {
-            slots[index] = new SendSlot(memory, index, traffic);
+            slots[index] = new SendSlot(memory, index, link);
         }
         operation.fill(request, idBase | index, slots[index]);
         if (isInline()) {
@@ -240,7 +240,7 @@ final class SendSide {
         }
         int result = queuePair.postSend(request.signalled());
         if (result != QueuePair.POSTED) {
-            traffic.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
+            link.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
                     + Errno.of(result) + " (" + result + ")"));
             return false;
         }
@@ -270,8 +270,8 @@ final class SendSide {
         free[freeCount++] = index;
         if (user != null) {
             user.completed(slots[index], well);
-            if (!well && traffic.obstacle() != null) {
-                user.abandon(traffic.obstacle());
+            if (!well && link.obstacle() != null) {
+                user.abandon(link.obstacle());
             }
         }
     }

@@ -13,19 +13,19 @@ final class SendSlot {
     private final MemoryRegion region;
     private final long offset;
     private final MemorySegment memory;
-    private final Traffic traffic;
+    private final Link link;
 
-    /** The slot of an index; {@code traffic} adds the counts of the time to a header. */
-    SendSlot(MemoryRegion region, int index, Traffic traffic) {
+    /** The slot of an index; {@code link} adds the counts of the time to a header. */
+    SendSlot(MemoryRegion region, int index, Link link) {
         this.region = region;
-        this.traffic = traffic;
+        this.link = link;
         offset = (long) index * BYTES;
         memory = region.segment().asSlice(offset, BYTES);
     }
 
     /** Puts a header here and into a request. */
     void header(Header header, SendRequest request) {
-        traffic.stamp(header).write(memory);
+        link.stamp(header).write(memory);
         request.add(region, offset, Header.BYTES);
     }
 

@@ -166,8 +166,7 @@ abstract class AccessTrials extends EndpointTrial {
 
     private static void writeInPieces(String what, RdmaEndpoint end, LocalRegion from, RemoteRegion to)
             throws Exception {
-        Traffic traffic = end.link.traffic;
-        Pending<Void> write = new Pending<>(traffic.writers(), "write");
+        Pending<Void> write = new Pending<>(end.link.writers(), "write");
         Transfer.Task task = new Transfer.Task(Transfer.Kind.WRITE, from, to, OptionalInt.empty());
         boolean owing = end.link.compute(all -> {
             all.sends().access(new Transfer(task, 8, write));

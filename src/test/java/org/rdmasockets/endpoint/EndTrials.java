@@ -244,7 +244,7 @@ abstract class EndTrials extends EndpointTrial {
         Pair pair = connect();
         pair.server().link.connection().locked(() -> { // which takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
-                pair.client().link.connection().locked(() -> pair.client().link.traffic.sends()
+                pair.client().link.connection().locked(() -> pair.client().link.sends()
                         .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
             }
             pair.client().close();

@@ -31,7 +31,7 @@ final class Forged extends Operation {
     }
 
     private static void send(RdmaEndpoint from, Forged one) {
-        from.link.connection().locked(() -> from.link.traffic.sends().send(one));
+        from.link.connection().locked(() -> from.link.sends().send(one));
     }
 
     /** Sends something with a header, and with honest counts of what has been taken in. */
@@ -64,7 +64,7 @@ final class Forged extends Operation {
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
         if (header != null) {
-            link.traffic.stamp(header).write(bytes.segment());
+            link.stamp(header).write(bytes.segment());
         }
         request.send(workRequestId).add(bytes.block.region, bytes.offset(), (int) bytes.length());
     }

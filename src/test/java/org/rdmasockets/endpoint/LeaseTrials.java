@@ -128,7 +128,7 @@ abstract class LeaseTrials extends EndpointTrial {
         Link link = client.link;
         List<Pending<RemoteLease>> asked = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
-            asked.add(link.compute(all -> all.leases().borrower.ask(1 << 20, Duration.ofHours(1).toNanos(),
+            asked.add(link.compute(all -> all.borrower.ask(1 << 20, Duration.ofHours(1).toNanos(),
                     Set.of())));
         }
         for (Pending<RemoteLease> one : asked) {
@@ -138,7 +138,7 @@ abstract class LeaseTrials extends EndpointTrial {
         for (Pending<RemoteLease> one : asked) {
             one.await(PATIENCE).close();
         }
-        Await.until("all are back", () -> !accepted.link.leases().lender.isLending());
+        Await.until("all are back", () -> !accepted.link.lender.isLending());
     }
 
     @Test
@@ -149,7 +149,7 @@ abstract class LeaseTrials extends EndpointTrial {
         RdmaEndpoint accepted = closing(server.accept(PATIENCE));
         client.send(client.allocate(5)); // and the connection lives
         assertEquals(5, accepted.receive(PATIENCE).length());
-        Await.until("what nobody waits for goes back", () -> !accepted.link.leases().lender.isLending());
+        Await.until("what nobody waits for goes back", () -> !accepted.link.lender.isLending());
     }
 
     @Test
@@ -170,11 +170,11 @@ abstract class LeaseTrials extends EndpointTrial {
         Pair pair = connect();
         Link link = pair.client().link;
         Pending<RemoteLease> answer = link.compute(
-                all -> all.leases().borrower.ask(64, Duration.ofHours(1).toNanos(), Set.of()));
+                all -> all.borrower.ask(64, Duration.ofHours(1).toNanos(), Set.of()));
         Await.until("the answer", answer::isDone);
-        assertTrue(pair.server().link.leases().lender.isLending());
-        link.connection().locked(() -> link.leases().borrower.withdraw(answer));
-        Await.until("the lease is back", () -> !pair.server().link.leases().lender.isLending());
+        assertTrue(pair.server().link.lender.isLending());
+        link.connection().locked(() -> link.borrower.withdraw(answer));
+        Await.until("the lease is back", () -> !pair.server().link.lender.isLending());
     }
 
     @Test
