@@ -20,6 +20,7 @@ import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Connection;
+import org.rdmasockets.transport.NetErrors;
 import org.rdmasockets.transport.SocketWishes;
 
 /**
@@ -101,7 +102,7 @@ final class RdmaSocketImpl extends SocketImpl {
     /** "Socket closed" for every operation after close. */
     private void ensureOpen() throws SocketException {
         if (state == State.CLOSED) {
-            throw SocketErrors.closed();
+            throw NetErrors.closed();
         }
     }
 
@@ -109,7 +110,7 @@ final class RdmaSocketImpl extends SocketImpl {
     Connection connection() throws SocketException {
         Connection connected = connection;
         if (connected == null) {
-            throw SocketErrors.noConnection(state == State.CLOSED);
+            throw NetErrors.noConnection(state == State.CLOSED);
         }
         return connected;
     }
@@ -145,7 +146,7 @@ final class RdmaSocketImpl extends SocketImpl {
         try {
             adoptClientEnd(ClientEnd.open(wish, new InetSocketAddress(host, port), wishes));
         } catch (IOException | RuntimeException e) {
-            throw SocketErrors.asSocketException(e);
+            throw NetErrors.asSocketException(e);
         }
     }
 
@@ -190,10 +191,10 @@ final class RdmaSocketImpl extends SocketImpl {
             implConnect(target, millis);
         } catch (IOException | RuntimeException e) {
             close();
-            if (SocketErrors.isInterruptOfVirtualThread(e)) {
+            if (NetErrors.isInterruptOfVirtualThread(e)) {
                 throw new SocketException("Closed by interrupt");
             }
-            throw SocketErrors.asSocketException(e);
+            throw NetErrors.asSocketException(e);
         }
     }
 
@@ -231,7 +232,7 @@ final class RdmaSocketImpl extends SocketImpl {
             }
         }
         chosen.connection().close();
-        throw SocketErrors.closed();
+        throw NetErrors.closed();
     }
 
     /** Becomes connected; state lock held. */
@@ -274,7 +275,7 @@ final class RdmaSocketImpl extends SocketImpl {
             adoptServerEnd(ServerEnd.open(wish, local, backlog, wishes));
         } catch (IOException | RuntimeException e) {
             unbind();
-            throw SocketErrors.asSocketException(e);
+            throw NetErrors.asSocketException(e);
         }
     }
 
@@ -292,7 +293,7 @@ final class RdmaSocketImpl extends SocketImpl {
             }
         }
         listening.close();
-        throw SocketErrors.closed();
+        throw NetErrors.closed();
     }
 
     /** After a failed listen: the socket may bind to another address. */

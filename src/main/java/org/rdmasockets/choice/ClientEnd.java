@@ -411,7 +411,7 @@ public final class ClientEnd implements AutoCloseable {
             }
         }
         closeQuietly(next);
-        throw new SocketException("Socket closed");
+        throw NetErrors.closed();
     }
 
     /** Gives the address back, at once. A connect in progress in another thread ends with "Socket closed". */

@@ -5,7 +5,6 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +17,7 @@ import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Listener;
+import org.rdmasockets.transport.NetErrors;
 import org.rdmasockets.transport.SocketWishes;
 import org.rdmasockets.transport.StreamListener;
 import org.rdmasockets.transport.StreamOptions;
@@ -57,7 +57,7 @@ public final class ServerEnd implements AutoCloseable {
     public static ServerEnd open(String wish, InetSocketAddress local, int backlog, SocketWishes wishes)
             throws IOException {
         if (local.isUnresolved()) {
-            throw new UnknownHostException(local.getHostString());
+            throw NetErrors.unresolved(local);
         }
         Policy policy = Policy.current();
         Policy.Decision decision = policy.decide(wish, local);

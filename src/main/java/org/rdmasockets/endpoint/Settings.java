@@ -6,7 +6,6 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
-import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -18,6 +17,7 @@ import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Engine;
+import org.rdmasockets.transport.NetErrors;
 import org.rdmasockets.transport.Protocol;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.VerbsConnection;
@@ -164,7 +164,7 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     /** Connects over the first provider that leads there. */
     Link connect(InetSocketAddress server) throws IOException {
         if (server.isUnresolved()) {
-            throw new UnknownHostException(server.getHostString());
+            throw NetErrors.unresolved(server);
         }
         long deadline = Deadlines.after(connectNanos);
         List<VerbsProvider> providers = providers(server);
@@ -212,7 +212,7 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     /** Listens over all providers that can, on one port. */
     RdmaEndpointServer listen(InetSocketAddress local) throws IOException {
         if (local.isUnresolved()) {
-            throw new UnknownHostException(local.getHostString());
+            throw NetErrors.unresolved(local);
         }
         List<VerbsProvider> providers = providers(local);
         for (int tries = 1;; tries++) {

@@ -84,7 +84,7 @@ public final class TcpExchange {
         byte[] to(int other);
 
         /** What a node tells; called once for each, before that hears that it was heard. */
-        void from(int other, byte[] bytes);
+        default void from(int other, byte[] bytes) {}
     }
 
     /** What is known of a node. */
@@ -126,17 +126,7 @@ public final class TcpExchange {
             throws IOException {
         StackRoom.ensure();
         byte[] told = own.clone();
-        return exchange(nodes, rank, new Words() {
-            @Override
-            public byte[] to(int other) {
-                return told;
-            }
-
-            @Override
-            public void from(int other, byte[] bytes) {
-                // The caller gets all of them.
-            }
-        }, null, Deadlines.after(limit));
+        return exchange(nodes, rank, other -> told, null, Deadlines.after(limit));
     }
 
     /** Likewise, with something else for each, and among nodes that know a secret, null for none. */

@@ -14,13 +14,36 @@ import java.net.UnknownHostException;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Turns errors of verbs and of the connection manager into the exceptions that users of {@code java.net} expect. */
+/**
+ * The exceptions that users of {@code java.net} expect, of errors of verbs and of the connection manager too; apart
+ * from who throws them also because compilers would put their making into the frames of those who wait.
+ */
 public final class NetErrors {
     private NetErrors() {}
 
     /** The text of every operation on a socket that was closed meanwhile. */
-    static SocketException closed() {
+    public static SocketException closed() {
         return new SocketException("Socket closed");
+    }
+
+    /** Why there is no connection. */
+    public static SocketException noConnection(boolean closed) {
+        return closed ? closed() : new SocketException("Not connected");
+    }
+
+    /** Whether an exception says that this virtual thread was interrupted. */
+    public static boolean isInterruptOfVirtualThread(Exception e) {
+        return e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException)
+                && Thread.currentThread().isVirtual();
+    }
+
+    /** Users of {@code java.net} expect its exceptions; what only this library throws becomes one, with its text. */
+    public static IOException asSocketException(Exception e) {
+        return switch (e) {
+            case VerbsException v -> other(v);
+            case IOException own -> own;
+            default -> new SocketException(e.toString(), e);
+        };
     }
 
     /** In the words of {@code java.net.Socket}. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.stream.DirectReceiver;
 import org.rdmasockets.stream.DirectSender;
 import org.rdmasockets.stream.Mapping;
@@ -25,6 +26,12 @@ import org.rdmasockets.verbs.VerbsException;
 final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */
     private static final long IN_STREAM = -1;
+
+    /** Releases what the application should have closed, once nobody can; made when there is such a thing first. */
+    private static final class Forgotten {
+        /** A platform thread: clean-up must not wait for a free carrier. */
+        static final Cleaner CLEANER = Cleaner.create(task -> OwnThread.unstarted("rdma-cleaner", task));
+    }
 
     private final StreamTransport transport;
     private final CompletionInbox inbox;
@@ -214,7 +221,7 @@ final class StreamDirect implements Direct {
         MemoryRegion region = receiver.viewedRegion();
         SetupPool closer = setupPool;
         // Who has any part of the segment has its scope, and perhaps not the view.
-        leftToView = Forgotten.whenForgotten(view.segment().scope(), () -> closer.execute(region::close));
+        leftToView = Forgotten.CLEANER.register(view.segment().scope(), () -> closer.execute(region::close));
         view = null;
         return region;
     }
@@ -438,7 +445,7 @@ final class StreamDirect implements Direct {
             Arena arena = Arena.ofShared();
             MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
             // A holder of any part of the segment has its scope.
-            Cleaner.Cleanable end = Forgotten.whenForgotten(segment.scope(), () -> pool.execute(entry::end));
+            Cleaner.Cleanable end = Forgotten.CLEANER.register(segment.scope(), () -> pool.execute(entry::end));
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
