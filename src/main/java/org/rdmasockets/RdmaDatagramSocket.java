@@ -13,7 +13,6 @@ import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +21,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.datagram.DatagramInbox;
 import org.rdmasockets.datagram.DatagramWays;
+import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.transport.Routes;
 
 /**
@@ -511,27 +511,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
             super.close();
             inbox.close();
         }
-        awaitReader();
-    }
-
-    /** The kernel frees the port when the reader has left it, a moment later. */
-    private void awaitReader() {
-        Thread reading = reader;
-        boolean interrupted = Thread.interrupted();
-        long deadline = System.nanoTime() + CLOSE_NANOS;
-        long left = CLOSE_NANOS;
-        while (reading != null && reading != Thread.currentThread() && left > 0) {
-            try {
-                if (reading.join(Duration.ofNanos(left))) {
-                    break;
-                }
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-            left = deadline - System.nanoTime();
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        if (reader != null && reader != Thread.currentThread()) {
+            OwnThread.awaitEnd(reader, CLOSE_NANOS); // the kernel frees the port when it has left, a moment later
         }
     }
 }

@@ -89,28 +89,9 @@ record Turn(VarHandle field) {
          * was interrupted; the status stays set.
          */
         void lock(long deadlineNanos) throws SocketTimeoutException, InterruptedIOException {
-            if (tryAcquire(TAKEN)) {
-                return;
-            }
-            boolean interrupted = false;
-            try {
-                while (true) {
-                    try {
-                        if (tryAcquireNanos(TAKEN, Patience.remaining(deadlineNanos))) {
-                            return;
-                        }
-                        throw new SocketTimeoutException("Read timed out");
-                    } catch (InterruptedException e) {
-                        interrupted = true;
-                        if (Thread.currentThread().isVirtual()) {
-                            throw new InterruptedIOException("Closed by interrupt");
-                        }
-                    }
-                }
-            } finally {
-                if (interrupted) {
-                    Thread.currentThread().interrupt();
-                }
+            if (!tryAcquire(TAKEN)
+                    && Patience.await(nanos -> tryAcquireNanos(TAKEN, nanos) ? true : null, deadlineNanos) == null) {
+                throw new SocketTimeoutException("Read timed out");
             }
         }
 

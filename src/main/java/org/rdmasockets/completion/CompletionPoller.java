@@ -37,7 +37,7 @@ public final class CompletionPoller implements AutoCloseable {
     private static final Log LOG = new Log(CompletionPoller.class);
     private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
-    private static final int CLOSE_MILLIS = 10_000;
+    private static final long CLOSE_NANOS = 10_000L * NANOS_PER_MILLI;
     /** Trouble is logged once in this time. */
     private static final long LOG_NANOS = 1_000_000_000;
     private static final int MAX_RELAYED = 1 << 16;
@@ -674,7 +674,7 @@ public final class CompletionPoller implements AutoCloseable {
         closing = true;
         nudge();
         if (Thread.currentThread() != thread) {
-            joinThread();
+            OwnThread.awaitEnd(thread, CLOSE_NANOS);
         }
         List<DeviceShards> all;
         synchronized (devices) {
@@ -683,20 +683,5 @@ public final class CompletionPoller implements AutoCloseable {
         }
         all.forEach(DeviceShards::close);
         events.close();
-    }
-
-    private void joinThread() {
-        boolean interrupted = false;
-        long deadline = System.nanoTime() + CLOSE_MILLIS * (long) NANOS_PER_MILLI;
-        while (thread.isAlive() && System.nanoTime() - deadline < 0) {
-            try {
-                thread.join(CLOSE_MILLIS);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

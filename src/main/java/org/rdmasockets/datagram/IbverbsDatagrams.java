@@ -12,9 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.log.LimitedLog;
@@ -23,6 +21,7 @@ import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.Routes;
+import org.rdmasockets.transport.SetupPool;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -307,24 +306,13 @@ final class IbverbsDatagrams {
 
     private DatagramQueue await(Opening opening, InetSocketAddress destination) throws IOException {
         CompletableFuture<DatagramQueue> queue = opening.queue();
-        boolean done = queue.isDone() || Patience.await(nanos -> isDone(queue, nanos),
+        boolean done = queue.isDone() || Patience.await(nanos -> SetupPool.completed(queue, nanos),
                 opening.sinceNanos() + OPEN_NANOS) != null;
         if (done && !queue.isCompletedExceptionally()) {
             return queue.resultNow();
         }
         String reason = done ? queue.exceptionNow().getMessage() : "the device did not answer in time";
         throw new NoWay("no datagram to " + destination + " over ibverbs: " + reason);
-    }
-
-    private static Boolean isDone(CompletableFuture<?> future, long nanos) throws InterruptedException {
-        try {
-            future.get(nanos, TimeUnit.NANOSECONDS);
-        } catch (ExecutionException e) {
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        }
-        return true;
     }
 
     /** In the background: the device may ask the network. */

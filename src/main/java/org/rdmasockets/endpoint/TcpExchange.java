@@ -21,9 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -31,6 +29,7 @@ import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.SetupPool;
 
 /**
  * Lets nodes tell each other what they need to connect, over plain TCP: each gets the bytes of all. A node believes
@@ -195,7 +194,7 @@ public final class TcpExchange {
     }
 
     private byte[] await(int other, CompletableFuture<byte[]> one, String what) throws IOException {
-        if (Patience.await(nanos -> isDone(one, nanos), deadlineNanos) == null) {
+        if (Patience.await(nanos -> SetupPool.completed(one, nanos), deadlineNanos) == null) {
             Throwable last = others.get(other).failure;
             SocketTimeoutException e = new SocketTimeoutException("node " + other + " has not " + what + " in time: "
                     + nodes.get(other) + (last == null ? " is silent" : ": " + last.getMessage()));
@@ -203,17 +202,6 @@ public final class TcpExchange {
             throw e;
         }
         return one.resultNow();
-    }
-
-    private static Boolean isDone(CompletableFuture<byte[]> one, long nanos) throws InterruptedException {
-        try {
-            one.get(nanos, TimeUnit.NANOSECONDS);
-            return true;
-        } catch (TimeoutException e) {
-            return null;
-        } catch (ExecutionException e) {
-            throw new AssertionError(e); // nobody completes it so
-        }
     }
 
     private int millisLeft(long endNanos) throws IOException {
@@ -293,7 +281,7 @@ public final class TcpExchange {
             out.write(ByteBuffer.allocate(HEADER_BYTES).putInt(MAGIC).putInt(rank).putInt(bytes.length).array());
             out.write(bytes);
             out.write(mac(nonce, claimed, rank, bytes));
-            if (isDone(others.get(claimed).said, Patience.remaining(deadlineNanos)) != null) {
+            if (SetupPool.completed(others.get(claimed).said, Patience.remaining(deadlineNanos)) != null) {
                 out.write(HEARD);
             }
         } catch (IOException | InterruptedException | RuntimeException e) {

@@ -1,5 +1,7 @@
 package org.rdmasockets.lock;
 
+import java.time.Duration;
+
 /**
  * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to nobody: it keeps
  * neither the context class loader, nor the thread group, nor the inheritable thread-locals of whoever happened to open
@@ -19,5 +21,23 @@ public final class OwnThread {
         thread.setPriority(Thread.NORM_PRIORITY);
         thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
         return thread;
+    }
+
+    /** Waits until a thread has ended, so long at most; an interrupt is kept for the caller. */
+    public static void awaitEnd(Thread thread, long nanos) {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + nanos;
+        for (long left = nanos; left > 0; left = deadline - System.nanoTime()) {
+            try {
+                if (thread.join(Duration.ofNanos(left))) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

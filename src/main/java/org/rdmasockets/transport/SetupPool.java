@@ -108,7 +108,7 @@ public final class SetupPool {
      * Waits for the outcome of a task: true when there is one, which the caller then asks for; null when the time is
      * over.
      */
-    static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
+    public static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
         try {
             outcome.get(nanos, TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
