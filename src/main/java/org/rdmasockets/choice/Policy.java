@@ -43,10 +43,8 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     private static final int DEFAULT_ATTEMPT_MILLIS = 2_000;
     private static final int MAX_ATTEMPT_MILLIS = 60_000;
 
-    /** The settings as the first socket found them. */
-    private static final class Current {
-        static final Policy POLICY = of(System.getProperties());
-    }
+    /** The settings as the first socket found them; written under the class. */
+    private static volatile Policy current;
 
     /** The transport to use, and why. */
     public record Decision(String transport, String reason) {
@@ -58,7 +56,12 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
 
     /** The settings of this process, mistakes included, read when they are first needed. */
     public static Policy current() {
-        return Current.POLICY;
+        return current == null ? load() : current;
+    }
+
+    private static synchronized Policy load() {
+        current = current == null ? of(System.getProperties()) : current;
+        return current;
     }
 
     /**

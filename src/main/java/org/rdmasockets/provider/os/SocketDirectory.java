@@ -40,6 +40,9 @@ public final class SocketDirectory {
     /** Most files of a place that are looked at in search of other users' directories, and of left names. */
     private static final int MOST_LOOKED_AT = 512;
 
+    /** That of this process; guarded by the class. */
+    private static SocketDirectory ofProcess;
+
     private final List<Path> places;
     private final int user;
     /** The name of the directory, but for the user. */
@@ -56,15 +59,13 @@ public final class SocketDirectory {
         directory = PREFIX + UserNamespace.outerUser(user) + suffix;
     }
 
-    /** The directory of this process. */
-    public static SocketDirectory own() {
-        return Own.DIRECTORY;
-    }
-
-    /** Made when it is needed. */
-    private static final class Own {
-        static final SocketDirectory DIRECTORY = new SocketDirectory(List.of(Path.of("/dev/shm"),
-                Path.of("/run/user/" + UserNamespace.outerUser(PacketSocket.ownUser())), Path.of("/tmp")));
+    /** The directory of this process, made when it is needed. */
+    public static synchronized SocketDirectory own() {
+        if (ofProcess == null) {
+            ofProcess = new SocketDirectory(List.of(Path.of("/dev/shm"),
+                    Path.of("/run/user/" + UserNamespace.outerUser(PacketSocket.ownUser())), Path.of("/tmp")));
+        }
+        return ofProcess;
     }
 
     private static String networkNamespace() {
