@@ -328,7 +328,9 @@ public final class StreamConnection {
             ring.wantMore();
         }
         unfinished = taken < length;
-        awaitRoom(unfinished);
+        if (unfinished) {
+            awaitRoom(true);
+        }
         ensureOutput();
         return taken;
     }

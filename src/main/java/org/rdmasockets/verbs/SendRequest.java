@@ -147,7 +147,10 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest write(long newWorkRequestId, long address, int key) {
-        return start(Opcode.WRITE, newWorkRequestId).remote(address, key);
+        start(Opcode.WRITE, newWorkRequestId);
+        remoteAddress = address;
+        remoteKey = key;
+        return this;
     }
 
     /**
@@ -425,7 +428,7 @@ public final class SendRequest {
 
     /** {@return the way that a datagram goes, or null if this is none} */
     public AddressHandle destination() {
-        return rare().destination;
+        return rare == null ? null : rare.destination;
     }
 
     /** {@return the number of the queue pair that a datagram goes to} */

@@ -167,7 +167,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** The writer, locked. The slot is open while the other side is alive: who closes it waits for the send queue. */
     private RingWriter lock() {
         if (!locked) {
-            beginWrite();
+            writer.lockMapped();
+            locked = true;
         }
         return writer;
     }

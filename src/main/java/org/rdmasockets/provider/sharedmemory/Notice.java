@@ -41,9 +41,9 @@ final class Notice {
     /**
      * Takes a request over, its pieces entered, until {@link #keep} or the end of the post; if visible, it signals.
      */
-    void fill(SendRequest request, long bytes, int howItEnded, boolean signals) {
+    void fill(SendRequest request, SendRequest.Opcode what, long bytes, int howItEnded, boolean signals) {
         id = request.workRequestId();
-        opcode = request.opcode();
+        opcode = what;
         signalled = signals;
         immediate = request.immediate();
         lengthBytes = (int) bytes;
@@ -113,11 +113,6 @@ final class Notice {
         SharedMemoryCompletionQueue queue = unreported;
         unreported = null;
         return queue;
-    }
-
-    /** Whether the peer must know of it. */
-    boolean concernsPeer() {
-        return send || hasImmediate;
     }
 
     /** What its completion says. */

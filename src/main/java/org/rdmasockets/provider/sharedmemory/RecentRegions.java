@@ -29,7 +29,7 @@ abstract class RecentRegions {
      * not allow this. The link is always the same.
      */
     final PeerMemory enter(Link link, long domain, int key, long address, long bytes, AccessFlag needed) {
-        PeerMemory region = enter(link, domain, key, address);
+        PeerMemory region = enterRecent(key) ? recent : enter(link, domain, key, address);
         if (region != null && !region.allows(address, bytes, needed)) {
             leave(region);
             return null;
@@ -52,12 +52,17 @@ abstract class RecentRegions {
         }
     }
 
-    private PeerMemory enter(Link link, long domain, int key, long address) {
-        if (recent != null && recent.remoteKey() == key
-                && (inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
-            inside = recent instanceof PeerSlice;
-            return recent;
+    /** Whether the recent one is meant, and then it is entered. */
+    private boolean enterRecent(int key) {
+        if (recent == null || recent.remoteKey() != key
+                || !(inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
+            return false;
         }
+        inside = recent instanceof PeerSlice;
+        return true;
+    }
+
+    private PeerMemory enter(Link link, long domain, int key, long address) {
         leaveAll();
         for (int i = 0; others != null && i < others.length; i++) {
             PeerMemory found = others[i];

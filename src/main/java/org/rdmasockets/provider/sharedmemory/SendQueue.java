@@ -99,7 +99,8 @@ final class SendQueue implements Deadlines.Expiring {
             ahead = behind ? peer : null;
             behind = false;
             theirs = current.takeUnreported();
-            ours = takeUnreported();
+            ours = unreported;
+            unreported = false;
         }
         if (theirs != null) {
             theirs.handOver();
@@ -126,7 +127,8 @@ final class SendQueue implements Deadlines.Expiring {
 
     private int postLocked(SendRequest request) {
         SendRequest.Opcode opcode = request.opcode();
-        boolean array = request.bytes() != null;
+        byte[] payload = request.bytes();
+        boolean array = payload != null;
         long bytes = array ? request.bytesLength() : request.elements().totalBytes();
         int refusal = refusal(request, opcode, array, bytes);
         if (refusal != QueuePair.POSTED) {
@@ -138,13 +140,13 @@ final class SendQueue implements Deadlines.Expiring {
             return Errno.EINVAL.number();
         }
         try {
-            Faults faults = owner.device().fabric.faults();
+            Faults faults = completions.faults();
             if (faults != null && faults.isFull(owner.number(), false) || !room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
             }
-            int status = entered ? move(request, opcode, bytes) : Status.LOCAL_PROTECTION;
+            int status = entered ? move(request, opcode, payload, bytes) : Status.LOCAL_PROTECTION;
             behind = status == Status.REMOTE_ACCESS || status == Status.RETRY_EXCEEDED;
-            current.fill(request, bytes, flushing || broken ? Status.FLUSHED : status,
+            current.fill(request, opcode, bytes, flushing || broken ? Status.FLUSHED : status,
                     config.signalAll() || request.isSignalled());
             finishOrWait();
         } finally {
@@ -192,7 +194,7 @@ final class SendQueue implements Deadlines.Expiring {
     }
 
     /** Does the memory part of a request. */
-    private int move(SendRequest request, SendRequest.Opcode opcode, long bytes) {
+    private int move(SendRequest request, SendRequest.Opcode opcode, byte[] payload, long bytes) {
         if (flushing || broken) {
             return Status.FLUSHED;
         }
@@ -200,38 +202,47 @@ final class SendQueue implements Deadlines.Expiring {
             return Status.RETRY_EXCEEDED;
         }
         if (opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE || opcode == SendRequest.Opcode.WRITE) {
-            return transfer(request, bytes, AccessFlag.REMOTE_WRITE, opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE);
+            return write(request, payload, bytes, opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE);
         }
         if (opcode == SendRequest.Opcode.READ) {
-            return transfer(request, bytes, AccessFlag.REMOTE_READ, false);
+            return read(request, bytes);
         }
         return changesHere(opcode) ? atomic(request, bytes) : Status.SUCCESS; // a send, or was refused before
     }
 
-    private int transfer(SendRequest request, long length, AccessFlag needed, boolean tells) {
+    /** Copies to the peer's memory: an array, or else the pieces of the request; it tells the peer of that, or not. */
+    private int write(SendRequest request, byte[] array, long length, boolean tells) {
         if (length == 0) {
             peer.leaveAll();
             return Status.SUCCESS;
         }
         long address = request.remoteAddress();
-        reached = peer.memory(request.remoteKey(), address, length, needed);
+        reached = peer.memory(request.remoteKey(), address, length, AccessFlag.REMOTE_WRITE);
         if (reached == null) {
             return refused();
-        }
-        long offset = address - reached.address();
-        if (needed == AccessFlag.REMOTE_READ) {
-            Gather.copyFrom(request, reached.segment(), offset);
-            return Status.SUCCESS;
         }
         if (length <= FEW_BYTES && waits == 0 && tells) {
             peer.beginWrite();
         }
-        byte[] array = request.bytes();
+        long offset = address - reached.address();
         if (array != null) {
             reached.put(offset, array, request.bytesOffset(), (int) length);
         } else {
             Gather.copyTo(request, 0, reached.segment(), offset, length);
         }
+        return Status.SUCCESS;
+    }
+
+    private int read(SendRequest request, long length) {
+        if (length == 0) {
+            return Status.SUCCESS;
+        }
+        long address = request.remoteAddress();
+        reached = peer.memory(request.remoteKey(), address, length, AccessFlag.REMOTE_READ);
+        if (reached == null) {
+            return refused();
+        }
+        Gather.copyFrom(request, reached.segment(), address - reached.address());
         return Status.SUCCESS;
     }
 
@@ -284,7 +295,7 @@ final class SendQueue implements Deadlines.Expiring {
 
     /** Tells the peer of a request if need be; false if it has to wait. */
     private boolean tell(Notice notice) {
-        if (notice.status != Status.SUCCESS || !notice.concernsPeer()) {
+        if (notice.status != Status.SUCCESS || !notice.send && !notice.hasImmediate) {
             return true;
         }
         int told = peer.tell(notice, Math.max(1, waits));

@@ -58,6 +58,11 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         rooms = new QueueRoom[completions.capacity()];
     }
 
+    /** What tests bend, or null. */
+    Faults faults() {
+        return device.fabric.faults();
+    }
+
     /** Whether close was called. */
     boolean isClosed() {
         return closed;

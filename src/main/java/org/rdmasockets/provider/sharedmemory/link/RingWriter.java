@@ -7,7 +7,6 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTE
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.nio.LongBuffer;
-import java.util.Objects;
 import org.rdmasockets.lock.PlainLock;
 
 /**
@@ -49,9 +48,10 @@ public final class RingWriter {
     private long tail;
     /** Bytes ever consumed, as last claimed by the peer and checked; guarded by lock. */
     private long head;
-    /** Length of the padding in front of the entry begun, and of the entry; guarded by lock. */
+    /** Length of the padding in front of the entry begun, of the entry, and of its place; guarded by lock. */
     private int padding;
     private int length;
+    private int bytes;
     /** Where the entry begun is in the memory, or -1; guarded by lock. */
     private long offset = -1;
     /** Bytes ever published, or changed in vain for an entry that was dropped; guarded by lock. */
@@ -101,13 +101,15 @@ public final class RingWriter {
      */
     public boolean begin(int payloadBytes) {
         assert lock.isHeldByCurrentThread();
-        Objects.checkIndex(payloadBytes, MAX_PAYLOAD_BYTES + 1);
+        if (payloadBytes < 0 || payloadBytes > MAX_PAYLOAD_BYTES) {
+            throw new IndexOutOfBoundsException(payloadBytes);
+        }
         if (!mapped || !link.isOpen() || link.isHeldUp()) {
             return false;
         }
         length = SegmentLayout.ENTRY_HEADER_BYTES + payloadBytes;
         int position = (int) tail & MASK;
-        int bytes = SegmentLayout.aligned(length);
+        bytes = SegmentLayout.aligned(length);
         padding = bytes <= RING_BYTES - position ? 0 : RING_BYTES - position;
         if (!hasRoom(padding + bytes)) {
             return false;
@@ -202,7 +204,7 @@ public final class RingWriter {
     public void publish() {
         assert lock.isHeldByCurrentThread() && offset >= 0;
         long position = tail + padding;
-        long next = position + SegmentLayout.aligned(length);
+        long next = position + bytes;
         if (next - RING_BYTES < mixed) {
             words.put(word(next), 0);
         }

@@ -24,7 +24,8 @@ import org.rdmasockets.verbs.VerbsException;
  *                      +0   serial number, 0 if there is none; never that of another slice
  *                      +8   key, 32 bits      +12  access bits, 32 bits      +16  length      +24  tag
  * + 64 bytes a page    64 bytes for each page, written by the peer
- *                      +0   accesses in progress, 32 bits: the slice is not used again before there are none
+ *                      +0   how many are inside, 32 bits, now or from one access to the next: the slice is not used
+ *                           again before there are none
  * + 64 bytes a page    the pages
  * </pre>
  *
