@@ -249,7 +249,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         } catch (IOException e) {
             end(whatWasFirst(Status.UNAVAILABLE.withDescription("no connection to " + channel.authority() + ": "
                     + e.getMessage()).withCause(e)));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             end(Status.INTERNAL.withDescription(e.toString()).withCause(e));
         }
     }

@@ -1,7 +1,6 @@
 package org.rdmasockets.grpc;
 
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
@@ -22,7 +21,7 @@ final class SerialTask {
         if (wanted.getAndIncrement() == 0) {
             try {
                 executor.execute(this::run);
-            } catch (RejectedExecutionException e) {
+            } catch (RuntimeException | Error e) { // it takes no more, or has no thread
                 Thread.ofVirtual().name("rdma-grpc").start(this::run); // the call has to end all the same
             }
         }

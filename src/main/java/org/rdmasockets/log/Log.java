@@ -95,6 +95,7 @@ public final class Log {
     private static boolean startWriter() {
         try {
             Thread later = OwnThread.unstarted("rdma-log", new Writer());
+            later.setContextClassLoader(Log.class.getClassLoader()); // where a provider may look for its settings
             later.setDaemon(false); // a program that ends at once says all the same what it has done
             later.start();
             writer = later;
@@ -114,13 +115,24 @@ public final class Log {
                 prepare();
                 for (Early[] lines = take(); lines.length > 0; lines = take()) {
                     for (Early line : lines) {
-                        line.write();
+                        write(line);
                     }
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt(); // nobody does that
             } finally {
-                ready = true; // nobody waits for SLF4J a second time
+                synchronized (EARLY) {
+                    EARLY.clear();
+                    ready = true; // nobody waits for SLF4J a second time
+                }
+            }
+        }
+
+        private static void write(Early line) {
+            try {
+                line.write();
+            } catch (RuntimeException | Error e) {
+                // That line's provider throws; the others are written all the same.
             }
         }
 

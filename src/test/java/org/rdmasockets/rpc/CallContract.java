@@ -302,6 +302,65 @@ abstract class CallContract {
         }
     }
 
+    /** At each end, one thread waits for room while another one waits for messages. */
+    @Test
+    void eachEndSendsAndReceivesMoreThanAWindowInTwoThreads() throws Exception {
+        int length = 16_000;
+        int count = many(200);
+        RpcClient client = client(serve(RpcServer.builder().streaming("both", call -> {
+            Future<Integer> sender = inBackground(() -> {
+                for (int i = 0; i < count; i++) {
+                    call.send(ByteBuffer.allocate(length).putInt(i).array());
+                }
+                return count;
+            });
+            int received = 0;
+            for (byte[] one = call.receive(); one != null; one = call.receive()) {
+                received += one.length == length && value(one) == received ? 1 : 0;
+            }
+            sender.get();
+            call.send(bytes(received));
+        })));
+        for (int round = 0; round < 3; round++) {
+            try (RpcClientCall call = client.open("both", RpcOptions.DEFAULT)) {
+                Future<Integer> sender = inBackground(() -> {
+                    for (int i = 0; i < count; i++) {
+                        call.send(ByteBuffer.allocate(length).putInt(i).array());
+                    }
+                    call.halfClose();
+                    return count;
+                });
+                for (int i = 0; i < count; i++) {
+                    assertEquals(i, value(call.receive()));
+                }
+                assertEquals(count, value(call.receive()), "messages that the server has received in order");
+                assertNull(call.receive());
+                get(sender);
+            }
+        }
+    }
+
+    /** Its client may not say that it has the answers of later calls: the oldest of those are forgotten. */
+    @Test
+    void aLongCallKeepsNoShorterOnesFromTheirAnswers() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        RpcServer server = serve(echo().answerMemory(64 << 10, Duration.ofMinutes(1)).maxCalls(50)
+                .unary("long", (request, call) -> {
+                    end.await();
+                    return request;
+                }));
+        RpcClient client = client(server);
+        RpcPending first = client.begin("long", PING, RpcOptions.DEFAULT);
+        Await.until("the long call runs", () -> server.calls() == 1);
+        for (int i = 0; i < many(500); i++) {
+            assertArrayEquals(PING, client.call("echo", PING));
+        }
+        assertEquals(1, server.calls());
+        end.countDown();
+        assertArrayEquals(PING, first.await());
+        Await.until("no call runs", () -> server.calls() == 0, server::calls);
+    }
+
     @Test
     void aSlowReaderHoldsItsSenderUpAndNobodyElse() throws Exception {
         AtomicInteger sent = new AtomicInteger();

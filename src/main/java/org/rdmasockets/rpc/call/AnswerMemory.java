@@ -163,8 +163,17 @@ final class AnswerMemory {
                 + (answer.metadata == null ? 0 : answer.metadata.length);
         entry.weight += more;
         weigh(client, more);
-        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext()
-                && client.clientBytes > maxBytes / SHARE;) {
+        forgetBeyond(client, maxBytes / SHARE);
+        if (bytes > maxBytes) {
+            forgetLate();
+            forgetOld();
+        }
+        return new Address(entry.connection, entry.callId);
+    }
+
+    /** Forgets the oldest answers of a client until it has no more than so many bytes. */
+    private void forgetBeyond(Client client, long limit) {
+        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext() && client.clientBytes > limit;) {
             Entry oldest = all.next();
             if (oldest.answer != null) {
                 client.floor = Math.max(client.floor, oldest.number);
@@ -172,11 +181,6 @@ final class AnswerMemory {
                 all.remove();
             }
         }
-        if (bytes > maxBytes) {
-            forgetLate();
-            forgetOld();
-        }
-        return new Address(entry.connection, entry.callId);
     }
 
     /** Bytes have run out: forgets what has been kept for its time, of clients that have a connection as well. */
@@ -200,6 +204,7 @@ final class AnswerMemory {
 
     /** Whether one more call of a client, or client, finds room. */
     synchronized boolean hasRoom(Client client) {
+        forgetBeyond(client, maxBytes / SHARE - 1); // the call itself counts already
         if (bytes >= 2 * maxBytes) {
             forgetLate();
             forgetOld();

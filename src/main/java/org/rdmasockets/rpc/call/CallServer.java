@@ -73,9 +73,17 @@ public final class CallServer implements AutoCloseable {
                 if (leaving) {
                     return;
                 }
-                failures.warn("a connection was not accepted", e);
+                tell(e);
                 pause();
             }
+        }
+    }
+
+    private void tell(Throwable failure) {
+        try {
+            failures.warn("a connection was not accepted", failure);
+        } catch (RuntimeException | Error e) {
+            // No memory for a line, perhaps: the next connection is accepted all the same.
         }
     }
 
@@ -96,11 +104,19 @@ public final class CallServer implements AutoCloseable {
             return;
         }
         ServerConnection connection = new ServerConnection(this, carrier);
-        connections.add(connection);
-        if (leaving) {
-            connection.leave();
+        boolean serves = false;
+        try {
+            connections.add(connection);
+            if (leaving) {
+                connection.leave();
+            }
+            Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
+            serves = true;
+        } finally {
+            if (!serves) {
+                connection.fail(new IOException("no thread serves it"));
+            }
         }
-        Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
     }
 
     /** What bounds this. */
@@ -161,9 +177,14 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** Bytes of requests that nobody has read. */
+    /** Bytes of requests that nobody has read, and of answers that clients do not take. */
     void held(long bytes) {
         heldBytes.addAndGet(bytes);
+    }
+
+    /** Whether calls that go on hold so much that some have to end: more than keeps new ones out. */
+    boolean isFull() {
+        return heldBytes.get() > 2 * settings.maxHeldBytes();
     }
 
     /** A connection is over. */

@@ -45,14 +45,14 @@ public final class CallStream {
     private long held;
     /** Of what was consumed, bytes that the peer has not been told. */
     private long untold;
-    /** Who waits; written by who waits. */
-    private volatile Thread waiter;
-    private int waitsFor;
+    /** One thread may wait to receive, another one to send. */
+    private final Waiter receiver = new Waiter(this);
+    private volatile Waiter sender;
     /** Runs the call at a server; null if nobody does. */
     private Thread runner;
     private Runnable listener;
     private Ending ending;
-    /** The call's entry in the timer, null for none; set before it can end. */
+    /** The call's entry in the timer, null for none. */
     private CallTimer.Entry timer;
     /** What the server remembers of a numbered call, null for others. Set before it runs. */
     private AnswerMemory.Entry remembered;
@@ -62,6 +62,52 @@ public final class CallStream {
     public interface Ending {
         /** It has ended. */
         void ended(CallStream call);
+    }
+
+    /** Who waits for something of a call. */
+    static final class Waiter {
+        private final CallStream call;
+        /** Null for nobody; written by who waits. */
+        private volatile Thread thread;
+        private int what;
+
+        private Waiter(CallStream call) {
+            this.call = call;
+        }
+
+        /** Whose call it is. */
+        CallStream call() {
+            return call;
+        }
+
+        /** Who waits, null for nobody. */
+        Thread thread() {
+            return thread;
+        }
+
+        /** Begins to wait. */
+        private Waiter begin(int event) {
+            what = event;
+            thread = Thread.currentThread(); // before the condition is read: pairs with signal
+            return this;
+        }
+
+        /** Ends that. */
+        void end() {
+            thread = null;
+        }
+
+        /** Whether what is waited for has come. */
+        boolean isReady() {
+            return call.has(what);
+        }
+
+        private void signal() {
+            Thread waiting = thread;
+            if (waiting != null && waiting != Thread.currentThread() && isReady()) {
+                LockSupport.unpark(waiting);
+            }
+        }
     }
 
     /** A call that begins. */
@@ -130,8 +176,14 @@ public final class CallStream {
     }
 
     /** Remembers that it is in the timer. */
-    synchronized void timer(CallTimer.Entry entry) {
-        timer = entry;
+    void timer(CallTimer.Entry entry) {
+        synchronized (this) {
+            if (code < 0) {
+                timer = entry;
+                return;
+            }
+        }
+        entry.cancel();
     }
 
     /** Remembers where its answer is kept. */
@@ -235,9 +287,9 @@ public final class CallStream {
 
     /** Tells who waits, or listens, that something has changed. Without locks. */
     void signal() {
-        Thread waiting = waiter;
-        if (waiting != null && waiting != Thread.currentThread() && isReady()) {
-            LockSupport.unpark(waiting);
+        receiver.signal();
+        if (sender != null) {
+            sender.signal();
         }
         Runnable told;
         synchronized (this) {
@@ -248,6 +300,14 @@ public final class CallStream {
         }
     }
 
+    /** Lets who waits look again, whatever has come. */
+    void unparkAll() {
+        LockSupport.unpark(receiver.thread);
+        if (sender != null) {
+            LockSupport.unpark(sender.thread);
+        }
+    }
+
     private static long weight(byte[] message) {
         return message.length + 1L;
     }
@@ -255,24 +315,15 @@ public final class CallStream {
     // Waiting.
 
     /** Begins to wait. */
-    void waitBegins(int what) {
-        waitsFor = what;
-        waiter = Thread.currentThread(); // before the condition is read: pairs with signal
+    Waiter waits(int what) {
+        if (what == ROOM && sender == null) {
+            sender = new Waiter(this); // one thread at a time sends
+        }
+        return (what == ROOM ? sender : receiver).begin(what);
     }
 
-    /** Ends that. */
-    void waitEnds() {
-        waiter = null;
-    }
-
-    /** Who waits, null for nobody. */
-    Thread waiter() {
-        return waiter;
-    }
-
-    /** Whether what is waited for has come. */
-    synchronized boolean isReady() {
-        return switch (waitsFor) {
+    private synchronized boolean has(int what) {
+        return switch (what) {
             case INPUT -> !arrived.isEmpty() || inputEnded;
             case HEADERS -> inputBegun;
             case ROOM -> room > 0 || code >= 0;

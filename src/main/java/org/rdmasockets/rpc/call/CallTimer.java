@@ -88,6 +88,9 @@ final class CallTimer {
     }
 
     private synchronized void add(Entry entry) {
+        if (!awake) {
+            start();
+        }
         long now = System.nanoTime();
         if (entries++ == 0) {
             lastTick = Math.floorDiv(now, TICK_NANOS);
@@ -98,9 +101,6 @@ final class CallTimer {
         entry.following = head;
         head.previous.following = entry;
         head.previous = entry;
-        if (!awake) {
-            start();
-        }
     }
 
     private synchronized void remove(Entry entry) {
@@ -111,13 +111,13 @@ final class CallTimer {
     }
 
     private synchronized void start() {
-        awake = true;
         if (thread == null) {
-            thread = Thread.ofPlatform().name("rdma-rpc-timer").daemon().unstarted(this::run);
-            thread.start();
-        } else {
-            LockSupport.unpark(thread);
+            Thread made = Thread.ofPlatform().name("rdma-rpc-timer").daemon().unstarted(this::run);
+            made.start(); // may fail: the next one tries again
+            thread = made;
         }
+        awake = true;
+        LockSupport.unpark(thread);
     }
 
     private void run() {

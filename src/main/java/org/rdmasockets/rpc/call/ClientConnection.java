@@ -31,7 +31,7 @@ public final class ClientConnection extends Connection {
     /** Whose turn it is, null for nobody's; guarded by turns. Who comes to it looks once more before it reads. */
     private Object reading;
     /** Who else waits, in order; guarded by turns. */
-    private final Set<CallStream> standing = new LinkedHashSet<>();
+    private final Set<CallStream.Waiter> standing = new LinkedHashSet<>();
     /** Calls that somebody listens to; guarded by turns. */
     private final Set<CallStream> listened = new LinkedHashSet<>();
     final Object turns = new Object();
@@ -121,12 +121,25 @@ public final class ClientConnection extends Connection {
                     Frame.NOT_BEGUN);
             return call;
         }
-        calls().put(call.id(), call);
-        if (!isOpen()) { // after it can be seen: pairs with over
-            over(call);
-            call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
-            return call;
+        boolean begun = false;
+        try {
+            calls().put(call.id(), call);
+            if (isOpen()) { // after it can be seen: pairs with over
+                send(call, start, listener);
+            } else {
+                over(call);
+                call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
+            }
+            begun = true;
+        } finally {
+            if (!begun) {
+                over(call);
+            }
         }
+        return call;
+    }
+
+    private void send(CallStream call, Start start, Runnable listener) {
         if (listener != null) {
             call.listen(listener);
         }
@@ -152,7 +165,6 @@ public final class ClientConnection extends Connection {
         if (failure() != null) {
             lose(call, failure());
         }
-        return call;
     }
 
     /** Waits for a place; reads meanwhile if nobody else does, for calls that nobody waits for may have ended. */
@@ -195,24 +207,26 @@ public final class ClientConnection extends Connection {
 
     @Override
     boolean await(CallStream call, int what, long untilNanos) throws IOException {
-        call.waitBegins(what);
+        CallStream.Waiter waiter = call.waits(what);
         try {
-            while (!call.isReady()) {
-                boolean reads = takeTurn(call);
-                if (reads && call.isReady()) {
+            while (!waiter.isReady()) {
+                boolean reads = takeTurn(waiter);
+                if (reads && waiter.isReady()) {
                     return true; // whose turn it was has read it meanwhile, and perhaps nothing follows
                 }
                 if (!(reads ? readSome(untilNanos) : park(call, untilNanos))) {
-                    return call.isReady();
+                    return waiter.isReady();
                 }
-                if (reads && !call.isReady()) {
+                if (failure() != null) {
+                    lose(call, failure()); // an Error may have kept who failed from that
+                } else if (reads && !waiter.isReady()) {
                     letOthersCall();
                 }
             }
             return true;
         } finally {
-            call.waitEnds();
-            leaveTurn(call);
+            waiter.end();
+            leaveTurn(waiter);
         }
     }
 
@@ -223,8 +237,8 @@ public final class ClientConnection extends Connection {
                 standing.remove(who);
                 return true;
             }
-            if (who instanceof CallStream call) {
-                standing.add(call);
+            if (who instanceof CallStream.Waiter waiter) {
+                standing.add(waiter);
             }
             return false;
         }
@@ -239,12 +253,12 @@ public final class ClientConnection extends Connection {
                 return;
             }
             reading = null;
-            for (Iterator<CallStream> all = standing.iterator(); reading == null && all.hasNext();) {
-                CallStream call = all.next();
+            for (Iterator<CallStream.Waiter> all = standing.iterator(); reading == null && all.hasNext();) {
+                CallStream.Waiter waiter = all.next();
                 all.remove();
-                if (!call.isReady()) { // else it has been told, and leaves by itself
-                    reading = call;
-                    next = call.waiter();
+                if (!waiter.isReady()) { // else it has been told, and leaves by itself
+                    reading = waiter;
+                    next = waiter.thread();
                 }
             }
             if (reading == null && !listened.isEmpty()) {
@@ -273,6 +287,9 @@ public final class ClientConnection extends Connection {
             throw e;
         } catch (IOException | RuntimeException e) {
             fail(e instanceof IOException io ? io : new IOException("cannot receive: " + e, e));
+        } catch (Error e) {
+            fail(new IOException("cannot receive: " + e)); // a frame is lost, which others wait for
+            throw e;
         }
         return true;
     }
@@ -301,7 +318,14 @@ public final class ClientConnection extends Connection {
     }
 
     private void readForListeners() {
-        Thread me = Thread.currentThread();
+        try {
+            readWhileOpen(Thread.currentThread());
+        } finally {
+            leaveTurn(Thread.currentThread());
+        }
+    }
+
+    private void readWhileOpen(Thread me) {
         while (failure() == null) {
             boolean mine;
             synchronized (turns) {
@@ -322,7 +346,6 @@ public final class ClientConnection extends Connection {
                 Thread.interrupted(); // nobody interrupts this thread for a reason
             }
         }
-        leaveTurn(me);
     }
 
     @Override
@@ -380,11 +403,13 @@ public final class ClientConnection extends Connection {
         Frame frame = new Frame(Frame.CANCEL, 0, call.id());
         frame.code = status;
         sendSoon(frame);
-        boolean reads;
+        boolean wakes;
         synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
-            reads = reading == call && call.waiter() != Thread.currentThread();
+            wakes = reading instanceof CallStream.Waiter waiter
+                    ? waiter.call() == call && waiter.thread() != Thread.currentThread()
+                    : reading != null && reading != background; // who waits for a place may have this one
         }
-        if (reads) {
+        if (wakes) {
             carrier().wakeup(); // the server may never say anything more
         }
     }
@@ -401,14 +426,18 @@ public final class ClientConnection extends Connection {
 
     @Override
     void onFailed(IOException reason) {
-        for (CallStream call : calls().values()) {
-            lose(call, reason);
-        }
         Thread reader;
         synchronized (turns) {
             reader = background;
         }
         LockSupport.unpark(reader);
+        for (CallStream call : calls().values()) {
+            try {
+                lose(call, reason);
+            } catch (RuntimeException | Error e) {
+                call.unparkAll(); // the others are to hear of it as well; who waits for this one finds out
+            }
+        }
     }
 
     private void lose(CallStream call, IOException reason) {
@@ -420,6 +449,11 @@ public final class ClientConnection extends Connection {
     @Override
     void onHeld(long bytes) {
         // A client's calls are bounded by what it asks for, and by their windows.
+    }
+
+    @Override
+    void onMessage(CallStream call) {
+        // Likewise.
     }
 
     /** Ends the connection, and all calls. Idempotent. */

@@ -125,6 +125,7 @@ abstract class Connection {
                 }
                 if (frame.message != null) {
                     call.messageArrived(frame.message);
+                    onMessage(call);
                 }
                 if (frame.has(Frame.LAST)) {
                     lastArrived(call, frame);
@@ -175,7 +176,15 @@ abstract class Connection {
         } catch (IOException | RuntimeException e) {
             fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
             return true;
+        } catch (Error e) {
+            throw spoiled(e);
         }
+    }
+
+    /** Frames may be lost: others wait for them. */
+    private Error spoiled(Error e) {
+        fail(new IOException("cannot send: " + e));
+        return e;
     }
 
     /** Sends; a failure ends the connection, and the caller learns it from its call. */
@@ -213,6 +222,8 @@ abstract class Connection {
         } catch (IOException | RuntimeException e) {
             fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
             return true;
+        } catch (Error e) {
+            throw spoiled(e);
         } finally {
             if (!readerComes) { // after the frame is held, or others' were: pairs with nobodyComes
                 flushSoon();
@@ -238,8 +249,11 @@ abstract class Connection {
             }
             failure = reason;
         }
-        carrier.close();
-        onFailed(reason);
+        try {
+            carrier.close();
+        } finally {
+            onFailed(reason);
+        }
     }
 
     /** Parks once, unless it is too late; an unpark leads to another look. */
@@ -288,4 +302,7 @@ abstract class Connection {
 
     /** So many bytes more, or fewer, have arrived and wait. */
     abstract void onHeld(long bytes);
+
+    /** A further message of a call has arrived. */
+    abstract void onMessage(CallStream call);
 }

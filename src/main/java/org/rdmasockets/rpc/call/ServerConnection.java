@@ -44,9 +44,10 @@ final class ServerConnection extends Connection {
     private volatile Thread readerThread;
     /** Since when answers are held, or before that; the reader only. */
     private long heldSince;
-    /** Ends of calls that the reader has left to other threads to send. */
+    /** Ends of calls that wait until the client takes them. */
     private final AtomicInteger late = new AtomicInteger();
     private final AtomicInteger calling = new AtomicInteger();
+    private volatile boolean greeted;
     private volatile boolean leaving;
     private volatile boolean graceOver;
 
@@ -69,6 +70,7 @@ final class ServerConnection extends Connection {
             Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance()).array());
             answer.answered = server.settings().maxCallsPerConnection();
             carrier().send(answer, Long.MAX_VALUE);
+            greeted = true; // before leaving is read: pairs with leave
             CallTimer.watch(this);
             if (failure() != null) {
                 CallTimer.forget(this);
@@ -79,6 +81,9 @@ final class ServerConnection extends Connection {
             read(reader.get());
         } catch (IOException | RuntimeException e) {
             fail(e instanceof IOException io ? io : new IOException(e.toString(), e));
+        } catch (Error e) {
+            fail(new IOException("internal error: " + e));
+            throw e;
         }
     }
 
@@ -134,16 +139,26 @@ final class ServerConnection extends Connection {
         if (!admit(call, frame)) {
             return turn;
         }
-        CallMethod method = server.method(frame.text);
-        if (method == null) {
-            call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);
-            return turn;
+        boolean done = false;
+        try {
+            CallMethod method = server.method(frame.text);
+            long next = turn;
+            if (method == null) {
+                call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);
+            } else {
+                if (deadlineNanos != Long.MAX_VALUE) {
+                    call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
+                            () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
+                }
+                next = run(method, call, frame, turn);
+            }
+            done = true;
+            return next;
+        } finally {
+            if (!done) { // it does not run: who repeats it is told so
+                call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            }
         }
-        if (deadlineNanos != Long.MAX_VALUE) {
-            call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
-                    () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
-        }
-        return run(method, call, frame, turn);
     }
 
     /** Whether the call may run: it is answered otherwise. */
@@ -165,10 +180,15 @@ final class ServerConnection extends Connection {
                 default -> call.remember(found.entry());
             }
         }
-        String why = leaving ? "the server is shutting down" : server.admit(calling.get());
-        if (why != null || call.remembered() != null && !server.memory().hasRoom(client)) {
-            Frame refusal = refusal(call, leaving ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED,
-                    why == null ? "too many answers that this client has not acknowledged" : why, Frame.NOT_BEGUN);
+        boolean left = leaving;
+        String why = left ? "the server is shutting down"
+                : call.remembered() != null && !server.memory().hasRoom(client)
+                        ? "too many answers that this client has not acknowledged"
+                        : late.get() >= server.settings().maxCallsPerConnection()
+                                ? "the client has not taken " + late.get() + " answers"
+                                : server.admit(calling.get());
+        if (why != null) {
+            Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
             if (call.remembered() == null) {
                 reply(refusal);
             } else { // the same to those who repeat it: it must not run for one of them
@@ -265,7 +285,12 @@ final class ServerConnection extends Connection {
         CallMethod.Unary slow = running;
         if (runs && now == lookedAt && reader.compareAndSet(now, now + 1)) {
             slow.wasSlow();
-            Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(now + 1));
+            try {
+                Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(now + 1));
+            } catch (Error e) {
+                fail(new IOException("no thread reads any more: " + e));
+                throw e;
+            }
         }
         lookedAt = now;
         return runs;
@@ -299,11 +324,14 @@ final class ServerConnection extends Connection {
         } catch (MessageTooLong e) {
             call.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
         } catch (Throwable e) {
-            if (call.code() < 0) {
-                server.failures().warn("{} of {} failed", call.method(), carrier().remoteAddress(), e);
+            try {
+                if (call.code() < 0) {
+                    server.failures().warn("{} of {} failed", call.method(), carrier().remoteAddress(), e);
+                }
+            } finally {
+                call.finish(Code.UNKNOWN, call.method() + " failed at the server by " + e.getClass().getName()
+                        + "; its log says more", null, null);
             }
-            call.finish(Code.UNKNOWN, call.method() + " failed at the server by " + e.getClass().getName()
-                    + "; its log says more", null, null);
         }
     }
 
@@ -342,32 +370,50 @@ final class ServerConnection extends Connection {
 
     /**
      * Sends the end of a call. The reader does not wait for room: its client may be sending calls, and read later. It
-     * waits only for clients that take nothing and have more calls than they may.
+     * waits only for clients that take nothing and have more calls than they may. What waits counts as held, and a
+     * client that lets too much wait has no further call.
      */
     private void reply(Frame frame) {
-        if (Thread.currentThread() != readerThread || late.get() >= server.settings().maxCallsPerConnection()) {
+        if (sendOrFail(frame, null, System.nanoTime())) {
+            return;
+        }
+        boolean begun = false;
+        long bytes = frame.size();
+        late.incrementAndGet();
+        server.held(bytes);
+        try {
+            if (Thread.currentThread() == readerThread && late.get() <= server.settings().maxCallsPerConnection()) {
+                Thread.startVirtualThread(() -> replyLate(frame, bytes));
+                begun = true;
+            }
+        } finally {
+            if (!begun) {
+                replyLate(frame, bytes);
+            }
+        }
+    }
+
+    private void replyLate(Frame frame, long bytes) {
+        try {
             sendOrFail(frame);
-        } else if (!sendOrFail(frame, null, System.nanoTime())) {
-            late.incrementAndGet();
-            Thread.startVirtualThread(() -> {
-                sendOrFail(frame);
-                late.decrementAndGet();
-            });
+        } finally {
+            late.decrementAndGet();
+            server.held(-bytes);
         }
     }
 
     @Override
     boolean await(CallStream call, int what, long untilNanos) throws IOException {
-        call.waitBegins(what);
+        CallStream.Waiter waiter = call.waits(what);
         try {
-            while (!call.isReady()) {
+            while (!waiter.isReady()) {
                 if (!park(call, untilNanos)) {
-                    return call.isReady();
+                    return waiter.isReady();
                 }
             }
             return true;
         } finally {
-            call.waitEnds();
+            waiter.end();
         }
     }
 
@@ -412,8 +458,8 @@ final class ServerConnection extends Connection {
             return;
         }
         leaving = true;
-        if (client != null) {
-            sendOrFail(new Frame(Frame.GOAWAY, 0, 0));
+        if (greeted) {
+            sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
         }
         Thread.startVirtualThread(() -> {
             try {
@@ -442,5 +488,13 @@ final class ServerConnection extends Connection {
     @Override
     void onHeld(long bytes) {
         server.held(bytes);
+    }
+
+    @Override
+    void onMessage(CallStream call) {
+        if (server.isFull()) {
+            call.finish(Code.RESOURCE_EXHAUSTED, "the server has far too many bytes of requests that it has not read",
+                    null, null);
+        }
     }
 }

@@ -126,8 +126,16 @@ public final class SessionHub {
     static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
         SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
         SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
-        hub.start();
-        return listener;
+        boolean started = false;
+        try {
+            hub.start();
+            started = true;
+            return listener;
+        } finally {
+            if (!started) {
+                socket.close();
+            }
+        }
     }
 
     /** A server's hub as calls see it. */
@@ -232,7 +240,7 @@ public final class SessionHub {
                     TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()))));
             long heard = System.nanoTime();
             kind = Packet.INIT; // a server that was started anew meanwhile does not know its cookie
-            while (hear(buffer, to) && in.receiver == own) {
+            while (deadlineNanos - System.nanoTime() > 0 && hear(buffer, to) && in.receiver == own) {
                 if (in.kind == Packet.COOKIE && in.payload.remaining() == COOKIE_BYTES) {
                     in.payload.get(cookie);
                     kind = Packet.OPEN;

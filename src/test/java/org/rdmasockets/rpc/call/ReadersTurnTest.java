@@ -2,6 +2,8 @@ package org.rdmasockets.rpc.call;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -29,6 +31,7 @@ class ReadersTurnTest {
     private static final class Script implements Carrier {
         private final BlockingQueue<Frame> frames = new LinkedBlockingQueue<>();
         private final AtomicInteger readsInVain = new AtomicInteger();
+        private volatile boolean fails;
 
         Script(int places) {
             Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0, new byte[Long.BYTES]);
@@ -51,6 +54,9 @@ class ReadersTurnTest {
         @Override
         public Frame receive(long deadlineNanos) throws IOException {
             Frame next = frames.poll();
+            if (fails) {
+                throw new OutOfMemoryError("thrown by the test");
+            }
             if (next == null) {
                 readsInVain.incrementAndGet();
                 throw new IOException("nothing more will come");
@@ -152,5 +158,40 @@ class ReadersTurnTest {
         script.answer(second);
         assertTrue(second.await(CallStream.END, Long.MAX_VALUE));
         assertArrayEquals(PING, second.poll());
+    }
+
+    /** A frame is lost with it, and others wait for that. */
+    @Test
+    void anErrorOfWhoReadsEndsTheConnectionForAll() throws Exception {
+        Script script = new Script(3);
+        ClientConnection connection = connect(script);
+        CallStream first = connection.begin(START, null);
+        CallStream second = connection.begin(START, null);
+        FutureTask<Boolean> other = new FutureTask<>(() -> second.await(CallStream.END, Long.MAX_VALUE));
+        synchronized (connection.turns) {
+            runToItsTurn(other);
+            script.fails = true;
+            assertThrows(OutOfMemoryError.class, () -> first.await(CallStream.END, Long.MAX_VALUE));
+        }
+        assertTrue(other.get(40, TimeUnit.SECONDS));
+        assertEquals(Code.UNAVAILABLE, first.code());
+        assertEquals(Code.UNAVAILABLE, second.code());
+        assertFalse(connection.isOpen());
+    }
+
+    /** So it is with the thread that reads for those who listen. */
+    @Test
+    void anErrorOfTheBackgroundReaderEndsTheConnectionForAll() throws Exception {
+        Script script = new Script(3);
+        ClientConnection connection = connect(script);
+        script.fails = true;
+        AtomicInteger ends = new AtomicInteger();
+        CallStream[] call = new CallStream[1];
+        synchronized (connection.turns) { // it begins to read when the call is there
+            call[0] = connection.begin(START, ends::incrementAndGet);
+        }
+        Await.until("the call's end", () -> call[0].code() == Code.UNAVAILABLE && ends.get() > 0, call[0]::code);
+        assertFalse(connection.isOpen());
+        assertEquals(Code.UNAVAILABLE, connection.begin(START, null).code());
     }
 }

@@ -2,10 +2,13 @@ package org.rdmasockets.rpc.session;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.BindException;
+import java.net.ConnectException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -14,6 +17,7 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -108,6 +112,31 @@ class SessionHubTest {
                 Long.MAX_VALUE)) {
             carrier.get(60, TimeUnit.SECONDS).close();
             assertEquals(1, second.sessions());
+        }
+    }
+
+    /** It names the client, and never says what a client waits for. */
+    @Test
+    void aServerThatOnlyTalksIsGivenUpInTime() throws Exception {
+        try (DatagramSocket talker = socket(0)) {
+            CompletableFuture<Carrier> carrier = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    carrier.complete(SessionHub.connect(new DatagramSocket(), (InetSocketAddress)
+                            talker.getLocalSocketAddress(), MAX_MESSAGE, TimeUnit.SECONDS.toNanos(1)));
+                } catch (IOException e) {
+                    carrier.completeExceptionally(e);
+                }
+            });
+            InetSocketAddress from = receive(talker);
+            Await.until("the client gives up", () -> {
+                packet.kind = Packet.ACK;
+                packet.receiver = packet.sender;
+                send(talker, from, new byte[0]);
+                return carrier.isDone();
+            });
+            assertInstanceOf(ConnectException.class,
+                    assertThrows(ExecutionException.class, carrier::get).getCause());
         }
     }
 
