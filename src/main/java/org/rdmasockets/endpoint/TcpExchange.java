@@ -53,7 +53,7 @@ public final class TcpExchange {
     private static final String MAC = "HmacSHA256";
     private static final int MAC_BYTES = 32;
     private static final int HEARD = 1;
-    private static final int RETRY_MILLIS = 50;
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     /** How long somebody who has called, or answers, may take for all that he has to say. */
     private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** So many callers besides all nodes are heard at once; then the first of them is hung up on. */
@@ -174,16 +174,13 @@ public final class TcpExchange {
 
     private static ServerSocket listen(InetSocketAddress address) throws IOException {
         ServerSocket server = new ServerSocket();
-        boolean bound = false;
         try {
             server.setReuseAddress(true);
             server.bind(address);
-            bound = true;
             return server;
-        } finally {
-            if (!bound) {
-                server.close();
-            }
+        } catch (Throwable e) {
+            server.close();
+            throw e;
         }
     }
 
@@ -311,7 +308,9 @@ public final class TcpExchange {
                     node.heard.complete(null); // it has left, which it does when it has heard all, or has failed
                 }
             } catch (IOException | RuntimeException | Error e) {
-                node.failure = e;
+                if (node.failure == null || Patience.remaining(deadlineNanos) > RETRY_NANOS) {
+                    node.failure = e; // at the end it is only that there was no time left
+                }
             } finally {
                 leave(socket);
             }
@@ -386,7 +385,7 @@ public final class TcpExchange {
 
     private static void pause() {
         try {
-            Thread.sleep(RETRY_MILLIS);
+            TimeUnit.NANOSECONDS.sleep(RETRY_NANOS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
