@@ -318,18 +318,15 @@ final class RdmaSocketImpl extends SocketImpl {
             throw new SocketException("Not listening");
         }
         Chosen chosen = listening.accept(deadline(timeoutMillis));
-        boolean taken = false;
         try {
             OptionValues inherited;
             synchronized (this) {
                 inherited = options;
             }
             accepted.becomeAccepted(chosen, inherited);
-            taken = true;
-        } finally {
-            if (!taken) {
-                chosen.connection().close(0); // an Error: nobody has it, and its peer shall not wait
-            }
+        } catch (Throwable e) {
+            chosen.connection().close(0); // an Error: nobody has it, and its peer shall not wait
+            throw e;
         }
     }
 

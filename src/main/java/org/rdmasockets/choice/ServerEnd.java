@@ -206,18 +206,14 @@ public final class ServerEnd implements AutoCloseable {
      */
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
-        boolean taken = false;
         try {
             Tally.of(connection.transport()).countAccepted();
             ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
                     connection.transport(), connection.carrier());
-            Chosen chosen = new Chosen(connection, "the peer connected over it");
-            taken = true;
-            return chosen;
-        } finally {
-            if (!taken) {
-                connection.close(0); // an Error: nobody has it, and its peer shall not wait
-            }
+            return new Chosen(connection, "the peer connected over it");
+        } catch (Throwable e) {
+            connection.close(0); // an Error: nobody has it, and its peer shall not wait
+            throw e;
         }
     }
 

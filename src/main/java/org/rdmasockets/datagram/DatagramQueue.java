@@ -176,13 +176,12 @@ final class DatagramQueue {
             throws VerbsException {
         Place place = find(provider, local.getAddress());
         Made made = new Made();
-        DatagramQueue opened = null;
+        DatagramQueue opened;
         try {
             opened = new DatagramQueue(engine, place, local, receiver, made);
-        } finally {
-            if (opened == null) {
-                made.close();
-            }
+        } catch (Throwable e) {
+            made.close();
+            throw e;
         }
         try {
             engine.poller().onFailure(opened.pollerFailed);
@@ -422,8 +421,7 @@ final class DatagramQueue {
             return;
         }
         int begin = AddressHandle.ROUTING_HEADER_BYTES + DatagramWire.headerBytes(local.getAddress());
-        byte[] data = receiver.hasRoom(length - begin)
-                ? packet.asSlice(begin).toArray(ValueLayout.JAVA_BYTE) : null;
+        byte[] data = receiver.hasRoom(length - begin) ? packet.asSlice(begin).toArray(ValueLayout.JAVA_BYTE) : null;
         receiver.take(source, batch.sourceQueuePairNumber(index), data);
     }
 

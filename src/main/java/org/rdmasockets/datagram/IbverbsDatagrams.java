@@ -151,8 +151,7 @@ final class IbverbsDatagrams {
             drop(source);
             return;
         }
-        Opening opening = message == null || !expected && !message.isFrom(source.getAddress()) ? null
-                : opening(source);
+        Opening opening = message == null || !expected && !message.isFrom(source.getAddress()) ? null : opening(source);
         if (opening == null || opening.queue().isCompletedExceptionally()) {
             inbox.takeFromUdp(source, data);
             return;

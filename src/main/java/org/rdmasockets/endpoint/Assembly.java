@@ -130,13 +130,12 @@ final class Assembly {
                     + "of " + whole + ": of what messages that are not whole may have, " + Budget.MESSAGES
                     + ", or receive later");
         }
-        LocalRegion larger = null;
+        LocalRegion larger;
         try {
             larger = link.domain().allocateForMessage(size, region, done);
-        } finally {
-            if (larger == null) {
-                taken.giveBack();
-            }
+        } catch (Throwable e) {
+            taken.giveBack();
+            throw e;
         }
         free();
         region = larger;

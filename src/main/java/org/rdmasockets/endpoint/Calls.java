@@ -85,15 +85,11 @@ final class Calls {
 
     private LeftReceive postReceive(long size) throws IOException {
         LocalRegion region = link.domain().allocateForMessage(size);
-        boolean posted = false;
         try {
-            LeftReceive own = new LeftReceive(region, rawReceive(region));
-            posted = true;
-            return own;
-        } finally {
-            if (!posted) {
-                region.block.close();
-            }
+            return new LeftReceive(region, rawReceive(region));
+        } catch (Throwable e) {
+            region.block.close();
+            throw e;
         }
     }
 
@@ -154,17 +150,12 @@ final class Calls {
         if (size < 1) {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
         }
-        Pending<RemoteLease> answer = link.compute(
-                unused -> link.borrower.ask(size, Deadlines.nanos(time), rights));
-        boolean taken = false;
+        Pending<RemoteLease> answer = link.compute(unused -> link.borrower.ask(size, Deadlines.nanos(time), rights));
         try {
-            RemoteLease lease = answer.await(answerDeadline());
-            taken = true;
-            return lease;
-        } finally {
-            if (!taken) {
-                link.connection().locked(() -> link.borrower.withdraw(answer));
-            }
+            return answer.await(answerDeadline());
+        } catch (Throwable e) {
+            link.connection().locked(() -> link.borrower.withdraw(answer));
+            throw e;
         }
     }
 

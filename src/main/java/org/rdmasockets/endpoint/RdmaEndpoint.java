@@ -49,14 +49,11 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** An endpoint over a connection that is up, or else its peer hears that this end is gone. */
     static RdmaEndpoint over(Link link) {
-        RdmaEndpoint made = null;
         try {
-            made = new RdmaEndpoint(link);
-            return made;
-        } finally {
-            if (made == null) {
-                link.connection().abort();
-            }
+            return new RdmaEndpoint(link);
+        } catch (Throwable e) {
+            link.connection().abort();
+            throw e;
         }
     }
 

@@ -50,15 +50,12 @@ public final class RdmaEndpointServer implements AutoCloseable {
     private RdmaEndpoint accept(long deadlineNanos) throws IOException {
         StackRoom.ensure();
         RdmaEndpoint endpoint = RdmaEndpoint.over(next(deadlineNanos));
-        boolean open = false;
         try {
             endpoint.link.accepted();
-            open = true;
             return endpoint;
-        } finally {
-            if (!open) {
-                endpoint.link.connection().abort();
-            }
+        } catch (Throwable e) {
+            endpoint.link.connection().abort();
+            throw e;
         }
     }
 

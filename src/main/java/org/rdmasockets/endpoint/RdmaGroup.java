@@ -122,17 +122,14 @@ public final class RdmaGroup {
         StackRoom.ensure();
         List<Message> messages = new ArrayList<>();
         long deadline = Deadlines.after(limit);
-        boolean done = false;
         try {
             for (RdmaEndpoint member : members) {
                 messages.add(member.receiveUntil(deadline));
             }
-            done = true;
             return messages;
-        } finally {
-            if (!done) {
-                messages.forEach(Message::close);
-            }
+        } catch (Throwable e) {
+            messages.forEach(Message::close);
+            throw e;
         }
     }
 

@@ -58,7 +58,6 @@ public final class RdmaNode implements AutoCloseable {
         StackRoom.ensure();
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
-        boolean joined = false;
         try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank, nodes.size())) {
             List<byte[]> all = TcpExchange.exchange(nodes, rank, entrance, builder.secret(), deadline);
             for (int other = 0; other < rank; other++) {
@@ -68,12 +67,10 @@ public final class RdmaNode implements AutoCloseable {
             for (int other = rank + 1; other < nodes.size(); other++) {
                 node.peers[other] = entrance.await(other, deadline);
             }
-            joined = true;
             return node;
-        } finally {
-            if (!joined) {
-                node.end();
-            }
+        } catch (Throwable e) {
+            node.end();
+            throw e;
         }
     }
 
@@ -161,14 +158,11 @@ public final class RdmaNode implements AutoCloseable {
         try {
             ensureNotPoisoned();
             epoch++;
-            boolean passed = false;
             try {
                 pass(kind, ranks, deadline);
-                passed = true;
-            } finally {
-                if (!passed) {
-                    poison = new EndpointException(EndpointException.Reason.POISONED, "barrier " + epoch + " failed");
-                }
+            } catch (Throwable e) {
+                poison = new EndpointException(EndpointException.Reason.POISONED, "barrier " + epoch + " failed");
+                throw e;
             }
         } finally {
             turn.unlock();

@@ -155,14 +155,11 @@ final class SendSide {
             operation.abandon(failure);
             return;
         }
-        boolean added = false;
         try {
             row.add(operation);
-            added = true;
-        } finally {
-            if (!added) {
-                operation.release();
-            }
+        } catch (Throwable e) {
+            operation.release();
+            throw e;
         }
         pump();
     }

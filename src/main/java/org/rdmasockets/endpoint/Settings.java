@@ -229,16 +229,13 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     private RdmaEndpointServer listen(List<VerbsProvider> providers, InetSocketAddress local) throws IOException {
         AcceptQueue<Link> accepted = new AcceptQueue<>(link -> link.connection().abort());
         List<VerbsListener<Link>> listeners = new ArrayList<>();
-        RdmaEndpointServer server = null;
         try {
             listen(providers, local, listeners, accepted);
-            server = new RdmaEndpointServer(listeners, accepted);
-            return server;
-        } finally {
-            if (server == null) {
-                listeners.forEach(VerbsListener::close);
-                accepted.close();
-            }
+            return new RdmaEndpointServer(listeners, accepted);
+        } catch (Throwable e) {
+            listeners.forEach(VerbsListener::close);
+            accepted.close();
+            throw e;
         }
     }
 

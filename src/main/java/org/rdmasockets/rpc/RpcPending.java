@@ -45,14 +45,11 @@ public final class RpcPending {
 
     /** Makes it. */
     void start() throws RpcException {
-        boolean begun = false;
         try {
             begin(false);
-            begun = true;
-        } finally {
-            if (!begun) {
-                over();
-            }
+        } catch (Throwable e) {
+            over();
+            throw e;
         }
     }
 

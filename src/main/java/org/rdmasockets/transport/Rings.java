@@ -86,16 +86,13 @@ final class Rings {
 
     /** Set-up pool: closes what is not needed any more and makes what is wanted, until nothing is due. */
     private void tend() {
-        boolean done = false;
         try {
             do {
                 tendOnce();
             } while (isDue());
-            done = true;
-        } finally {
-            if (!done) {
-                giveUp();
-            }
+        } catch (Throwable e) {
+            giveUp();
+            throw e;
         }
     }
 

@@ -80,7 +80,6 @@ final class StreamDirect implements Direct {
     }
 
     private void send(long at, DirectMemory from, int offset, int length) throws IOException {
-        boolean sent = false;
         try {
             int done = 0;
             while (done < length) {
@@ -92,11 +91,9 @@ final class StreamDirect implements Direct {
                 }
             }
             awaitSent(done);
-            sent = true;
-        } finally {
-            if (!sent) {
-                keepIfStillRead(from);
-            }
+        } catch (Throwable e) {
+            keepIfStillRead(from);
+            throw e;
         }
     }
 
@@ -402,18 +399,15 @@ final class StreamDirect implements Direct {
         /** Makes a map; for the one writer, who tells the peer. See {@link Direct#map}. */
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
-            DirectMemory made = null;
             try {
                 entry.region = Registration.await(pool, () -> transport.allocateRemote(length), MemoryRegion::close);
                 while (!announce(entry)) {
                     direct.awaitRoom(0);
                 }
-                made = memory(entry, length);
-                return made;
-            } finally {
-                if (made == null) {
-                    entry.end();
-                }
+                return memory(entry, length);
+            } catch (Throwable e) {
+                entry.end();
+                throw e;
             }
         }
 

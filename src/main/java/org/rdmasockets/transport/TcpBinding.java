@@ -34,16 +34,13 @@ public final class TcpBinding implements AutoCloseable {
      */
     public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
         TcpBinding binding = new TcpBinding(wishes);
-        boolean bound = false;
         try {
             wishes.applyTo(binding.socket.supportedOptions(), binding.socket::setOption);
             binding.socket.bind(local);
-            bound = true;
             return binding;
-        } finally {
-            if (!bound) {
-                binding.close();
-            }
+        } catch (Throwable e) {
+            binding.close();
+            throw e;
         }
     }
 

@@ -40,18 +40,15 @@ final class TcpConnection implements Connection {
 
     /** Wraps a socket, and is its only user from here: if that fails, the socket is closed. */
     TcpConnection(Socket socket) throws IOException {
-        boolean whole = false;
         try {
             this.socket = socket;
             this.in = socket.getInputStream();
             this.out = socket.getOutputStream();
             this.local = (InetSocketAddress) socket.getLocalSocketAddress();
             this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
-            whole = true;
-        } finally {
-            if (!whole) {
-                TcpBinding.close(socket);
-            }
+        } catch (Throwable e) {
+            TcpBinding.close(socket);
+            throw e;
         }
     }
 

@@ -59,18 +59,15 @@ public final class TcpListener implements Listener {
             AcceptQueue<Connection> accepted) throws IOException {
         ServerSocket server = new ServerSocket();
         TcpListener listener = new TcpListener(server, local.getAddress(), backlog, accepted);
-        boolean bound = false;
         try {
             wishes.applyTo(server.supportedOptions(), server::setOption);
             wishes.applyTo(Set.of(StandardSocketOptions.SO_REUSEPORT), listener.holder::setOption);
             listener.holder.setReuseAddress(server.getReuseAddress());
             listener.holder.bind(local);
-            bound = true;
             return listener;
-        } finally {
-            if (!bound) {
-                listener.close();
-            }
+        } catch (Throwable e) {
+            listener.close();
+            throw e;
         }
     }
 

@@ -30,14 +30,11 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         }
         device.checkPort(call.name, port);
         domain.retain(call);
-        boolean made = false;
         try {
             handle = making.make();
-            made = true;
-        } finally {
-            if (!made) {
-                domain.release();
-            }
+        } catch (Throwable e) {
+            domain.release();
+            throw e;
         }
     }
 

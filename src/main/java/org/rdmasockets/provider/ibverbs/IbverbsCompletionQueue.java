@@ -60,15 +60,12 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
         own.retain(ControlCalls.IBV_CREATE_CQ);
         IbverbsCompletionQueue queue = new IbverbsCompletionQueue(device, own);
         queue.index = own.reserveIndex(queue);
-        boolean created = false;
         try {
             queue.create(text, entries, own.pointer());
-            created = true;
             return queue;
-        } finally {
-            if (!created) {
-                queue.leaveChannel();
-            }
+        } catch (Throwable e) {
+            queue.leaveChannel();
+            throw e;
         }
     }
 

@@ -34,17 +34,16 @@ final class IbverbsEventPoller implements EventPoller {
     IbverbsEventPoller() throws VerbsException {
         descriptors = Epoll.create();
         EpollWait first = null;
-        EpollWait second = null;
+        EpollWait second;
         try {
             first = EpollWait.on(descriptors);
             second = EpollWait.beside(descriptors);
-        } finally {
-            if (second == null) {
-                if (first != null) {
-                    first.close();
-                }
-                descriptors.close();
+        } catch (Throwable e) {
+            if (first != null) {
+                first.close();
             }
+            descriptors.close();
+            throw e;
         }
         wait = first;
         besideWait = second;

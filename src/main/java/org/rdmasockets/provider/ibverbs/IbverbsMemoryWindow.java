@@ -29,14 +29,11 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
                     "this device has no memory windows of type 2 (Capability.MEMORY_WINDOWS)");
         }
         domain.retain(call);
-        boolean allocated = false;
         try {
             window = call.pointer("device=" + device, domain.pointer(), rdma_h.IBV_MW_TYPE_2());
-            allocated = true;
-        } finally {
-            if (!allocated) {
-                domain.release();
-            }
+        } catch (Throwable e) {
+            domain.release();
+            throw e;
         }
         remoteKey = ibv_mw.rkey(window);
     }

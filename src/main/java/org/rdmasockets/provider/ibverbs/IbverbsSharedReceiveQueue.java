@@ -39,17 +39,14 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
                     "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
         }
         domain.retain(ControlCalls.IBV_CREATE_SRQ);
-        boolean created = false;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_srq_init_attr.allocate(arena);
             ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attr), maxReceives);
             ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attr), maxElements);
             queue = ControlCalls.IBV_CREATE_SRQ.pointer(text, domain.pointer(), attr);
-            created = true;
-        } finally {
-            if (!created) {
-                domain.release();
-            }
+        } catch (Throwable e) {
+            domain.release();
+            throw e;
         }
         requests = new WorkRequestBlock(0, maxElements);
         device.remember(this);

@@ -50,7 +50,6 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
         retain(ControlCalls.RDMA_CREATE_ID);
-        boolean created = false;
         long number = lastNumber.incrementAndGet();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointer = arena.allocate(common_h.C_POINTER);
@@ -59,12 +58,10 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
             RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, pointer.get(common_h.C_POINTER, 0));
             identifier.handler(handler);
             identifiers.put(number, identifier);
-            created = true;
             return identifier;
-        } finally {
-            if (!created) {
-                release();
-            }
+        } catch (Throwable e) {
+            release();
+            throw e;
         }
     }
 

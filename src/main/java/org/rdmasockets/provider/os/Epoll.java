@@ -54,14 +54,11 @@ public final class Epoll extends Guard {
     /** Makes an empty set; throws if there are too many descriptors. */
     public static Epoll create() throws VerbsException {
         Epoll beside = new Epoll(null);
-        Epoll made = null;
         try {
-            made = new Epoll(beside);
-            return made;
-        } finally {
-            if (made == null) {
-                beside.close();
-            }
+            return new Epoll(beside);
+        } catch (Throwable e) {
+            beside.close();
+            throw e;
         }
     }
 
@@ -104,14 +101,11 @@ public final class Epoll extends Guard {
         if ((interest & ONE) != 0) {
             changeBeside(Posix.EPOLL_CTL_ADD, watched, interest, data);
         }
-        boolean added = false;
         try {
             addOpen(watched, interest, data);
-            added = true;
-        } finally {
-            if (!added) {
-                changeBeside(Posix.EPOLL_CTL_DEL, watched, 0, 0);
-            }
+        } catch (Throwable e) {
+            changeBeside(Posix.EPOLL_CTL_DEL, watched, 0, 0);
+            throw e;
         }
     }
 

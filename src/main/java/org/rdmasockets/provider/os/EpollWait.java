@@ -51,18 +51,15 @@ public final class EpollWait extends Guard {
             throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the set is closed");
         }
         int descriptor = -1;
-        EpollWait made = null;
         try {
             descriptor = (int) Posix.EVENTFD.check("", 0, Posix.EFD_CLOEXEC | Posix.EFD_NONBLOCK);
-            made = new EpollWait(set, descriptor);
-            return made;
-        } finally {
-            if (made == null) {
-                if (descriptor >= 0) {
-                    Posix.close(descriptor);
-                }
-                set.leave();
+            return new EpollWait(set, descriptor);
+        } catch (Throwable e) {
+            if (descriptor >= 0) {
+                Posix.close(descriptor);
             }
+            set.leave();
+            throw e;
         }
     }
 

@@ -41,14 +41,11 @@ public class Mapping extends Guard {
         if (own) {
             return Posix.memoryWhileReachable(address, mappedBytes).asSlice(0, bytes);
         }
-        MemorySegment shown = null;
         try {
-            shown = Posix.memoryAt(address, bytes);
-            return shown;
-        } finally {
-            if (shown == null) {
-                Mappings.unmap(address, mappedBytes);
-            }
+            return Posix.memoryAt(address, bytes);
+        } catch (Throwable e) {
+            Mappings.unmap(address, mappedBytes);
+            throw e;
         }
     }
 

@@ -67,8 +67,7 @@ final class NativeFunction {
 
     /** Calls the function, with pointers as addresses: what it returned, or the errno negated if that was -1. */
     long call(long... arguments) {
-        long[] all = arguments.length == MOST_ARGUMENTS ? arguments
-                : Arrays.copyOf(arguments, MOST_ARGUMENTS);
+        long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(Posix.CAPTURED_BYTES);
             return result(captured,
@@ -81,8 +80,7 @@ final class NativeFunction {
     /** The same for at most four arguments, without allocating. */
     long call(MemorySegment captured, long first, long second, long third, long fourth) {
         try {
-            return result(captured,
-                    (long) CALL.invokeExact(address(), captured, first, second, third, fourth, 0L, 0L));
+            return result(captured, (long) CALL.invokeExact(address(), captured, first, second, third, fourth, 0L, 0L));
         } catch (Throwable t) {
             throw Posix.unexpected(t);
         }

@@ -55,19 +55,16 @@ public final class PacketSocket extends Guard {
      */
     public static PacketSocket listen(String name, int backlog) throws VerbsException {
         PacketSocket socket = unnamed();
-        boolean listens = false;
         try {
             Posix.FCHMOD.check("name=" + name, socket.descriptor, OWNER_ONLY);
             socket.passDescriptors(0);
             socket.give(Posix.BIND, name);
             socket.shared = true;
             Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
-            listens = true;
             return socket;
-        } finally {
-            if (!listens) {
-                socket.close();
-            }
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
         }
     }
 
@@ -78,16 +75,13 @@ public final class PacketSocket extends Guard {
      */
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
-        boolean connected = false;
         try {
             socket.give(Posix.CONNECT, name);
             socket.shared = true;
-            connected = true;
             return socket;
-        } finally {
-            if (!connected) {
-                socket.close();
-            }
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
         }
     }
 
@@ -120,14 +114,11 @@ public final class PacketSocket extends Guard {
     public PacketSocket accept() throws VerbsException {
         long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
         if (accepted >= 0) {
-            PacketSocket socket = null;
             try {
-                socket = new PacketSocket(accepted, true);
-                return socket;
-            } finally {
-                if (socket == null) {
-                    Closer.close((int) accepted);
-                }
+                return new PacketSocket(accepted, true);
+            } catch (Throwable e) {
+                Closer.close((int) accepted);
+                throw e;
             }
         }
         return switch (Errno.of((int) accepted)) {

@@ -41,16 +41,13 @@ public final class SealedMemory extends Guard {
      */
     public static int open(long bytes) throws VerbsException {
         int descriptor = createDescriptor();
-        boolean made = false;
         try {
             Posix.FTRUNCATE.check("lengthBytes=" + bytes, descriptor, bytes);
             Posix.FCNTL.check("command=F_ADD_SEALS", descriptor, Posix.F_ADD_SEALS, SEALS);
-            made = true;
             return descriptor;
-        } finally {
-            if (!made) {
-                close(descriptor);
-            }
+        } catch (Throwable e) {
+            close(descriptor);
+            throw e;
         }
     }
 

@@ -165,7 +165,6 @@ final class LinkEnd implements LinkHandler {
 
     private LinkPeer register(int peerSlot) throws VerbsException {
         LinkSlot slot = link.openSlot();
-        boolean registered = false;
         try {
             LinkPeer peer = new LinkPeer(this, slot, peerSlot);
             synchronized (this) {
@@ -174,12 +173,10 @@ final class LinkEnd implements LinkHandler {
                 }
                 peers[slot.index()] = peer;
             }
-            registered = true;
             return peer;
-        } finally {
-            if (!registered) {
-                slot.close();
-            }
+        } catch (Throwable e) {
+            slot.close();
+            throw e;
         }
     }
 
@@ -208,16 +205,13 @@ final class LinkEnd implements LinkHandler {
 
     /** The monitor of {@link #queues} is held: all of it, or nothing. */
     private void attachFirst(SharedMemoryCompletionQueue queue) {
-        boolean attached = false;
         try {
             SharedMemoryCompletionQueue[] more = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
             queue.attach(this);
             served = more;
-            attached = true;
-        } finally {
-            if (!attached) {
-                queues.remove(queue);
-            }
+        } catch (Throwable e) {
+            queues.remove(queue);
+            throw e;
         }
     }
 
@@ -328,8 +322,7 @@ final class LinkEnd implements LinkHandler {
             if (held || !writer.begin(to.length + from.length + (int) data.byteSize())) {
                 return false;
             }
-            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE,
-                    0);
+            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE, 0);
             MemorySegment ring = writer.memory();
             long offset = writer.payloadOffset();
             MemorySegment.copy(to, 0, ring, ValueLayout.JAVA_BYTE, offset, to.length);
@@ -409,14 +402,11 @@ final class LinkEnd implements LinkHandler {
     /** The flag says no more than was done. */
     private void askToRing() {
         armed = true;
-        boolean asked = false;
         try {
             link.arm();
-            asked = true;
-        } finally {
-            if (!asked) {
-                armed = false;
-            }
+        } catch (Throwable e) {
+            armed = false;
+            throw e;
         }
     }
 
@@ -490,14 +480,11 @@ final class LinkEnd implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        boolean rung = false;
         try {
             writer.ringPeer();
-            rung = true;
-        } finally {
-            if (!rung) {
-                held = true;
-            }
+        } catch (Throwable e) {
+            held = true;
+            throw e;
         }
     }
 
@@ -534,17 +521,14 @@ final class LinkEnd implements LinkHandler {
     /** Goes on with entries that were left behind. */
     void drainPostponed() {
         postponed.set(false);
-        boolean done = false;
         try {
             onDoorbell(link);
             if (lost instanceof Error e) {
                 throw e; // whoever waits pauses: memory comes back or not
             }
-            done = true;
-        } finally {
-            if (!done) {
-                postpone();
-            }
+        } catch (Throwable e) {
+            postpone();
+            throw e;
         }
     }
 

@@ -99,15 +99,12 @@ final class PortTable {
         if (wanted.getPort() == 0) {
             return claim;
         }
-        boolean named = false;
         try {
             name(claim);
-            named = true;
             return claim;
-        } finally {
-            if (!named) {
-                release(claim);
-            }
+        } catch (Throwable e) {
+            release(claim);
+            throw e;
         }
     }
 

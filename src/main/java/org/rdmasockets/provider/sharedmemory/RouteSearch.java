@@ -166,16 +166,13 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
 
     /** If something is thrown, the next look at the clock tries again: nobody else would. */
     private void attemptAgain(InetSocketAddress destination) {
-        boolean attempted = false;
         try {
             attempt(destination);
-            attempted = true;
-        } finally {
-            if (!attempted) {
-                synchronized (this) {
-                    busy = destination;
-                }
+        } catch (Throwable e) {
+            synchronized (this) {
+                busy = destination;
             }
+            throw e;
         }
     }
 

@@ -37,13 +37,12 @@ final class SharedMemoryEventPoller implements EventPoller {
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
         waiter = fabric.links.hub().newWaiter();
-        HubWaiter second = null;
+        HubWaiter second;
         try {
             second = fabric.links.hub().newWaiterBeside();
-        } finally {
-            if (second == null) {
-                waiter.close();
-            }
+        } catch (Throwable e) {
+            waiter.close();
+            throw e;
         }
         besideWaiter = second;
     }
@@ -194,14 +193,11 @@ final class SharedMemoryEventPoller implements EventPoller {
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
         if (waiting.get() && beside != Thread.currentThread() && waiting.getAndSet(false)) {
-            boolean told = false;
             try {
                 waiter.wakeup();
-                told = true;
-            } finally {
-                if (!told) {
-                    waiting.set(true); // it waits yet
-                }
+            } catch (Throwable e) {
+                waiting.set(true); // it waits yet
+                throw e;
             }
         }
     }

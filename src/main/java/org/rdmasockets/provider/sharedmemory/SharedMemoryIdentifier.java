@@ -478,16 +478,13 @@ final class SharedMemoryIdentifier extends EventDelivery {
             fabric().closed(request);
             return listening ? NO_RESOURCES : NOBODY_LISTENS;
         }
-        boolean added = false;
         try {
             add(new ConnectionEvent.ConnectRequest(request, request.asked));
-            added = true;
             return 0;
-        } finally {
-            if (!added) {
-                requests.remove(request);
-                fabric().closed(request);
-            }
+        } catch (Throwable e) {
+            requests.remove(request);
+            fabric().closed(request);
+            throw e;
         }
     }
 

@@ -42,14 +42,11 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
         Reservation.make("rdma_create_qp", domain, config, shared);
-        SharedMemoryQueuePair made = null;
         try {
-            made = new SharedMemoryQueuePair(domain, config, shared);
-            return made;
-        } finally {
-            if (made == null) {
-                Reservation.undo(config, shared);
-            }
+            return new SharedMemoryQueuePair(domain, config, shared);
+        } catch (Throwable e) {
+            Reservation.undo(config, shared);
+            throw e;
         }
     }
 

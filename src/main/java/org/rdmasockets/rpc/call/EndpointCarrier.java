@@ -58,17 +58,14 @@ public final class EndpointCarrier implements Carrier {
     public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
         this.endpoint = endpoint;
         transport = endpoint.device().name();
-        boolean made = false;
         try {
             LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
             for (int i = 0; i < SLOTS; i++) {
                 slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
             }
-            made = true;
-        } finally {
-            if (!made) {
-                endpoint.close();
-            }
+        } catch (Throwable e) {
+            endpoint.close();
+            throw e;
         }
     }
 

@@ -72,7 +72,6 @@ final class AnnouncedRegions {
 
     /** Notes that a region, which is entered, is about to be announced: all of it, or nothing. */
     private void add(Waiting packet) throws VerbsException {
-        boolean added = false;
         try {
             makeBuffer();
             regions.put(packet.key(), packet.region());
@@ -80,13 +79,11 @@ final class AnnouncedRegions {
                 throw closed(packet.key());
             }
             waiting.add(packet);
-            added = true;
-        } finally {
-            if (!added) {
-                regions.remove(packet.key());
-                packet.region().leave();
-                packet.region().detach(link);
-            }
+        } catch (Throwable e) {
+            regions.remove(packet.key());
+            packet.region().leave();
+            packet.region().detach(link);
+            throw e;
         }
     }
 

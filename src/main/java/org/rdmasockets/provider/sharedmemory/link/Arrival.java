@@ -90,14 +90,11 @@ final class Arrival implements Source {
     }
 
     private Link newLink(LinkMemory mapping) {
-        Link link = null;
         try {
-            link = new Link(hub, socket, mapping, 1, peer);
-            return link;
-        } finally {
-            if (link == null) {
-                mapping.close();
-            }
+            return new Link(hub, socket, mapping, 1, peer);
+        } catch (Throwable e) {
+            mapping.close();
+            throw e;
         }
     }
 

@@ -36,7 +36,6 @@ public final class Dial implements Source, AutoCloseable {
     static Dial start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
         Dial dial = new Dial(hub, name, handler);
         dial.socket = SocketDirectory.own().connect(name);
-        boolean started = false;
         try {
             dial.process = checkedProcess(dial.socket, name);
             PacketBuffer hello = new PacketBuffer();
@@ -46,12 +45,10 @@ public final class Dial implements Source, AutoCloseable {
             }
             dial.sourceId = hub.number(dial);
             hub.watch(dial.socket, dial.sourceId);
-            started = true;
             return dial;
-        } finally {
-            if (!started) {
-                dial.socket.close();
-            }
+        } catch (Throwable e) {
+            dial.socket.close();
+            throw e;
         }
     }
 
@@ -133,13 +130,12 @@ public final class Dial implements Source, AutoCloseable {
 
     private Link newLink(PeerId peer, PacketBuffer buffer) throws VerbsException {
         LinkMemory mapping = shareMemory(buffer);
-        Link link = null;
+        Link link;
         try {
             link = new Link(hub, socket, mapping, 0, peer);
-        } finally {
-            if (link == null) {
-                mapping.close();
-            }
+        } catch (Throwable e) {
+            mapping.close();
+            throw e;
         }
         hub.begin(link, sourceId);
         return link;
@@ -149,19 +145,16 @@ public final class Dial implements Source, AutoCloseable {
     private LinkMemory shareMemory(PacketBuffer buffer) throws VerbsException {
         try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
             LinkMemory mapping = new LinkMemory(memory.descriptor());
-            boolean shared = false;
             try {
                 armBoth(mapping);
                 Frame.write(buffer, Frame.SEGMENT, 0, 0);
                 if (socket.send(buffer, Frame.BYTES, memory.descriptor()) != 0) {
                     throw refusal("the listener has just gone");
                 }
-                shared = true;
                 return mapping;
-            } finally {
-                if (!shared) {
-                    mapping.close();
-                }
+            } catch (Throwable e) {
+                mapping.close();
+                throw e;
             }
         }
     }

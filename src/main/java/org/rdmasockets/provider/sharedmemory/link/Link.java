@@ -418,7 +418,6 @@ public final class Link implements Source, AutoCloseable {
             end("the peer's process ended or closed the link");
             return;
         }
-        boolean answered = false;
         try {
             boolean freed = announced.isHeldUp() && announced.flush();
             if (announced.isHeldUp()) {
@@ -430,11 +429,9 @@ public final class Link implements Source, AutoCloseable {
             if (freed || (found & ControlChannel.RUNG) != 0) {
                 handler.onDoorbell(this);
             }
-            answered = true;
-        } finally {
-            if (!answered) {
-                channel.leaveRung();
-            }
+        } catch (Throwable e) {
+            channel.leaveRung();
+            throw e;
         }
     }
 

@@ -72,14 +72,11 @@ public final class LinkHub implements AutoCloseable {
         this.owner = owner;
         this.linksToItself = linksToItself;
         sockets = Epoll.create();
-        boolean made = false;
         try {
             spare = PacketSocket.unnamed();
-            made = true;
-        } finally {
-            if (!made) {
-                sockets.close();
-            }
+        } catch (Throwable e) {
+            sockets.close();
+            throw e;
         }
     }
 
@@ -231,14 +228,11 @@ public final class LinkHub implements AutoCloseable {
     }
 
     private void serve(Source source) {
-        boolean served = false;
         try {
             source.ready(buffer);
-            served = true;
-        } finally {
-            if (!served) {
-                source.failed();
-            }
+        } catch (Throwable e) {
+            source.failed();
+            throw e;
         }
     }
 
@@ -256,17 +250,14 @@ public final class LinkHub implements AutoCloseable {
 
     /** Watches a socket for packets; if that fails, the number is free again. */
     void watch(PacketSocket socket, long sourceId) throws VerbsException {
-        boolean watched = false;
         try {
             if (closed) {
                 throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
             }
             sockets.watch(socket, Epoll.READABLE, sourceId);
-            watched = true;
-        } finally {
-            if (!watched) {
-                sources.remove(sourceId);
-            }
+        } catch (Throwable e) {
+            sources.remove(sourceId);
+            throw e;
         }
     }
 
@@ -329,16 +320,13 @@ public final class LinkHub implements AutoCloseable {
         accepted.admitDescriptors();
         Arrival arrival = new Arrival(this, accepted, peer.process());
         long sourceId = sources.add(arrival);
-        boolean watched = false;
         try {
             arrival.begin(sourceId);
             arrivals.add(arrival);
             watch(accepted, sourceId);
-            watched = true;
-        } finally {
-            if (!watched) {
-                dropped(arrival, sourceId);
-            }
+        } catch (Throwable e) {
+            dropped(arrival, sourceId);
+            throw e;
         }
         return true;
     }
@@ -417,18 +405,15 @@ public final class LinkHub implements AutoCloseable {
     void begin(Link link, long sourceId) {
         // First, so that an owner may close it at once.
         link.watchedAs(sourceId);
-        boolean begun = false;
         try {
             links.put(link.peer, link);
             all.add(link);
             sources.replace(sourceId, link);
             link.begin(owner);
             link.watch();
-            begun = true;
-        } finally {
-            if (!begun) {
-                link.close();
-            }
+        } catch (Throwable e) {
+            link.close();
+            throw e;
         }
     }
 

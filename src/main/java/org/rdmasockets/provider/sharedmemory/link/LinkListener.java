@@ -45,16 +45,13 @@ public final class LinkListener implements Source, AutoCloseable {
         String name = ListenerName.of(address);
         LinkListener listener = new LinkListener(hub, address,
                 SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
-        boolean opened = false;
         try {
             listener.sourceId = hub.number(listener);
             hub.watch(listener.socket, listener.sourceId);
-            opened = true;
             return listener;
-        } finally {
-            if (!opened) {
-                listener.close();
-            }
+        } catch (Throwable e) {
+            listener.close();
+            throw e;
         }
     }
 

@@ -31,16 +31,13 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             throw new IllegalArgumentException("cannot allocate " + bytes + " bytes");
         }
         int descriptor = SealedMemory.open(totalBytes(bytes));
-        boolean made = false;
         try {
             SharedRegion region = new SharedRegion(descriptor, bytes);
             region.validate();
-            made = true;
             return region;
-        } finally {
-            if (!made) {
-                SealedMemory.close(descriptor);
-            }
+        } catch (Throwable e) {
+            SealedMemory.close(descriptor);
+            throw e;
         }
     }
 
