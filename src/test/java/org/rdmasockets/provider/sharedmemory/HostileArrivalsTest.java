@@ -5,8 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,15 +23,7 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.link.DialHandler;
-import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
-import org.rdmasockets.provider.sharedmemory.link.Link;
-import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
-import org.rdmasockets.provider.sharedmemory.link.LinkHub;
-import org.rdmasockets.provider.sharedmemory.link.RingEntry;
-import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.ConnectionParameters;
-import org.rdmasockets.verbs.VerbsException;
 
 /** A server socket, and a peer that asks for connections by a link of its own and reads no answer. */
 class HostileArrivalsTest {
@@ -46,35 +36,15 @@ class HostileArrivalsTest {
     private final SharedMemoryProvider victim = new SharedMemoryProvider();
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private RdmaServerSocket server;
-    private LinkHub attacker;
-    private HubWaiter waiter;
-    private volatile Link link;
-    private volatile String ended;
+    private DeafPeer attacker;
 
     @BeforeEach
     void open() throws Exception {
         closing(new Replacement(victim));
         server = closing(new RdmaServerSocket(0, BACKLOG, LOOPBACK));
         server.setSoTimeout(TIMEOUT_MILLIS);
-        attacker = closing(LinkHub.open(made -> new Deaf()));
-        waiter = closing(attacker.newWaiter());
-        attacker.dial(new InetSocketAddress(LOOPBACK, server.getLocalPort()), new DialHandler() {
-            @Override
-            public void onLink(Link made) {
-                link = made;
-            }
-
-            @Override
-            public void onFailed(VerbsException failure) {
-                ended = failure.getMessage();
-            }
-        });
-        Await.until("a link", () -> {
-            if (waiter.await(0)) {
-                waiter.drain();
-            }
-            return link != null;
-        }, () -> ended);
+        attacker = closing(new DeafPeer(address()));
+        Await.until("a link", attacker::serve, () -> attacker.ended);
     }
 
     @AfterEach
@@ -89,49 +59,17 @@ class HostileArrivalsTest {
         return resource;
     }
 
-    /** Reads nothing. */
-    private final class Deaf implements LinkHandler {
-        @Override
-        public void onEntry(Link source, RingEntry entry) {
-            throw new AssertionError("nobody reads");
-        }
-
-        @Override
-        public void onDoorbell(Link source) {
-            // Deaf.
-        }
-
-        @Override
-        public void onClosed(Link source, String reason) {
-            ended = reason;
-            source.close();
-        }
-    }
-
     /** Asks for a connection as an honest peer does. */
     private void ask(int slot) throws Exception {
         byte[] data = ByteBuffer.allocate(40).put(0, (byte) 1).put(1, (byte) 2).putShort(2, (short) 100)
                 .putInt(20, 2).putInt(36, 4096).array();
         byte[] payload = new Greeting(1, new ConnectionParameters(data, 0, 0, 7, 7),
-                new InetSocketAddress(LOOPBACK, server.getLocalPort()),
-                new InetSocketAddress(LOOPBACK, 1 + slot)).encode();
-        RingWriter writer = link.writer();
+                address(), new InetSocketAddress(LOOPBACK, 1 + slot)).encode();
         Await.until("room in the ring", () -> {
-            writer.lock();
-            try {
-                if (!writer.begin(payload.length)) {
-                    return false;
-                }
-                writer.header(LinkEnd.CONNECT, 0, 0, slot, 0);
-                MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
-                        payload.length);
-                writer.publish();
-                return true;
-            } finally {
-                writer.unlock();
-                writer.ringPeer();
-            }
-        }, () -> ended);
+            boolean sent = attacker.send(LinkEnd.CONNECT, 0, 0, slot, payload);
+            attacker.link.writer().ringPeer();
+            return sent;
+        }, () -> attacker.ended);
     }
 
     /** A client whose port is known before it connects. */
@@ -201,7 +139,7 @@ class HostileArrivalsTest {
         elsewhere.connect(address(), TIMEOUT_MILLIS);
         Transport taken = elsewhere.getOption(RdmaSocketOptions.TRANSPORT);
         assertTrue(taken.is(Transport.TCP) && taken.reason().contains("thousands of connections wait"), taken::reason);
-        link.close(); // which frees all the places that it had
+        attacker.link.close(); // which frees all the places that it had
         RdmaSocket next = client(Transport.AUTO);
         Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> next.connect(address(), TIMEOUT_MILLIS));
         assertServed(next, connect);

@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -14,12 +12,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.sharedmemory.link.DialHandler;
-import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
-import org.rdmasockets.provider.sharedmemory.link.Link;
-import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
-import org.rdmasockets.provider.sharedmemory.link.LinkHub;
-import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
@@ -39,11 +31,7 @@ class HostileLinkTest {
     private EventPoller poller;
     private SharedMemoryConnectionManager manager;
     private ConnectionIdentifier listener;
-    private LinkHub attacker;
-    private HubWaiter attackerWaiter;
-    private Link link;
-    /** Why the attacker's end of the link ended, or null. */
-    private String ended;
+    private DeafPeer attacker;
 
     @BeforeEach
     void connect() throws Exception {
@@ -52,47 +40,15 @@ class HostileLinkTest {
         listener = manager.createIdentifier((identifier, event) -> { });
         listener.bind(ANY_PORT);
         listener.listen(1);
-        attacker = LinkHub.open(made -> new Deaf());
-        attackerWaiter = attacker.newWaiter();
-        attacker.dial(listener.localAddress(), new DialHandler() {
-            @Override
-            public void onLink(Link made) {
-                link = made;
-            }
-
-            @Override
-            public void onFailed(VerbsException failure) {
-                ended = failure.getMessage();
-            }
-        });
-        awaitServed("a link", () -> link != null);
+        attacker = new DeafPeer(listener.localAddress());
+        awaitServed("a link", () -> attacker.link != null);
     }
 
     @AfterEach
     void close() {
         listener.close();
         poller.close();
-        attackerWaiter.close();
         attacker.close();
-    }
-
-    /** Reads nothing. */
-    private final class Deaf implements LinkHandler {
-        @Override
-        public void onEntry(Link source, RingEntry entry) {
-            throw new AssertionError("nobody reads");
-        }
-
-        @Override
-        public void onDoorbell(Link source) {
-            // Deaf.
-        }
-
-        @Override
-        public void onClosed(Link source, String reason) {
-            ended = reason;
-            source.close();
-        }
     }
 
     /** Something that comes true while both sides are served. */
@@ -109,30 +65,11 @@ class HostileLinkTest {
 
     private void serve() throws VerbsException {
         poller.await(0, source -> { });
-        if (attackerWaiter.await(0)) {
-            attackerWaiter.drain();
-        }
+        attacker.serve();
     }
 
     private boolean send(int kind, int slot, int value, byte[] payload) {
-        return send(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload);
-    }
-
-    private boolean send(int kind, int flags, int slot, int value, byte[] payload) {
-        RingWriter writer = link.writer();
-        writer.lock();
-        try {
-            if (!writer.begin(payload.length)) {
-                return false;
-            }
-            writer.header(kind, flags, slot, value, payload.length);
-            MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
-                    payload.length);
-            writer.publish();
-            return true;
-        } finally {
-            writer.unlock();
-        }
+        return attacker.send(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload);
     }
 
     private byte[] greeting(InetSocketAddress destination) {
@@ -144,21 +81,19 @@ class HostileLinkTest {
         byte[] nobodyListens = greeting(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1));
         awaitServed("the victim to hang up", () -> {
             for (int i = 0; i < 10_000 && send(LinkEnd.CONNECT, 0, 1, nobodyListens); i++) {
-                assertTrue(link.isOpen() || ended == null);
+                assertTrue(attacker.link.isOpen() || attacker.ended == null);
             }
-            link.writer().ringPeer();
-            return ended != null;
+            attacker.link.writer().ringPeer();
+            return attacker.ended != null;
         });
-        assertFalse(link.isOpen());
+        assertFalse(attacker.link.isOpen());
     }
 
     /** The victim has to end the link for what was sent; the next link is a new one. */
     private void awaitHangUpAndConnect() throws Exception {
-        link.writer().ringPeer();
-        awaitServed("the victim to hang up", () -> ended != null);
+        attacker.link.writer().ringPeer();
+        awaitServed("the victim to hang up", () -> attacker.ended != null);
         close();
-        ended = null;
-        link = null;
         connect();
     }
 
@@ -183,7 +118,7 @@ class HostileLinkTest {
             {4, 2 << Short.SIZE, honest}, {3, ports, honest}, {0, ports, honest}, {16, ports, honest},
             {0x7FFF, ports, honest}, {4, ports, new byte[7]}, {4, ports, new byte[RingWriter.MAX_PAYLOAD_BYTES]}};
         for (Object[] entry : wrong) {
-            assertTrue(send(LinkEnd.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
+            assertTrue(attacker.send(LinkEnd.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
             awaitHangUpAndConnect();
         }
     }
@@ -212,15 +147,15 @@ class HostileLinkTest {
             while (sent < 1000) {
                 // Of three, one is for nobody.
                 int target = sent % 3 == 0 ? 1 : address.getPort();
-                if (send(LinkEnd.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
+                if (attacker.send(LinkEnd.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
                     sent++;
                 }
-                link.writer().ringPeer();
+                attacker.link.writer().ringPeer();
                 serve();
             }
             awaitServed("all but one to be dropped", () -> ports.dropped() == 999);
             assertEquals(1, taken.size());
-            assertTrue(link.isOpen());
+            assertTrue(attacker.link.isOpen());
             assertTrue(ports.isOpen(), port::toString);
         }
         assertFalse(ports.isOpen());
@@ -229,9 +164,9 @@ class HostileLinkTest {
     @Test
     void aFaultInTheCodeOfALinkEndsThatLinkOnly() throws Exception {
         try (SharedMemoryEventPoller other = new SharedMemoryEventPoller(victim.fabric)) {
-            LinkEnd end = new LinkEnd(victim.fabric, link);
-            end.onEntry(link, null);
-            assertFalse(link.isOpen());
+            LinkEnd end = new LinkEnd(victim.fabric, attacker.link);
+            end.onEntry(attacker.link, null);
+            assertFalse(attacker.link.isOpen());
             assertEquals(0, other.await(0, source -> { }));
         }
     }

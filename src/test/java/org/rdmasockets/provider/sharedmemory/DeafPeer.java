@@ -1,0 +1,86 @@
+package org.rdmasockets.provider.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import org.rdmasockets.provider.sharedmemory.link.DialHandler;
+import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
+import org.rdmasockets.provider.sharedmemory.link.Link;
+import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
+import org.rdmasockets.provider.sharedmemory.link.LinkHub;
+import org.rdmasockets.provider.sharedmemory.link.RingEntry;
+import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A peer whose link is well made and whose entries are what a test says; it never reads its ring. */
+final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
+    private final LinkHub hub = LinkHub.open(made -> this);
+    private final HubWaiter waiter = hub.newWaiter();
+    /** Null until there is one. */
+    volatile Link link;
+    /** Why its end of the link ended, or there is none; null while neither is so. */
+    volatile String ended;
+
+    /** A peer that dials a listener. */
+    DeafPeer(InetSocketAddress listener) throws VerbsException {
+        hub.dial(listener, this);
+    }
+
+    @Override
+    public void onLink(Link made) {
+        link = made;
+    }
+
+    @Override
+    public void onFailed(VerbsException failure) {
+        ended = failure.getMessage();
+    }
+
+    @Override
+    public void onEntry(Link source, RingEntry entry) {
+        throw new AssertionError("nobody reads");
+    }
+
+    @Override
+    public void onDoorbell(Link source) {
+        // Deaf.
+    }
+
+    @Override
+    public void onClosed(Link source, String reason) {
+        ended = reason;
+        source.close();
+    }
+
+    /** Does what there is to do; whether there is a link. */
+    boolean serve() throws VerbsException {
+        if (waiter.await(0)) {
+            waiter.drain();
+        }
+        return link != null;
+    }
+
+    /** Sends an entry; false if there is no room for it. */
+    boolean send(int kind, int flags, int slot, int value, byte[] payload) {
+        RingWriter writer = link.writer();
+        writer.lock();
+        try {
+            if (!writer.begin(payload.length)) {
+                return false;
+            }
+            writer.header(kind, flags, slot, value, payload.length);
+            MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(),
+                    payload.length);
+            writer.publish();
+            return true;
+        } finally {
+            writer.unlock();
+        }
+    }
+
+    @Override
+    public void close() {
+        waiter.close();
+        hub.close();
+    }
+}
