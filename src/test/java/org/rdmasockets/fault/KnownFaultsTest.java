@@ -113,7 +113,7 @@ class KnownFaultsTest {
     /** In new processes, as two that know each other do not dial again. */
     @Test
     void aDialThatFindsNoMemoryEndsForWhoeverWaits() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LIBRARY, false, "link/Dial(\\$1)?\\.(answered|finish)");
+        costsTheFirstConnectionsAlone(Side.LIBRARY, false, "link/Dial\\.(ready|finish)");
     }
 
     /** With no connection yet, nothing else comes by and looks again. */
