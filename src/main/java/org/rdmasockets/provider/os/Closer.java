@@ -1,7 +1,6 @@
 package org.rdmasockets.provider.os;
 
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.LinkedList;
 import org.rdmasockets.lock.OwnThread;
 
 /**
@@ -12,9 +11,10 @@ import org.rdmasockets.lock.OwnThread;
  */
 final class Closer implements Runnable {
     private static final int MOST_THREADS = 8;
-    private static final long IDLE_SECONDS = 1;
+    private static final long IDLE_MILLIS = 1_000;
 
-    private static final LinkedBlockingQueue<Integer> WAITING = new LinkedBlockingQueue<>();
+    /** Descriptors, in a list that is whole also if there is no memory for one more; guarded by itself. */
+    private static final LinkedList<Integer> WAITING = new LinkedList<>();
     /** Guarded by {@link #WAITING}. */
     private static int threads;
     /** Threads that may be stuck; guarded by {@link #WAITING}. */
@@ -25,12 +25,15 @@ final class Closer implements Runnable {
     /** Closes a descriptor soon. Never waits. */
     static void close(int descriptor) {
         try {
-            WAITING.add(descriptor);
+            synchronized (WAITING) {
+                WAITING.add(descriptor);
+            }
         } catch (Error e) { // no memory to let another do it, and it would be lost for ever
             Posix.close(descriptor);
             return;
         }
         synchronized (WAITING) {
+            WAITING.notify();
             startIfAllAreBusy();
         }
     }
@@ -59,7 +62,7 @@ final class Closer implements Runnable {
         boolean more = true;
         while (more) {
             try {
-                Integer descriptor = WAITING.poll(IDLE_SECONDS, TimeUnit.SECONDS);
+                Integer descriptor = next();
                 if (descriptor != null) {
                     closeHere(descriptor);
                 } else {
@@ -68,6 +71,16 @@ final class Closer implements Runnable {
             } catch (InterruptedException | RuntimeException | Error e) {
                 more = true; // whatever it was, the next one is closed all the same
             }
+        }
+    }
+
+    /** The first descriptor, waiting for one a while; null if there is none then. */
+    private static Integer next() throws InterruptedException {
+        synchronized (WAITING) {
+            if (WAITING.isEmpty()) {
+                WAITING.wait(IDLE_MILLIS);
+            }
+            return WAITING.poll();
         }
     }
 
