@@ -38,8 +38,8 @@ class PackageDependencyTest {
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
             entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".datagram", ROOT + ".transport", ROOT + ".verbs",
                     ROOT + ".provider", LOCK, "jdk.net")),
-            entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", SLF4J, SLF4J + ".event", SLF4J + ".helpers",
-                    SLF4J + ".spi", "java.lang.instrument")),
+            entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", LOG, SLF4J, SLF4J + ".event",
+                    SLF4J + ".helpers", SLF4J + ".spi", "java.lang.instrument")),
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
                     ROOT + ".verbs", ROOT + ".provider", LOCK, LOG)),
             entry(ROOT + ".rpc", Set.of(ROOT, ROOT + ".rpc.call", ROOT + ".rpc.session")),

@@ -144,7 +144,7 @@ public final class PacketSocket extends Guard {
         return (int) Posix.GETEUID.call();
     }
 
-    /** A number that nobody can guess ({@code getrandom}); {@code SecureRandom} would load sixty classes. */
+    /** A number that nobody can guess ({@code getrandom}); those of {@code java.security} would load sixty classes. */
     public static long randomNumber() {
         return Posix.randomNumber();
     }
