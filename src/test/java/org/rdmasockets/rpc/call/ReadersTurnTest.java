@@ -102,43 +102,48 @@ class ReadersTurnTest {
                 thread::getState);
     }
 
+    /** A connection with two calls, and another thread that waits for the second of them. */
+    private static final class Two {
+        private final Script script = new Script(2);
+        private final ClientConnection connection = connect(script);
+        private final CallStream first = connection.begin(START, null);
+        private final CallStream second = connection.begin(START, null);
+        private final FutureTask<Boolean> other;
+
+        Two(int what) throws IOException {
+            other = new FutureTask<>(() -> second.await(what, Long.MAX_VALUE));
+        }
+    }
+
     @Test
     void aCallerWhoseAnswerWasReadMeanwhileDoesNotRead() throws Exception {
-        Script script = new Script(2);
-        ClientConnection connection = connect(script);
-        CallStream first = connection.begin(START, null);
-        CallStream second = connection.begin(START, null);
-        FutureTask<Boolean> other = new FutureTask<>(() -> second.await(CallStream.END, Long.MAX_VALUE));
-        synchronized (connection.turns) {
-            runToItsTurn(other);
-            script.answer(second);
-            script.answer(first);
-            assertTrue(first.await(CallStream.END, Long.MAX_VALUE));
+        Two two = new Two(CallStream.END);
+        synchronized (two.connection.turns) {
+            runToItsTurn(two.other);
+            two.script.answer(two.second);
+            two.script.answer(two.first);
+            assertTrue(two.first.await(CallStream.END, Long.MAX_VALUE));
         }
-        assertTrue(other.get(40, TimeUnit.SECONDS));
-        assertEquals(0, script.readsInVain.get(), "reads that nothing would have ended");
-        assertArrayEquals(PING, second.poll());
-        assertTrue(connection.isOpen());
+        assertTrue(two.other.get(40, TimeUnit.SECONDS));
+        assertEquals(0, two.script.readsInVain.get(), "reads that nothing would have ended");
+        assertArrayEquals(PING, two.second.poll());
+        assertTrue(two.connection.isOpen());
     }
 
     /** The message that a stream waits for has come, and its end has not. */
     @Test
     void aStreamWhoseMessageWasReadMeanwhileDoesNotRead() throws Exception {
-        Script script = new Script(2);
-        ClientConnection connection = connect(script);
-        CallStream first = connection.begin(START, null);
-        CallStream second = connection.begin(START, null);
-        FutureTask<Boolean> other = new FutureTask<>(() -> second.await(CallStream.INPUT, Long.MAX_VALUE));
-        synchronized (connection.turns) {
-            runToItsTurn(other);
-            script.frames.add(new Frame(Frame.MESSAGE, 0, second.id(), PING));
-            script.answer(first);
-            assertTrue(first.await(CallStream.END, Long.MAX_VALUE));
+        Two two = new Two(CallStream.INPUT);
+        synchronized (two.connection.turns) {
+            runToItsTurn(two.other);
+            two.script.frames.add(new Frame(Frame.MESSAGE, 0, two.second.id(), PING));
+            two.script.answer(two.first);
+            assertTrue(two.first.await(CallStream.END, Long.MAX_VALUE));
         }
-        assertTrue(other.get(40, TimeUnit.SECONDS));
-        assertEquals(0, script.readsInVain.get(), "reads that nothing would have ended");
-        assertArrayEquals(PING, second.poll());
-        assertEquals(-1, second.code());
+        assertTrue(two.other.get(40, TimeUnit.SECONDS));
+        assertEquals(0, two.script.readsInVain.get(), "reads that nothing would have ended");
+        assertArrayEquals(PING, two.second.poll());
+        assertEquals(-1, two.second.code());
     }
 
     @Test
@@ -163,20 +168,16 @@ class ReadersTurnTest {
     /** A frame is lost with it, and others wait for that. */
     @Test
     void anErrorOfWhoReadsEndsTheConnectionForAll() throws Exception {
-        Script script = new Script(3);
-        ClientConnection connection = connect(script);
-        CallStream first = connection.begin(START, null);
-        CallStream second = connection.begin(START, null);
-        FutureTask<Boolean> other = new FutureTask<>(() -> second.await(CallStream.END, Long.MAX_VALUE));
-        synchronized (connection.turns) {
-            runToItsTurn(other);
-            script.fails = true;
-            assertThrows(OutOfMemoryError.class, () -> first.await(CallStream.END, Long.MAX_VALUE));
+        Two two = new Two(CallStream.END);
+        synchronized (two.connection.turns) {
+            runToItsTurn(two.other);
+            two.script.fails = true;
+            assertThrows(OutOfMemoryError.class, () -> two.first.await(CallStream.END, Long.MAX_VALUE));
         }
-        assertTrue(other.get(40, TimeUnit.SECONDS));
-        assertEquals(Code.UNAVAILABLE, first.code());
-        assertEquals(Code.UNAVAILABLE, second.code());
-        assertFalse(connection.isOpen());
+        assertTrue(two.other.get(40, TimeUnit.SECONDS));
+        assertEquals(Code.UNAVAILABLE, two.first.code());
+        assertEquals(Code.UNAVAILABLE, two.second.code());
+        assertFalse(two.connection.isOpen());
     }
 
     /** So it is with the thread that reads for those who listen. */

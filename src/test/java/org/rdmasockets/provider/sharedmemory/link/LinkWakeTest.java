@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,27 +65,42 @@ class LinkWakeTest {
         }
     }
 
-    @Test
-    void whoeverArmsAndFindsNothingIsRungForTheNextEntry() throws InterruptedException {
-        AtomicInteger seen = new AtomicInteger();
-        Thread consumer = start(() -> {
+    /** Takes all entries, and asks for the next one whenever there is none. */
+    private Thread consume(Runnable arm, AtomicInteger seen) {
+        return start(() -> {
             while (seen.get() < ROUNDS) {
-                far.link.arm();
+                arm.run();
                 int taken = far.link.drain(16);
-                if (taken == 0) {
+                if (taken == 0 && seen.get() < ROUNDS) {
                     far.awaitDoorbell();
                 }
                 seen.addAndGet(taken);
             }
         });
-        Random random = new Random(1);
+    }
+
+    /** Sends one entry after the other, each when the one before it was seen. */
+    private static void produce(int seed, IntConsumer send, AtomicInteger seen, Thread consumer) {
+        Random random = new Random(seed);
         for (int i = 0; i < ROUNDS && consumer.isAlive(); i++) {
             hesitate(random);
-            assertTrue(near.send(1, i, i, NOTHING));
+            send.accept(i);
             while (seen.get() <= i && consumer.isAlive()) {
                 Thread.onSpinWait();
             }
         }
+    }
+
+    private void sendLetter(int number) {
+        assertTrue(near.publish(1, number, number, NOTHING));
+        near.link.writer().notifyOfLetter();
+    }
+
+    @Test
+    void whoeverArmsAndFindsNothingIsRungForTheNextEntry() throws InterruptedException {
+        AtomicInteger seen = new AtomicInteger();
+        Thread consumer = consume(far.link::arm, seen);
+        produce(1, i -> assertTrue(near.send(1, i, i, NOTHING)), seen, consumer);
         finish(consumer);
     }
 
@@ -100,25 +116,8 @@ class LinkWakeTest {
                 seen.addAndGet(far.link.drain(16));
             }
         });
-        Thread consumer = start(() -> {
-            while (seen.get() < ROUNDS) {
-                far.link.armForLetters();
-                int taken = far.link.drain(16);
-                if (taken == 0 && seen.get() < ROUNDS) {
-                    far.awaitDoorbell();
-                }
-                seen.addAndGet(taken);
-            }
-        });
-        Random random = new Random(4);
-        for (int i = 0; i < ROUNDS && consumer.isAlive(); i++) {
-            hesitate(random);
-            assertTrue(near.publish(1, i, i, NOTHING));
-            near.link.writer().notifyOfLetter();
-            while (seen.get() <= i && consumer.isAlive()) {
-                Thread.onSpinWait();
-            }
-        }
+        Thread consumer = consume(far.link::armForLetters, seen);
+        produce(4, this::sendLetter, seen, consumer);
         near.link.writer().ringPeer(); // the other may have taken the last one
         finish(other);
         finish(consumer);
@@ -127,25 +126,8 @@ class LinkWakeTest {
     @Test
     void whoeverArmsForLettersAndFindsNothingIsRungForTheNext() throws InterruptedException {
         AtomicInteger seen = new AtomicInteger();
-        Thread consumer = start(() -> {
-            while (seen.get() < ROUNDS) {
-                far.link.armForLetters();
-                int taken = far.link.drain(16);
-                if (taken == 0) {
-                    far.awaitDoorbell();
-                }
-                seen.addAndGet(taken);
-            }
-        });
-        Random random = new Random(6);
-        for (int i = 0; i < ROUNDS && consumer.isAlive(); i++) {
-            hesitate(random);
-            assertTrue(near.publish(1, i, i, NOTHING));
-            near.link.writer().notifyOfLetter();
-            while (seen.get() <= i && consumer.isAlive()) {
-                Thread.onSpinWait();
-            }
-        }
+        Thread consumer = consume(far.link::armForLetters, seen);
+        produce(6, this::sendLetter, seen, consumer);
         finish(consumer);
     }
 
