@@ -37,13 +37,13 @@ final class Link implements Protocol {
     static final long RECEIVE_BIT = 0x80_0000;
 
     static {
-        // What ends a connection is loaded while there is stack, heap and a descriptor for that.
+        // The exception that ends a connection is loaded while there is stack, heap and a descriptor for that.
         new EndpointException(EndpointException.Reason.PEER_GONE, "loaded");
     }
 
     final Settings settings;
     private final VerbsConnection connection;
-    /** What this end lends, and what the peer does; set by allocate, as all that follows up to the receives. */
+    /** The leases of this end, and those of the peer; set by allocate, as all that follows up to the receives. */
     Lender lender;
     Borrower borrower;
     private int maxMessageBytes;
@@ -364,7 +364,7 @@ final class Link implements Protocol {
         return slots.lengthBytes() + (buffers == null ? 0 : buffers.lengthBytes()) + domain.bytes();
     }
 
-    // What goes on while it is open.
+    // The traffic while it is open.
 
     /** Where those wait who receive. */
     Seat readers() {

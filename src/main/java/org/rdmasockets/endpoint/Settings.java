@@ -34,7 +34,7 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * What a {@link RdmaEndpointBuilder} was told, and how to connect and listen so: over the provider of the device that
+ * The settings of a {@link RdmaEndpointBuilder}, and how to connect and listen so: over the provider of the device that
  * is named, or by the rules for sockets; TCP carries no endpoint. Changed by the builder only, which gives copies away.
  */
 final class Settings implements Protocol.Maker<Link>, Cloneable {

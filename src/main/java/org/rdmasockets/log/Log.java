@@ -16,9 +16,10 @@ public final class Log {
     /** Lines that wait for SLF4J; more are written at once, whoever waits. */
     private static final int MOST_EARLY = 1_000;
     private static final long LATER_MILLIS = 50;
-    /** Lines in order; guarded by itself, as the thread. */
+    /** Lines in order; guarded by itself. */
     private static final List<Early> EARLY = new ArrayList<>(0);
-    private static Thread writer;
+    /** A thread is going to write them; guarded by EARLY. */
+    private static boolean writes;
     /** SLF4J has its provider, and all early lines are written; changed under EARLY. */
     private static volatile boolean ready;
 
@@ -91,7 +92,7 @@ public final class Log {
     /** Keeps a line until SLF4J is there; false if it is, or no more can wait. */
     private boolean isEarly(boolean info, String format, Object[] arguments) {
         synchronized (EARLY) {
-            if (ready || EARLY.size() >= MOST_EARLY || writer == null && !startWriter()) {
+            if (ready || EARLY.size() >= MOST_EARLY || !writes && !startWriter()) {
                 return false;
             }
             return EARLY.add(new Early(this, info, format, arguments));
@@ -105,7 +106,7 @@ public final class Log {
             later.setContextClassLoader(Log.class.getClassLoader()); // where a provider may look for its settings
             later.setDaemon(false); // a program that ends at once says all the same what it has done
             later.start();
-            writer = later;
+            writes = true;
             return true;
         } catch (OutOfMemoryError e) {
             ready = true; // from now on, who says something waits for SLF4J

@@ -45,7 +45,7 @@ public final class PacketBuffer {
     private final MemorySegment captured = memory.asSlice(CAPTURED_OFFSET, Long.BYTES);
     /** The same as memory, for plain accesses, which take the interpreter less. */
     private final ByteBuffer fields = memory.asByteBuffer().order(ByteOrder.nativeOrder());
-    /** What the last call has left there: how long the packet may be, and whether there was room for descriptors. */
+    /** The last call has left this there: how long the packet may be, and whether there was room for descriptors. */
     private int roomBytes;
     private boolean takesControl;
     private int length;

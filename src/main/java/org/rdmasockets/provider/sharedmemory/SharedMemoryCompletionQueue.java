@@ -58,7 +58,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         rooms = new QueueRoom[completions.capacity()];
     }
 
-    /** What tests bend, or null. */
+    /** The faults of a test, or null. */
     Faults faults() {
         return device.fabric.faults();
     }

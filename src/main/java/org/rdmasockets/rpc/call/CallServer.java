@@ -104,18 +104,15 @@ public final class CallServer implements AutoCloseable {
             return;
         }
         ServerConnection connection = new ServerConnection(this, carrier);
-        boolean serves = false;
         try {
             connections.add(connection);
             if (leaving) {
                 connection.leave();
             }
             Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
-            serves = true;
-        } finally {
-            if (!serves) {
-                connection.fail(new IOException("no thread serves it"));
-            }
+        } catch (Throwable e) {
+            connection.fail(new IOException("no thread serves it"));
+            throw e;
         }
     }
 

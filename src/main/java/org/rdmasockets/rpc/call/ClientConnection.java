@@ -121,7 +121,6 @@ public final class ClientConnection extends Connection {
                     Frame.NOT_BEGUN);
             return call;
         }
-        boolean begun = false;
         try {
             calls().put(call.id(), call);
             if (isOpen()) { // after it can be seen: pairs with over
@@ -130,11 +129,9 @@ public final class ClientConnection extends Connection {
                 over(call);
                 call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
             }
-            begun = true;
-        } finally {
-            if (!begun) {
-                over(call);
-            }
+        } catch (Throwable e) {
+            over(call);
+            throw e;
         }
         return call;
     }

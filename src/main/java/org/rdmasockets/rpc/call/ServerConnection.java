@@ -139,25 +139,20 @@ final class ServerConnection extends Connection {
         if (!admit(call, frame)) {
             return turn;
         }
-        boolean done = false;
         try {
             CallMethod method = server.method(frame.text);
-            long next = turn;
             if (method == null) {
                 call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);
-            } else {
-                if (deadlineNanos != Long.MAX_VALUE) {
-                    call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
-                            () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
-                }
-                next = run(method, call, frame, turn);
+                return turn;
             }
-            done = true;
-            return next;
-        } finally {
-            if (!done) { // it does not run: who repeats it is told so
-                call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            if (deadlineNanos != Long.MAX_VALUE) {
+                call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
+                        () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
             }
+            return run(method, call, frame, turn);
+        } catch (Throwable e) { // it does not run: who repeats it is told so
+            call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            throw e;
         }
     }
 
@@ -181,12 +176,7 @@ final class ServerConnection extends Connection {
             }
         }
         boolean left = leaving;
-        String why = left ? "the server is shutting down"
-                : call.remembered() != null && !server.memory().hasRoom(client)
-                        ? "too many answers that this client has not acknowledged"
-                        : late.get() >= server.settings().maxCallsPerConnection()
-                                ? "the client has not taken " + late.get() + " answers"
-                                : server.admit(calling.get());
+        String why = left ? "the server is shutting down" : lackFor(call);
         if (why != null) {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
             if (call.remembered() == null) {
@@ -207,6 +197,17 @@ final class ServerConnection extends Connection {
             call.inputArrived();
         }
         return true;
+    }
+
+    /** Says what there is no room for; null if the server has taken the call. */
+    private String lackFor(CallStream call) {
+        if (call.remembered() != null && !server.memory().hasRoom(client)) {
+            return "too many answers that this client has not acknowledged";
+        }
+        if (late.get() >= server.settings().maxCallsPerConnection()) {
+            return "the client has not taken " + late.get() + " answers";
+        }
+        return server.admit(calling.get());
     }
 
     private void refuse(CallStream call, int code, String text, int flags) {

@@ -126,16 +126,13 @@ public final class SessionHub {
     static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
         SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
         SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
-        boolean started = false;
         try {
             hub.start();
-            started = true;
-            return listener;
-        } finally {
-            if (!started) {
-                socket.close();
-            }
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
         }
+        return listener;
     }
 
     /** A server's hub as calls see it. */

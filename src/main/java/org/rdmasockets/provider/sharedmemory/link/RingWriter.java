@@ -272,7 +272,7 @@ public final class RingWriter {
         if (wanted == 0 || !letter && wanted == SegmentLayout.FOR_LETTERS) {
             return false;
         }
-        // Whoever takes it first rings, and the peer then looks for the entries of all.
+        // The first to take it rings, and the peer then looks for the entries of all.
         return letter ? (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0
                 : INT.compareAndSet(memory, control + SegmentLayout.ARMED, wanted, 0);
     }

@@ -43,7 +43,7 @@ final class SegmentLayout {
     static final int HEAD = 0;
     static final int ARMED = 256;
     static final int BLOCKED = 512;
-    /** What the word at {@link #ARMED} says, if not 0: that each entry is rung for, or letters only. */
+    /** The word at {@link #ARMED} says, if not 0, that each entry is rung for, or letters only. */
     static final int FOR_ALL = 1;
     static final int FOR_LETTERS = 2;
     static final int NAMES = 768;
