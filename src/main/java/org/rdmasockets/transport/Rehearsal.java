@@ -94,9 +94,19 @@ final class Rehearsal implements Runnable {
         boolean came = server.read(bytes, 0, 1, deadlineNanos) == 1;
         server.write(bytes, 0, 1);
         came &= client.read(bytes, 0, 1, deadlineNanos) == 1;
+        waitInVain(client);
         server.close();
         if (!came || client.read(bytes, 0, 1, deadlineNanos) >= 0) {
             throw new SocketTimeoutException("Read timed out");
+        }
+    }
+
+    /** A wait of who has heard its peer, with all that it needs: the bytes above may have come without one. */
+    private static void waitInVain(Connection end) throws IOException {
+        try {
+            end.read(new byte[1], 0, 1, System.nanoTime() + STEP_NANOS);
+        } catch (SocketTimeoutException e) {
+            return; // nobody has written
         }
     }
 }
