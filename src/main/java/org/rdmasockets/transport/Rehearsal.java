@@ -11,6 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
  * One connection from this process to itself, before anybody can connect to it: all classes that one needs are loaded
@@ -57,6 +58,7 @@ final class Rehearsal implements Runnable {
     @Override
     public void run() {
         Log.prepare();
+        WorkCompletionStatus.of(0); // its names are for connections that fail, perhaps for want of what loading takes
         try (Engine engine = Engine.apart(provider)) {
             exchange(engine);
         } catch (Throwable t) {
