@@ -127,6 +127,7 @@ final class Arrival<P extends Protocol> {
             answering = true;
             identifier.accept(answer(prepared.parameters()));
             answeredNanos = System.nanoTime() | 1;
+            prepared.connection().shortenRetries();
         } catch (IOException e) {
             refuse(e, ownFault);
         } catch (Throwable e) {
@@ -193,7 +194,7 @@ final class Arrival<P extends Protocol> {
         }
     }
 
-    /** Set-up pool: the peer is connected. */
+    /** Poller thread: the peer is connected. */
     private void start() {
         P connected = kept();
         boolean started = false;

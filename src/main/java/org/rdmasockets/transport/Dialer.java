@@ -4,23 +4,27 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One attempt to connect: address, route, resources, request, answer. The calling thread waits for each step; calls
- * that may block run on the set-up pool. An attempt that is given up is destroyed by the pool, and if a call is stuck
- * in the kernel just then, by the thread that is stuck in it, when it returns.
+ * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
+ * kernel looks for the way, and waits twice, for the way and for the answer. On the set-up pool are made a request that
+ * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An attempt
+ * that is given up is destroyed by the pool, and if a call is stuck in the kernel just then, by the thread that is
+ * stuck in it, when it returns.
  */
-final class Dialer<P extends Protocol> {
-    /** Steps that may block; where they do not, the calling thread takes them. */
+final class Dialer<P extends Protocol> implements ConnectionHandler {
+    /** What the calling thread does itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
@@ -32,6 +36,8 @@ final class Dialer<P extends Protocol> {
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
     private static final int NO_RESOURCES = 3;
+    /** A virtual thread makes resources, for milliseconds: no second one does, which would hold one more carrier. */
+    private static final AtomicBoolean PINNED = new AtomicBoolean();
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;
@@ -40,7 +46,7 @@ final class Dialer<P extends Protocol> {
     private final Protocol.Maker<P> maker;
     /** The call on the set-up pool that is waited for; protected by this. */
     private CompletableFuture<?> pending;
-    /** A task of this attempt runs on the set-up pool; protected by this. */
+    /** A step is being taken; protected by this. */
     private boolean running;
     /** Nobody wants the connection any more; protected by this. */
     private boolean abandoned;
@@ -48,7 +54,9 @@ final class Dialer<P extends Protocol> {
     private boolean finished;
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
-    /** What was made for the connection; set-up pool only, one task after another. */
+    /** How long the route may take; set before the address is looked for. */
+    private int routeMillis;
+    /** What was made for the connection; whoever takes a step only, one after another. */
     private P protocol;
     /** The peer's private data, before the last step. */
     private byte[] answer;
@@ -89,8 +97,7 @@ final class Dialer<P extends Protocol> {
         setDeadline(impatient ? later(silence, least) : lastNanos);
         boolean done = false;
         try {
-            resolve();
-            make();
+            resolveAndMake();
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
@@ -133,17 +140,41 @@ final class Dialer<P extends Protocol> {
         }
     }
 
-    private void resolve() throws IOException {
+    private void resolveAndMake() throws IOException {
         if (maker.trafficClass() != 0) {
             identifier.trafficClass(maker.trafficClass());
         }
-        if (identifier.resolveAtOnce(remote)) {
-            return;
+        boolean resolved = identifier.resolveAtOnce(remote);
+        if (!resolved) {
+            routeMillis = millisLeft();
+            identifier.handler(this);
+            identifier.resolveAddress(remote, routeMillis);
         }
-        identifier.resolveAddress(remote, millisLeft());
-        expect(ConnectionEvent.AddressResolved.class);
-        identifier.resolveRoute(millisLeft());
-        expect(ConnectionEvent.RouteResolved.class);
+        boolean before = resolved || engine.mayBlock; // between processes the memory belongs to the way
+        if (before) {
+            make();
+        }
+        if (!resolved) {
+            expect(ConnectionEvent.RouteResolved.class);
+        }
+        if (!before) {
+            make();
+        }
+    }
+
+    /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
+    @Override
+    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
+        ConnectionEvent news = event;
+        if (event instanceof ConnectionEvent.AddressResolved) {
+            try {
+                identifier.resolveRoute(routeMillis);
+                return;
+            } catch (VerbsException e) {
+                news = new ConnectionEvent.Failed(e.call(), e.errorNumber(), e.remedy());
+            }
+        }
+        events.onEvent(identifier, news);
     }
 
     private int millisLeft() throws IOException {
@@ -224,26 +255,33 @@ final class Dialer<P extends Protocol> {
                 reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
-    /** Takes a step, and where it may block, waits for its outcome. */
+    /** Takes a step; if it may wait for the peer, or keep others from running, has it taken and waits for that. */
     private void perform(Step step) throws IOException {
-        if (engine.mayBlock) {
-            Callable<Void> task = () -> {
+        boolean pins = step == Step.MAKE && engine.mayBlock && Thread.currentThread().isVirtual();
+        if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
+            await(engine.setupPool().submitPeerCall(() -> take(step)));
+        } else if (pins && !PINNED.compareAndSet(false, true)) {
+            await(engine.setupPool().submit(() -> take(step)));
+        } else {
+            try {
                 take(step);
-                return null;
-            };
-            await(step == Step.REQUEST ? engine.setupPool().submitPeerCall(task) : engine.setupPool().submit(task));
-            return;
-        }
-        take(step);
-        synchronized (this) {
-            if (cancelled) {
-                throw NetErrors.closed();
+            } finally {
+                if (pins) {
+                    PINNED.set(false);
+                }
             }
+            ensureWanted();
+        }
+    }
+
+    private synchronized void ensureWanted() throws IOException {
+        if (cancelled) {
+            throw NetErrors.closed();
         }
     }
 
     /** Takes a step unless the attempt is abandoned; meanwhile, whoever abandons the attempt leaves it be. */
-    private void take(Step step) throws IOException {
+    private Void take(Step step) throws IOException {
         begin();
         try {
             if (step == Step.MAKE) {
@@ -251,8 +289,10 @@ final class Dialer<P extends Protocol> {
             } else if (step == Step.REQUEST) {
                 identifier.connect(protocol.parameters());
             } else {
+                protocol.connection().shortenRetries();
                 protocol.connection().start(answer, false);
             }
+            return null;
         } finally {
             end();
         }

@@ -2,19 +2,15 @@ package org.rdmasockets.transport;
 
 import java.util.concurrent.Executor;
 
-/** Runs tasks on another executor one after the other, in the order in which they came. Any thread may submit. */
+/** Runs tasks one after the other, in the order in which they came, on whatever thread brings one. Any thread may. */
 final class InOrder implements Executor {
-    private final Executor executor;
-    /** Asked of the executor; made once, so that the next task is asked for without memory of our own. */
-    private final Runnable next = this::runNext;
     /** Not yet begun; protected by this. */
     private final TaskQueue tasks = new TaskQueue();
-    /** Whether the executor has been asked to run the next; protected by this. */
-    private boolean scheduled;
+    /** Whether a thread runs them; protected by this. */
+    private boolean running;
 
     /** Nothing to run yet. */
-    InOrder(Executor executor) {
-        this.executor = executor;
+    InOrder() {
     }
 
     @Override
@@ -22,51 +18,37 @@ final class InOrder implements Executor {
         TaskQueue.Task added = new TaskQueue.Task(task);
         synchronized (this) {
             tasks.add(added);
-            if (scheduled) {
+            if (running) {
                 return;
             }
-            scheduled = true;
+            running = true;
         }
-        schedule();
-    }
-
-    /** If the executor refuses, for want of memory perhaps, the next task to come asks again. */
-    private void schedule() {
-        boolean asked = false;
+        boolean done = false;
         try {
-            executor.execute(next);
-            asked = true;
+            runAll();
+            done = true;
         } finally {
-            if (!asked) {
+            if (!done) { // no stack, perhaps: the next task to come runs those that are left
                 synchronized (this) {
-                    scheduled = false;
+                    running = false;
                 }
             }
         }
     }
 
-    private void runNext() {
-        TaskQueue.Task task;
-        synchronized (this) {
-            task = tasks.remove();
-        }
-        try {
-            task.runSurely();
-        } catch (Error e) { // not the executor's affair, which would do this again, with the next task
-            SetupPool.logQuietly("a task in a row failed; its connection may be lost", e);
-        } finally {
-            scheduleNext();
+    private void runAll() {
+        for (TaskQueue.Task next = next(); next != null; next = next()) {
+            try {
+                next.runSurely();
+            } catch (RuntimeException | Error e) { // the others are run all the same
+                SetupPool.logQuietly("a task in a row failed; its connection may be lost", e);
+            }
         }
     }
 
-    /** Each task is submitted by itself, so that a long row does not keep a thread from others' work. */
-    private void scheduleNext() {
-        synchronized (this) {
-            scheduled = !tasks.isEmpty();
-            if (!scheduled) {
-                return;
-            }
-        }
-        schedule();
+    /** The oldest; null if there is none, so that this thread is through. */
+    private synchronized TaskQueue.Task next() {
+        running = !tasks.isEmpty();
+        return running ? tasks.remove() : null;
     }
 }

@@ -84,8 +84,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Set-up pool: makes what a connection needs, with receives posted, ready to connect, or to accept what the peer
-     * has asked for, else null. Throws if the device refuses; the identifier stays the caller's then.
+     * Not for the poller thread: makes what a connection needs, with receives posted, ready to connect, or to accept
+     * what the peer has asked for, else null. Throws if the device refuses; the identifier stays the caller's then.
      */
     static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             Protocol.Maker<P> maker, ConnectionParameters asked) throws IOException {
@@ -117,15 +117,26 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Set-up pool: the connection is up; the peer's private data has perhaps zeros behind it. If it throws, the
+     * Has the peer's device try again soon when it finds no receive, once this end can take requests. Not for the
+     * poller thread. Without it the connection is only slower.
+     */
+    void shortenRetries() {
+        int timer = protocol.receiverNotReadyTimer();
+        if (timer != 0 && engine.mayBlock && device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
+            try {
+                queuePair.modify(new QueuePairAttributes().set(
+                        QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
+            } catch (VerbsException e) {
+                LOG.debug("{} {}", this, e.getMessage()); // it is over already, perhaps
+            }
+        }
+    }
+
+    /**
+     * Any thread: the connection is up; the peer's private data has perhaps zeros behind it. If it throws, the
      * connection is of no use, and the caller aborts it.
      */
     void start(byte[] peer, boolean accepted) throws IOException {
-        int timer = protocol.receiverNotReadyTimer();
-        if (timer != 0 && device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
-            queuePair.modify(new QueuePairAttributes().set(
-                    QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
-        }
         knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
         engine.register(this, device);
         if (hasReached(Stage.TEARING_DOWN)) {

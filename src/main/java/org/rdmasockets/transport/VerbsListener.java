@@ -59,7 +59,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Requests that are being accepted, the oldest first. */
     private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
-    private final Executor inOrder;
+    private final Executor inOrder = new InOrder();
     private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -73,7 +73,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         this.backlog = backlog < 1 ? DEFAULT_BACKLOG : backlog;
         this.maker = maker;
         this.accepted = accepted;
-        inOrder = new InOrder(engine::perform);
     }
 
     /** Begins to listen, or closes this. */
@@ -220,7 +219,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         return next;
     }
 
-    /** Set-up pool: a request became a connection, or null. */
+    /** Any thread: a request became a connection, or null. */
     private void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {

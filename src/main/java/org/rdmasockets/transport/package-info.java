@@ -18,12 +18,15 @@
  * <p>What a connection does without copying is its {@link org.rdmasockets.transport.Direct}, made when it is asked for.
  * Memory that an application sees is either never another connection's, or seen through an arena that ends before.
  *
- * <p>Threads: the caller's own, virtual or platform; each engine's poller, which only dispatches; the platform thread
- * that waits in each TCP listener's accept; and the one set-up pool of two threads, where every call runs that may
- * block in the kernel (making and destroying queue pairs, registering memory, connecting over iWARP). Where a provider
- * has no such calls ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down
- * themselves, so that a connect waits once, beside the poller if that was brief the last time. Nothing here holds a
- * lock while it waits, except the callers' own.
+ * <p>Threads: the caller's own, virtual or platform; each engine's poller, which dispatches and starts what was
+ * accepted; the platform thread that waits in each TCP listener's accept; and the one set-up pool of two threads, where
+ * the calls run that may block in the kernel while nobody waits for them (accepting, registering more memory, tearing
+ * down) or that may wait for a peer (connecting over iWARP). Who connects makes the resources in its own thread, while
+ * the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does, since
+ * it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
+ * ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a
+ * connect waits once, beside the poller if that was brief the last time. Nothing here holds a lock while it waits,
+ * except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
  * application does with its socket; teardown takes one order: queue pair, memory regions, protection domain,

@@ -78,14 +78,14 @@ final class ControlCall {
     /**
      * Calls a function that returns 0 or an error.
      *
-     * @param text the arguments that matter to a person
+     * @param text says the arguments that matter to a person, and is asked only if it failed
      * @param arguments its arguments: numbers, and memory for pointers
      * @throws VerbsException if it failed
      */
-    void check(String text, Object... arguments) throws VerbsException {
+    void check(Object text, Object... arguments) throws VerbsException {
         int error = error(arguments);
         if (error != 0) {
-            throw failure(error, text);
+            throw failure(error, text.toString());
         }
     }
 
@@ -111,17 +111,17 @@ final class ControlCall {
     /**
      * Calls a function that returns a pointer, or NULL with errno.
      *
-     * @param text the arguments that matter to a person
+     * @param text says the arguments that matter to a person, and is asked only if it failed
      * @param arguments its arguments: numbers, and memory for pointers
      * @return memory without bounds at the pointer
      * @throws VerbsException if it was NULL
      */
-    MemorySegment pointer(String text, Object... arguments) throws VerbsException {
+    MemorySegment pointer(Object text, Object... arguments) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment captured = arena.allocate(IbverbsCalls.CAPTURED_BYTES);
             long result = invoke(captured, arguments);
             if (result == 0) {
-                throw failure(IbverbsCalls.capturedErrno(captured), text);
+                throw failure(IbverbsCalls.capturedErrno(captured), text.toString());
             }
             return IbverbsCalls.memory(result, Long.MAX_VALUE);
         }

@@ -40,7 +40,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.access = access;
         lengthBytes = memory.byteSize();
         address = access.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
-        region = register("lengthBytes=" + memory.byteSize() + ", access=" + access);
+        region = register();
         localKey = ibv_mr.lkey(region);
         remoteKey = ibv_mr.rkey(region);
     }
@@ -67,11 +67,11 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     }
 
     /** Not every library knows optional flags in the older call. A base of 0 is an address, and no flag, to drivers. */
-    private MemorySegment register(String text) throws VerbsException {
+    private MemorySegment register() throws VerbsException {
         int bits = AccessBits.of(access) & ~rdma_h.IBV_ACCESS_ZERO_BASED();
         boolean plain = address == memory.address() && (bits & rdma_h.IBV_ACCESS_OPTIONAL_RANGE()) == 0;
-        return plain ? ControlCalls.IBV_REG_MR.pointer(text, domain.pointer(), memory, memory.byteSize(), bits)
-                : ControlCalls.IBV_REG_MR_IOVA2.pointer(text, domain.pointer(), memory, memory.byteSize(), address,
+        return plain ? ControlCalls.IBV_REG_MR.pointer(this, domain.pointer(), memory, memory.byteSize(), bits)
+                : ControlCalls.IBV_REG_MR_IOVA2.pointer(this, domain.pointer(), memory, memory.byteSize(), address,
                         bits);
     }
 
@@ -108,6 +108,11 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     @Override
     public Set<AccessFlag> access() {
         return access;
+    }
+
+    @Override
+    public String toString() {
+        return "lengthBytes=" + lengthBytes + ", access=" + access;
     }
 
     @Override

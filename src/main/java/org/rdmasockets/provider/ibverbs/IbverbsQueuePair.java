@@ -289,7 +289,10 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
             int carried = isDatagram() ? device.port(newPort).activeMtuBytes() : 0;
             int mask = ModifyAttributes.fill(attr, attributes, newPort);
-            ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", " + attributes, queuePair, attr, mask);
+            int error = ControlCalls.IBV_MODIFY_QP.error(queuePair, attr, mask);
+            if (error != 0) {
+                throw ControlCalls.IBV_MODIFY_QP.failure(error, "qp=" + number + ", " + attributes);
+            }
             port = newPort;
             maxDatagramBytes = carried;
             state = attributes.state() == null ? state : attributes.state();

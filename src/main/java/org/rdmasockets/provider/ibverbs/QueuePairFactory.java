@@ -76,7 +76,7 @@ final class QueuePairFactory {
         while (true) {
             fill(attr, parents, demand, inlineBytes);
             try {
-                MemorySegment pointer = create(parents, identifier, demand.toString(), attr);
+                MemorySegment pointer = call(parents, identifier, demand, attr);
                 if (inlineBytes < wanted) {
                     device.inlineLimit(inlineBytes);
                 }
@@ -90,13 +90,13 @@ final class QueuePairFactory {
         }
     }
 
-    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, String text,
+    private static MemorySegment call(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment attr) throws VerbsException {
         MemorySegment domain = parents.domain.pointer();
         if (identifier == null) {
-            return ControlCalls.IBV_CREATE_QP.pointer(text, domain, attr);
+            return ControlCalls.IBV_CREATE_QP.pointer(demand, domain, attr);
         }
-        ControlCalls.RDMA_CREATE_QP.check(text, identifier.pointer(), domain, attr);
+        ControlCalls.RDMA_CREATE_QP.check(demand, identifier.pointer(), domain, attr);
         return rdma_cm_id.qp(identifier.pointer());
     }
 

@@ -112,12 +112,13 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void bind(InetSocketAddress local) throws VerbsException {
         enter(ControlCalls.RDMA_BIND_ADDR);
         try (Arena arena = Arena.ofConfined()) {
-            String text = "address=" + text(local);
-            ControlCalls.RDMA_BIND_ADDR.check(text, identifier, SocketAddresses.write(local, arena));
-            boolean needsDevice = !local.getAddress().isAnyLocalAddress();
-            if (needsDevice && rdma_cm_id.verbs(identifier).address() == 0) {
-                // The loopback address binds without a device, and nothing could ever reach it.
-                throw ControlCalls.RDMA_BIND_ADDR.failure(Errno.ENODEV.number(), text);
+            int error = ControlCalls.RDMA_BIND_ADDR.error(identifier, SocketAddresses.write(local, arena));
+            if (error == 0 && !local.getAddress().isAnyLocalAddress()
+                    && rdma_cm_id.verbs(identifier).address() == 0) {
+                error = Errno.ENODEV.number(); // the loopback address binds, and nothing could ever reach it
+            }
+            if (error != 0) {
+                throw ControlCalls.RDMA_BIND_ADDR.failure(error, "address=" + text(local));
             }
         } finally {
             leave();
@@ -140,9 +141,12 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
         enter(ControlCalls.RDMA_RESOLVE_ADDR);
         try (Arena arena = Arena.ofConfined()) {
-            ControlCalls.RDMA_RESOLVE_ADDR.check("destination=" + text(destination) + ", timeoutMillis="
-                    + timeoutMillis, identifier, MemorySegment.NULL, SocketAddresses.write(destination, arena),
-                    timeoutMillis);
+            int error = ControlCalls.RDMA_RESOLVE_ADDR.error(identifier, MemorySegment.NULL,
+                    SocketAddresses.write(destination, arena), timeoutMillis);
+            if (error != 0) {
+                throw ControlCalls.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
+                        + ", timeoutMillis=" + timeoutMillis);
+            }
         } finally {
             leave();
         }
@@ -152,8 +156,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void resolveRoute(int timeoutMillis) throws VerbsException {
         enter(ControlCalls.RDMA_RESOLVE_ROUTE);
         try {
-            ControlCalls.RDMA_RESOLVE_ROUTE.check(peerText() + ", timeoutMillis=" + timeoutMillis, identifier,
-                    timeoutMillis);
+            ControlCalls.RDMA_RESOLVE_ROUTE.check(this, identifier, timeoutMillis);
         } finally {
             leave();
         }
@@ -202,7 +205,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     private QueuePair createQueuePair(ProtectionDomain domain, QueuePairDemand demand) throws VerbsException {
         ControlCall call = ControlCalls.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
-            throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(), device() == null
+            throw new VerbsException(call.name, Errno.EINVAL.number(), toString(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
@@ -225,7 +228,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     private synchronized void beginQueuePair(ControlCall call) throws VerbsException {
         if (queuePair != null || creatingQueuePair) {
-            throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(),
+            throw new VerbsException(call.name, Errno.EINVAL.number(), toString(),
                     "this identifier has a queue pair already");
         }
         creatingQueuePair = true;
@@ -277,11 +280,13 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         enter(call);
         try (Arena arena = Arena.ofConfined()) {
             if (rdma_cm_id.qp(identifier).address() == 0) {
-                throw new VerbsException(call.name, Errno.EINVAL.number(), peerText(),
+                throw new VerbsException(call.name, Errno.EINVAL.number(), toString(),
                         "make a queue pair for this identifier first");
             }
-            call.check(peerText() + ", " + parameters, identifier,
-                    ConnectionParameterCodec.write(call, parameters, arena));
+            int error = call.error(identifier, ConnectionParameterCodec.write(call, parameters, arena));
+            if (error != 0) {
+                throw call.failure(error, this + ", " + parameters);
+            }
         } finally {
             leave();
         }
@@ -303,7 +308,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         enter(ControlCalls.RDMA_REJECT);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment data = ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, arena);
-            ControlCalls.RDMA_REJECT.check(peerText() + ", privateDataBytes=" + privateData.length, identifier, data,
+            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, identifier, data,
                     (byte) privateData.length);
         } finally {
             leave();
@@ -314,7 +319,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void disconnect() throws VerbsException {
         enter(ControlCalls.RDMA_DISCONNECT);
         try {
-            ControlCalls.RDMA_DISCONNECT.check(peerText(), identifier);
+            ControlCalls.RDMA_DISCONNECT.check(this, identifier);
             IbverbsQueuePair attached = attached();
             if (attached != null) {
                 attached.moved(QueuePairState.ERROR);
@@ -365,7 +370,8 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         return rdma_route.addr(rdma_cm_id.route(identifier));
     }
 
-    private String peerText() {
+    @Override
+    public String toString() {
         return "local=" + text(localAddress()) + ", remote=" + text(remoteAddress());
     }
 
