@@ -27,8 +27,8 @@ final class Frame {
     static final int SEGMENT = 3;
     static final int ANNOUNCE = 4;
     static final int RETRACT = 5;
-    /** Version of the packets and of {@link SegmentLayout}. */
-    static final int VERSION = 7;
+    /** Version of the packets, of {@link SegmentLayout} and of {@link Slabs}. */
+    static final int VERSION = 8;
     /** Length of every packet but a doorbell. */
     static final int BYTES = 40;
 

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
 import java.util.Set;
 import org.rdmasockets.provider.os.PacketBuffer;
@@ -19,6 +20,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     private final long tag;
     /** All of it, for plain accesses; null until it is needed. */
     private LongBuffer words;
+    private ByteBuffer bytes;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean gone;
 
@@ -96,6 +98,16 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         if (made == null) {
             made = SegmentLayout.words(memory());
             words = made;
+        }
+        return made;
+    }
+
+    /** As {@link #words}, for plain copies, which take the interpreter less. */
+    ByteBuffer bytes() {
+        ByteBuffer made = bytes;
+        if (made == null) {
+            made = memory().asByteBuffer();
+            bytes = made;
         }
         return made;
     }

@@ -14,31 +14,34 @@ public final class PeerSlice implements PeerMemory {
     /** All of the slab. */
     private final MemorySegment memory;
     private final LongBuffer words;
-    private final MemorySegment segment;
-    /** The same, for plain copies, which take the interpreter less. */
-    private final ByteBuffer content;
-    private final long line;
-    private final long users;
-    private final long serial;
+    private final ByteBuffer bytes;
+    /** In the slab, which has less than 2 GiB: where this begins, and what is said of it. */
+    private final int offset;
+    private final int line;
+    private final int users;
+    private final int lengthBytes;
     private final int key;
     private final int access;
+    private final long serial;
     private final long address;
     private final long tag;
+    /** Null until it is needed. */
+    private MemorySegment segment;
 
     private PeerSlice(PeerRegion slab, int pages, int page, long serial, int key) {
         memory = slab.segment();
         words = slab.words();
+        bytes = slab.bytes();
         this.serial = serial;
         this.key = key;
-        line = Slabs.line(pages, page);
-        users = Slabs.users(pages, page);
-        access = (int) INT.get(memory, line + Slabs.ACCESS);
-        tag = (long) LONG.get(memory, line + Slabs.TAG_OFFSET);
-        long offset = Slabs.data(pages, page);
-        long length = (long) LONG.get(memory, line + Slabs.LENGTH);
+        line = (int) Slabs.line(page);
+        users = (int) Slabs.users(pages, page);
+        access = (int) INT.get(memory, (long) line + Slabs.ACCESS);
+        tag = (long) LONG.get(memory, (long) line + Slabs.TAG_OFFSET);
+        offset = (int) Slabs.data(pages, page);
+        long length = (long) LONG.get(memory, (long) line + Slabs.LENGTH);
+        lengthBytes = (int) Math.clamp(length, 0, memory.byteSize() - offset);
         address = slab.address() + offset;
-        segment = memory.asSlice(offset, length < 0 ? 0 : Math.min(length, memory.byteSize() - offset));
-        content = segment.asByteBuffer();
     }
 
     /**
@@ -55,7 +58,7 @@ public final class PeerSlice implements PeerMemory {
         if (page < 0) {
             return null;
         }
-        long line = Slabs.line(pages, page);
+        long line = Slabs.line(page);
         long serial = (long) LONG.getAcquire(memory, line);
         if (serial == 0 || (int) INT.get(memory, line + Slabs.KEY) != key) {
             return null;
@@ -89,16 +92,15 @@ public final class PeerSlice implements PeerMemory {
     }
 
     @Override
-    public boolean allows(long first, long bytes, AccessFlag needed) {
-        long offset = first - address;
-        return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0
-                && offset <= segment.byteSize() - bytes;
+    public boolean allows(long first, long length, AccessFlag needed) {
+        long begin = first - address;
+        return (access >>> needed.ordinal() & 1) != 0 && begin >= 0 && length >= 0 && begin <= lengthBytes - length;
     }
 
     @Override
     public boolean tryEnter() {
-        INT.getAndAdd(memory, users, 1);
-        if ((long) LONG.getVolatile(memory, line) == serial) {
+        INT.getAndAdd(memory, (long) users, 1);
+        if ((long) LONG.getVolatile(memory, (long) line) == serial) {
             return true;
         }
         leave();
@@ -107,24 +109,29 @@ public final class PeerSlice implements PeerMemory {
 
     /** Whether it is not closed, for who has entered it before. */
     public boolean isOpen() {
-        boolean open = words.get((int) (line >> SegmentLayout.WORD_SHIFT)) == serial;
+        boolean open = words.get(line >> SegmentLayout.WORD_SHIFT) == serial;
         VarHandle.acquireFence();
         return open;
     }
 
     @Override
     public void leave() {
-        INT.getAndAdd(memory, users, -1);
+        INT.getAndAdd(memory, (long) users, -1);
     }
 
     @Override
     public MemorySegment segment() {
-        return segment;
+        MemorySegment made = segment;
+        if (made == null) {
+            made = memory.asSlice(offset, lengthBytes);
+            segment = made;
+        }
+        return made;
     }
 
     @Override
-    public void put(long offset, byte[] bytes, int from, int length) {
-        content.put((int) offset, bytes, from, length);
+    public void put(long at, byte[] source, int from, int length) {
+        bytes.put(offset + (int) at, source, from, length);
     }
 
     @Override

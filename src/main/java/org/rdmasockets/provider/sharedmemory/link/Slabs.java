@@ -20,13 +20,13 @@ import org.rdmasockets.verbs.VerbsException;
  *
  * <pre>
  * 0                    1 bit for each page: a slice begins there; written by the owner
- * 4,096                64 bytes for each page: the slice that begins there; written by the owner
+ * 4,096                32 bytes for each page: the slice that begins there; written by the owner
  *                      +0   serial number, 0 if there is none; never that of another slice
  *                      +8   key, 32 bits      +12  access bits, 32 bits      +16  length      +24  tag
- * + 64 bytes a page    64 bytes for each page, written by the peer
+ * + 32 bytes a page    8 bytes for each page, written by the peer
  *                      +0   how many are inside, 32 bits, now or from one access to the next: the slice is not used
  *                           again before there are none
- * + 64 bytes a page    the pages
+ * + 8 bytes a page     the pages
  * </pre>
  *
  * Any thread may call.
@@ -39,7 +39,9 @@ public final class Slabs {
     /** Slabs of a link; a key below 256 names no other region. */
     static final int MOST_SLABS = 255;
     static final int PAGE_SHIFT = 12;
-    static final int LINE_BYTES = 64;
+    /** Few, so that what many slices say of themselves lies in few pages. */
+    private static final int LINE_BYTES = 32;
+    private static final int USERS_BYTES = 8;
     static final int KEY = 8;
     static final int ACCESS = 12;
     static final int LENGTH = 16;
@@ -108,7 +110,7 @@ public final class Slabs {
 
     /** How large the region of so many pages is. */
     static long totalBytes(int pages) {
-        return line(pages, pages) + ((long) pages << PAGE_SHIFT) + ((long) pages * LINE_BYTES);
+        return data(pages, pages);
     }
 
     /** How many pages a slab of this size has, 0 if none has it. */
@@ -127,13 +129,13 @@ public final class Slabs {
     }
 
     /** Where the owner says what begins at a page. */
-    static long line(int pages, int page) {
+    static long line(int page) {
         return 4096 + (long) page * LINE_BYTES;
     }
 
     /** Where the peer counts its accesses. */
     static long users(int pages, int page) {
-        return line(pages, pages) + (long) page * LINE_BYTES;
+        return line(pages) + (long) page * USERS_BYTES;
     }
 
     /** Where a page is. */
@@ -234,7 +236,7 @@ public final class Slabs {
     void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
         Slab slab = slice.slab;
         MemorySegment memory = slab.memory();
-        long line = line(slab.pages, slice.page());
+        long line = line(slice.page());
         INT.set(memory, line + KEY, key);
         INT.set(memory, line + ACCESS, (int) PeerRegion.bits(access));
         LONG.set(memory, line + LENGTH, slice.segment().byteSize());
@@ -262,7 +264,7 @@ public final class Slabs {
         Slab slab = slice.slab;
         try {
             begin(slab.memory(), slice.page(), false);
-            LONG.setVolatile(slab.memory(), line(slab.pages, slice.page()), 0L);
+            LONG.setVolatile(slab.memory(), line(slice.page()), 0L);
             // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
             VarHandle.fullFence();
             slab.busy.add(slice);
