@@ -85,7 +85,8 @@ public final class CompletionPoller implements AutoCloseable {
     /** When to look at the leases, and when to tick next; poller thread only. */
     private long leaseDueNanos;
     private long tickDueNanos;
-    private boolean ticking;
+    /** Whether the thread will wake for a tick by itself; written by that thread. */
+    private volatile boolean ticking;
     /** Whether somebody wants a tick although no inbox may be open. */
     private volatile boolean tickWanted;
     /**
@@ -415,9 +416,10 @@ public final class CompletionPoller implements AutoCloseable {
         return shard != null && shard.takeEvent();
     }
 
-    /** Counts an inbox. */
+    /** Counts an inbox. The thread is not woken where it comes soon: one connection after another is the first. */
     void inboxOpened() {
-        if (openInboxes.getAndIncrement() == 0) {
+        // Pairs with the end of ticking, after which the thread looks at the inboxes.
+        if (openInboxes.getAndIncrement() == 0 && !ticking) {
             nudge();
         }
     }
@@ -514,13 +516,13 @@ public final class CompletionPoller implements AutoCloseable {
         long now = System.nanoTime();
         if (wantsTick && !ticking) {
             tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
+            ticking = true;
         }
-        ticking = wantsTick;
         if (looksAtAll) {
             return 0; // something was thrown, and perhaps before the shards that were kicked had their turn
         }
         long sleepNanos = Long.MAX_VALUE;
-        if (wantsTick) {
+        if (ticking) {
             sleepNanos = tickDueNanos - now;
         }
         if (!leases.isEmpty()) {
@@ -557,7 +559,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     private void runTicks() {
         if (ticking && System.nanoTime() - tickDueNanos >= 0) {
-            tickDueNanos = System.nanoTime() + settings.tickMillis() * (long) NANOS_PER_MILLI;
+            ticking = false; // until the next look at the inboxes
             tickWanted = false;
             if (!knowsScheduler) {
                 knowsScheduler = true;
