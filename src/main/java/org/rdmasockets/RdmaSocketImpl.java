@@ -243,7 +243,7 @@ final class RdmaSocketImpl extends SocketImpl {
         localport = connection.localAddress().getPort();
         localAddress = connection.localAddress().getAddress();
         InetAddress remote = connection.remoteAddress().getAddress();
-        if (address != null && remote.toString().equals(address.toString())) {
+        if (address != remote && address != null && remote.toString().equals(address.toString())) {
             address = remote; // one object, if also named alike; a proxy's destination may be a name alone
         }
         OptionValues changed = options.copy();

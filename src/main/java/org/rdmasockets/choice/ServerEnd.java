@@ -208,8 +208,10 @@ public final class ServerEnd implements AutoCloseable {
         Connection connection = accepted.accept(deadlineNanos);
         try {
             Tally.of(connection.transport()).countAccepted();
-            ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
-                    connection.transport(), connection.carrier());
+            if (LOG.isInfoEnabled()) {
+                ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
+                        connection.transport(), connection.carrier());
+            }
             return new Chosen(connection, "the peer connected over it");
         } catch (Throwable e) {
             connection.close(0); // an Error: nobody has it, and its peer shall not wait

@@ -138,8 +138,10 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
     /** Destroys the queue of a shard without inboxes, if another one of its side is empty as well. */
     void closeIfSuperfluous(CompletionShard shard) {
         synchronized (this) {
-            boolean another = shards.stream().anyMatch(s -> s != shard && s.side == shard.side && s.isVacant()
-                    && s.failure() == null);
+            boolean another = false;
+            for (CompletionShard other : shards) { // each connection that ends asks, and a stream would be garbage
+                another |= other != shard && other.side == shard.side && other.isVacant() && other.failure() == null;
+            }
             if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {
                 return;
             }

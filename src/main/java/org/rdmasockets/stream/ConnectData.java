@@ -107,15 +107,20 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
      * {@code SocketException} says why no end of a byte stream could have sent it.
      */
     public static ConnectData decode(byte[] privateData) throws SocketException {
-        require(privateData.length >= BYTES, "private data of " + privateData.length + " bytes, need " + BYTES);
+        if (privateData.length < BYTES) {
+            throw wrong("private data of " + privateData.length + " bytes, need " + BYTES);
+        }
         ByteBuffer buffer = ByteBuffer.wrap(privateData);
         int version = Byte.toUnsignedInt(buffer.get(VERSION_OFFSET));
-        require(version == VERSION, "protocol version " + version + ", need " + VERSION);
+        if (version != VERSION) {
+            throw wrong("protocol version " + version + ", need " + VERSION);
+        }
         int flags = buffer.get(FLAGS_OFFSET);
         FlowKind flow = FlowKind.ofCode(buffer.get(FLOW_OFFSET));
         boolean plain = flow == FlowKind.CREDIT_RING;
-        require(plain || privateData.length >= LONG_BYTES, "private data of " + privateData.length
-                + " bytes that proposes " + flow);
+        if (!plain && privateData.length < LONG_BYTES) {
+            throw wrong("private data of " + privateData.length + " bytes that proposes " + flow);
+        }
         ConnectData data = new ConnectData((flags & FLAG_BIG_ENDIAN) != 0, (flags & FLAG_MOVES_ON) != 0,
                 Short.toUnsignedInt(buffer.getShort(CREDITS_OFFSET)), buffer.getLong(TABLE_ADDRESS_OFFSET),
                 buffer.getInt(TABLE_KEY_OFFSET), buffer.getInt(TABLE_ENTRIES_OFFSET),
@@ -123,28 +128,36 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
                 buffer.getInt(CHUNK_BYTES_OFFSET),
                 (flags & FLAG_MAP) == 0 ? 0 : MapTable.unscale(Byte.toUnsignedInt(buffer.get(MAPS_OFFSET))),
                 flow, plain ? 0 : buffer.getLong(FLOW_BYTES_OFFSET));
-        data.check();
+        String mistake = data.mistake();
+        if (mistake != null) {
+            throw wrong(mistake);
+        }
         return data;
     }
 
-    private void check() throws SocketException {
-        require(credits >= 1 && credits <= StreamSettings.MAX_QUEUE, credits + " credits");
+    /** What no end of a byte stream says, or null. */
+    private String mistake() {
+        if (credits < 1 || credits > StreamSettings.MAX_QUEUE) {
+            return credits + " credits";
+        }
         // The first announcement goes to entry 1, so fewer than 2 cannot work.
-        require(tableEntries >= 2 && tableEntries <= MAX_TABLE_ENTRIES,
-                Integer.toUnsignedString(tableEntries) + " table entries");
-        require(TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES
-                + maps * MapTable.ENTRY_BYTES), "a table beyond memory");
-        require(TargetTable.isRange(chunkAddress, chunkBytes),
-                "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes");
-        require(flow == FlowKind.CREDIT_RING || flowBytes > 0 && (flow == FlowKind.SEND_RECEIVE
+        if (tableEntries < 2 || tableEntries > MAX_TABLE_ENTRIES) {
+            return Integer.toUnsignedString(tableEntries) + " table entries";
+        }
+        if (!TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES
+                + maps * MapTable.ENTRY_BYTES)) {
+            return "a table beyond memory";
+        }
+        if (!TargetTable.isRange(chunkAddress, chunkBytes)) {
+            return "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes";
+        }
+        boolean fits = flow == FlowKind.CREDIT_RING || flowBytes > 0 && (flow == FlowKind.SEND_RECEIVE
                 || Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
-                        && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0),
-                "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow);
+                        && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0);
+        return fits ? null : "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow;
     }
 
-    private static void require(boolean condition, String otherwise) throws SocketException {
-        if (!condition) {
-            throw new SocketException("the peer does not speak rsockets: it sent " + otherwise);
-        }
+    private static SocketException wrong(String sent) {
+        return new SocketException("the peer does not speak rsockets: it sent " + sent);
     }
 }

@@ -28,6 +28,8 @@ import org.rdmasockets.verbs.ConnectionParameters;
  */
 record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress destination,
         InetSocketAddress source) {
+    /** All but hosts and private data. */
+    private static final int FIXED_BYTES = 8 + 4 + 2 * (1 + 4 + 2) + 1;
     private static final int MOST_BYTES = 512;
     private static final int MOST_DATA_BYTES = 255;
     private static final int IPV4_BYTES = 4;
@@ -36,19 +38,17 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
     /** The bytes of a payload. */
     byte[] encode() {
         byte[] data = parameters.privateData();
-        ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
+        byte[] to = destination.getAddress().getAddress();
+        byte[] from = source.getAddress().getAddress();
+        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + to.length + from.length + data.length);
         out.putLong(domain).put((byte) parameters.responderResources()).put((byte) parameters.initiatorDepth())
                 .put((byte) parameters.retryCount()).put((byte) parameters.receiverNotReadyRetryCount());
-        put(out, destination);
-        put(out, source);
-        out.put((byte) data.length).put(data);
-        byte[] bytes = new byte[out.position()];
-        out.flip().get(bytes);
-        return bytes;
+        put(out, destination, to);
+        put(out, source, from);
+        return out.put((byte) data.length).put(data).array();
     }
 
-    private static void put(ByteBuffer out, InetSocketAddress address) {
-        byte[] host = address.getAddress().getAddress();
+    private static void put(ByteBuffer out, InetSocketAddress address, byte[] host) {
         int scope = address.getAddress() instanceof Inet6Address scoped ? scoped.getScopeId() : 0;
         out.put((byte) host.length).put(host).putInt(scope).putShort((short) address.getPort());
     }

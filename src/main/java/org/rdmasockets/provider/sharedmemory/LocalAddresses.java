@@ -24,11 +24,12 @@ final class LocalAddresses {
      * place. They share the host name, too, once somebody has looked it up.
      */
     static InetSocketAddress recent(InetSocketAddress address) {
-        int place = (address.hashCode() ^ address.getHostString().hashCode()) & PLACES - 1;
+        String name = address.getHostString();
+        int place = (address.hashCode() ^ name.hashCode()) & PLACES - 1;
         InetSocketAddress before = RECENT.get(place);
         // Equal addresses of IPv6 may have different scopes.
         if (address.getAddress() instanceof Inet4Address && address.equals(before)
-                && address.getHostString().equals(before.getHostString())) {
+                && name.equals(before.getHostString())) {
             return before;
         }
         RECENT.set(place, address);

@@ -156,26 +156,31 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, OwnMemory source)
             throws VerbsException {
-        String text = "lengthBytes=" + memory.byteSize() + ", access=" + access;
         if (isClosed()) {
             throw Refusals.closed("ibv_reg_mr", "protection domain");
         }
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
-                throw new VerbsException("ibv_reg_mr", Errno.EOPNOTSUPP.number(), text, flag + " is for devices with "
-                        + "Capability." + flag.capability().get() + ": this one copies by addresses of the process");
+                throw new VerbsException("ibv_reg_mr", Errno.EOPNOTSUPP.number(), text(memory, access),
+                        flag + " is for devices with Capability."
+                        + flag.capability().get() + ": this one copies by addresses of the process");
             }
         }
         boolean changes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (changes && !access.contains(AccessFlag.LOCAL_WRITE)) {
-            throw Refusals.invalid("ibv_reg_mr", text, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
+            throw Refusals.invalid("ibv_reg_mr", text(memory, access),
+                    "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
         SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), source);
         if (!device.fabric.regions.add(region)) {
-            throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text, "there are "
+            throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text(memory, access), "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");
         }
         return region;
+    }
+
+    private static String text(MemorySegment memory, Set<AccessFlag> access) {
+        return "lengthBytes=" + memory.byteSize() + ", access=" + access;
     }
 
     /** Gives the processes that this domain has connections to access to a region. */
