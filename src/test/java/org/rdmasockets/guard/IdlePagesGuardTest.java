@@ -33,7 +33,7 @@ import org.rdmasockets.verbs.VerbsProvider;
 class IdlePagesGuardTest {
     private static final int CONNECTIONS = 500;
     /** For a new end and a used one: a part of the pages that say where its memory is; and the first page of it. */
-    private static final int MOST_NEW_BYTES = 1024;
+    private static final int MOST_NEW_BYTES = 1280;
     private static final int MOST_USED_BYTES = MOST_NEW_BYTES + 2 * 4096;
 
     private final List<Socket> sockets = new ArrayList<>();
