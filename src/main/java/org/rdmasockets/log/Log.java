@@ -108,7 +108,7 @@ public final class Log {
             later.start();
             writes = true;
             return true;
-        } catch (OutOfMemoryError e) {
+        } catch (OutOfMemoryError | LinkageError e) { // as when there are no descriptors to read a class from
             ready = true; // from now on, who says something waits for SLF4J
             return false;
         }
