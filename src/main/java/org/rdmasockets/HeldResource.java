@@ -12,7 +12,7 @@ import org.rdmasockets.lock.OwnThread;
  * socket's state lock guards it until that thread, who then is alone. It does what a {@code Cleaner} would, in one
  * object for each socket instead of three.
  */
-final class HeldResource extends PhantomReference<Object> {
+final class HeldResource extends PhantomReference<Object> implements Runnable {
     private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
 
     /** All that were not released, each leads to its neighbours; guarded by the class, as are their links. */
@@ -20,7 +20,7 @@ final class HeldResource extends PhantomReference<Object> {
 
     static {
         // A platform thread: clean-up must not wait for a free carrier.
-        OwnThread.unstarted("rdma-forgotten", HeldResource::releaseForgotten).start();
+        OwnThread.unstarted("rdma-forgotten", new HeldResource(null)).start();
     }
 
     private HeldResource previous;
@@ -46,7 +46,9 @@ final class HeldResource extends PhantomReference<Object> {
         return made;
     }
 
-    private static void releaseForgotten() {
+    /** Releases what was forgotten, for ever. The task is one of these because a lambda costs two more classes. */
+    @Override
+    public void run() {
         while (true) {
             try {
                 ((HeldResource) FORGOTTEN.remove()).releaseSoon();

@@ -2,6 +2,8 @@ package org.rdmasockets.guard;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Writer;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -90,36 +92,55 @@ public final class FirstAnswer {
         private Other() {
         }
 
-        /** Starts this program again, in a process that serves, and connects to it; and it to this one. */
+        /**
+         * Starts this program again, in a process that serves, and connects to it; and then it to this one: who only
+         * connects loads a little that who has listened does not.
+         */
         static void train() throws IOException {
+            Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
+                    "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                    Other.class.getName()).start();
+            try (BufferedReader answers = other.inputReader(); Writer orders = other.outputWriter()) {
+                connect(answers.readLine());
+                accept(orders);
+            } finally {
+                other.destroy();
+            }
+        }
+
+        private static void connect(String port) throws IOException {
+            try (Socket socket = new RdmaSocket(host(), Integer.parseInt(port))) {
+                exchange(socket);
+            }
+        }
+
+        /** Answers one client, who is told the port. */
+        private static void accept(Writer client) throws IOException {
             try (ServerSocket server = new RdmaServerSocket()) {
                 server.bind(new InetSocketAddress(host(), 0));
-                Process other = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(),
-                        "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
-                        Other.class.getName(), Integer.toString(server.getLocalPort())).start();
-                try (BufferedReader answers = other.inputReader(); Socket accepted = server.accept();
-                        Socket socket = new RdmaSocket(host(), Integer.parseInt(answers.readLine()))) {
-                    accepted.getOutputStream().write(accepted.getInputStream().readNBytes(BYTES));
-                    exchange(socket);
-                } finally {
-                    other.destroy();
-                }
+                client.write(server.getLocalPort() + "\n");
+                client.flush();
+                answer(server);
+            }
+        }
+
+        private static void answer(ServerSocket server) throws IOException {
+            try (Socket socket = server.accept()) {
+                FirstAnswer.answer(socket);
             }
         }
 
         /**
-         * Says its port, connects, and serves.
+         * Says its port, answers, and connects to the port that it is told.
          *
-         * @param arguments the port to connect to
+         * @param arguments none
          */
         public static void main(String[] arguments) throws IOException {
             try (ServerSocket server = new RdmaServerSocket()) {
                 server.bind(new InetSocketAddress(host(), 0));
                 System.out.println(server.getLocalPort());
-                try (Socket socket = new RdmaSocket(host(), Integer.parseInt(arguments[0]))) {
-                    exchange(socket);
-                }
-                serve(server);
+                answer(server);
+                connect(new BufferedReader(new InputStreamReader(System.in)).readLine());
             }
         }
     }

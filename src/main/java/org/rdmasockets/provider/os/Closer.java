@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.os;
 
-import java.util.LinkedList;
+import java.util.ArrayList;
+import java.util.List;
 import org.rdmasockets.lock.OwnThread;
 
 /**
@@ -14,7 +15,7 @@ final class Closer implements Runnable {
     private static final long IDLE_MILLIS = 1_000;
 
     /** Descriptors, in a list that is whole also if there is no memory for one more; guarded by itself. */
-    private static final LinkedList<Integer> WAITING = new LinkedList<>();
+    private static final List<Integer> WAITING = new ArrayList<>();
     /** Guarded by {@link #WAITING}. */
     private static int threads;
     /** Threads that may be stuck; guarded by {@link #WAITING}. */
@@ -74,13 +75,13 @@ final class Closer implements Runnable {
         }
     }
 
-    /** The first descriptor, waiting for one a while; null if there is none then. */
+    /** The latest descriptor, waiting for one a while; null if there is none then. */
     private static Integer next() throws InterruptedException {
         synchronized (WAITING) {
             if (WAITING.isEmpty()) {
                 WAITING.wait(IDLE_MILLIS);
             }
-            return WAITING.poll();
+            return WAITING.isEmpty() ? null : WAITING.removeLast();
         }
     }
 

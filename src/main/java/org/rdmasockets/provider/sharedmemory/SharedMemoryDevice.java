@@ -42,8 +42,6 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     private static final DeviceInfo INFO = new DeviceInfo(NAME, 0, TransportType.SHARED_MEMORY);
     private static final DeviceAttributes ATTRIBUTES = new DeviceAttributes("", 1, MAX_REGION_BYTES, 1 << 20,
             MAX_REQUESTS, MAX_ELEMENTS, 1 << 20, MAX_COMPLETIONS, MAX_REGIONS, 1 << 20, 255, 255);
-    private static final PortAttributes PORT = new PortAttributes(PortAttributes.State.ACTIVE,
-            PortAttributes.LinkLayer.UNSPECIFIED, MTU_BYTES, MTU_BYTES, MAX_MESSAGE_BYTES, 0, 1);
     private static final Set<Capability> CAPABILITIES = EnumSet.of(Capability.IMMEDIATE_DATA, Capability.ATOMICS,
             Capability.RESIZE_COMPLETION_QUEUE, Capability.EMPTY_RECEIVE, Capability.QUERY_STATE,
             Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.COPIES_AT_POST,
@@ -97,7 +95,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     @Override
     public PortAttributes port(int portNumber) throws VerbsException {
         checkPort("ibv_query_port", portNumber);
-        return PORT;
+        return new PortAttributes(PortAttributes.State.ACTIVE, PortAttributes.LinkLayer.UNSPECIFIED, MTU_BYTES,
+                MTU_BYTES, MAX_MESSAGE_BYTES, 0, 1);
     }
 
     @Override

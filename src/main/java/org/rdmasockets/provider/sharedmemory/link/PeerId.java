@@ -34,7 +34,7 @@ record PeerId(int process, long hub) {
     // By hand, because what the compiler makes spins classes in a JVM that starts.
     @Override
     public boolean equals(Object other) {
-        return other instanceof PeerId(int otherProcess, long otherHub) && process == otherProcess && hub == otherHub;
+        return other instanceof PeerId peer && process == peer.process && hub == peer.hub;
     }
 
     @Override
