@@ -30,13 +30,48 @@ public final class Log {
         this.of = of;
     }
 
-    /** A line that waits. */
-    private record Early(Log log, boolean info, String format, Object[] arguments) {
-        void write() {
-            if (info) {
-                log.logger().info(format, arguments);
-            } else {
-                log.logger().debug(format, arguments);
+    /** A line that waits; the first of them is the task of the thread that writes them all. */
+    private record Early(Log log, boolean info, String format, Object[] arguments) implements Runnable {
+        @Override
+        public void run() {
+            try {
+                synchronized (EARLY) {
+                    EARLY.wait(LATER_MILLIS); // a sleep would load two classes more
+                }
+                prepare();
+                for (Early[] lines = take(); lines.length > 0; lines = take()) {
+                    for (Early line : lines) {
+                        line.write();
+                    }
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt(); // nobody does that
+            } finally {
+                synchronized (EARLY) {
+                    EARLY.clear();
+                    ready = true; // nobody waits for SLF4J a second time
+                }
+            }
+        }
+
+        private static Early[] take() {
+            synchronized (EARLY) {
+                Early[] lines = EARLY.toArray(new Early[0]);
+                EARLY.clear();
+                ready = lines.length == 0;
+                return lines;
+            }
+        }
+
+        private void write() {
+            try {
+                if (info) {
+                    log.logger().info(format, arguments);
+                } else {
+                    log.logger().debug(format, arguments);
+                }
+            } catch (RuntimeException | Error e) {
+                // That line's provider throws; the others are written all the same.
             }
         }
     }
@@ -92,17 +127,15 @@ public final class Log {
     /** Keeps a line until SLF4J is there; false if it is, or no more can wait. */
     private boolean isEarly(boolean info, String format, Object[] arguments) {
         synchronized (EARLY) {
-            if (ready || EARLY.size() >= MOST_EARLY || !writes && !startWriter()) {
-                return false;
-            }
-            return EARLY.add(new Early(this, info, format, arguments));
+            Early line = new Early(this, info, format, arguments);
+            return !ready && EARLY.size() < MOST_EARLY && (writes || startWriter(line)) && EARLY.add(line);
         }
     }
 
     /** Sees to it that early lines are written, soon. False if that cannot be. */
-    private static boolean startWriter() {
+    private static boolean startWriter(Early first) {
         try {
-            Thread later = OwnThread.unstarted("rdma-log", new Writer());
+            Thread later = OwnThread.unstarted("rdma-log", first);
             later.setContextClassLoader(Log.class.getClassLoader()); // where a provider may look for its settings
             later.setDaemon(false); // a program that ends at once says all the same what it has done
             later.start();
@@ -111,46 +144,6 @@ public final class Log {
         } catch (OutOfMemoryError | LinkageError e) { // as when there are no descriptors to read a class from
             ready = true; // from now on, who says something waits for SLF4J
             return false;
-        }
-    }
-
-    /** Writes what has come too early. */
-    private static final class Writer implements Runnable {
-        @Override
-        public void run() {
-            try {
-                Thread.sleep(LATER_MILLIS);
-                prepare();
-                for (Early[] lines = take(); lines.length > 0; lines = take()) {
-                    for (Early line : lines) {
-                        write(line);
-                    }
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt(); // nobody does that
-            } finally {
-                synchronized (EARLY) {
-                    EARLY.clear();
-                    ready = true; // nobody waits for SLF4J a second time
-                }
-            }
-        }
-
-        private static void write(Early line) {
-            try {
-                line.write();
-            } catch (RuntimeException | Error e) {
-                // That line's provider throws; the others are written all the same.
-            }
-        }
-
-        private static Early[] take() {
-            synchronized (EARLY) {
-                Early[] lines = EARLY.toArray(new Early[0]);
-                EARLY.clear();
-                ready = lines.length == 0;
-                return lines;
-            }
         }
     }
 }

@@ -1,8 +1,10 @@
 package org.rdmasockets.stream;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * The chunks that the peer lends us, in the order in which they are filled. The peer writes them into this table, one
@@ -32,12 +34,12 @@ final class TargetTable {
     private static final int KEY_OFFSET = 8;
     private static final int LENGTH_OFFSET = 12;
     private static final String NOT_THERE = "announced a chunk that is not in the table";
-    private static final VarHandle INT = ValueLayout.JAVA_INT.varHandle();
+    private static final VarHandle INT = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
     /** A chunk that was offered for all others. */
     private record Offer(long address, int key, int room) {}
 
-    private final MemorySegment memory;
+    private final ByteBuffer memory;
     private final int offerOffset;
     /** The chunk that is filled now; without room if there is none. */
     private long address;
@@ -56,7 +58,7 @@ final class TargetTable {
 
     /** An empty table at the beginning of the remote region, which is zeroed, and the place of an offered chunk. */
     TargetTable(MemorySegment memory, long offerOffset) {
-        this.memory = memory;
+        this.memory = memory.asByteBuffer().order(ByteOrder.nativeOrder());
         this.offerOffset = (int) offerOffset;
     }
 
@@ -80,7 +82,7 @@ final class TargetTable {
      * if all is well, otherwise what the peer did wrong.
      */
     String adopt(boolean announced) {
-        long entry = (long) expected * ENTRY_BYTES;
+        int entry = expected * ENTRY_BYTES;
         int length = length(entry);
         if (length == 0) {
             return announced ? NOT_THERE : null;
@@ -136,16 +138,16 @@ final class TargetTable {
     }
 
     /** The length is the last field of the one write that fills an entry: seen it, the others are there. */
-    private int length(long entry) {
+    private int length(int entry) {
         return (int) INT.getAcquire(memory, entry + LENGTH_OFFSET);
     }
 
-    private long addressIn(long entry) {
-        return memory.get(ValueLayout.JAVA_LONG, entry + ADDRESS_OFFSET);
+    private long addressIn(int entry) {
+        return memory.getLong(entry + ADDRESS_OFFSET);
     }
 
-    private int keyIn(long entry) {
-        return memory.get(ValueLayout.JAVA_INT, entry + KEY_OFFSET);
+    private int keyIn(int entry) {
+        return memory.getInt(entry + KEY_OFFSET);
     }
 
     private static String wrongLength(int length) {
@@ -153,7 +155,7 @@ final class TargetTable {
     }
 
     /** Clears an entry that was copied out. */
-    private void taken(long entry, int length) {
+    private void taken(int entry, int length) {
         large |= length > firstBytes;
         // Before anything is sent into the chunk: from its last byte on, the peer may write this entry again.
         INT.setRelease(memory, entry + LENGTH_OFFSET, 0);

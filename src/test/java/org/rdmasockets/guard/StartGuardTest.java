@@ -35,8 +35,8 @@ import org.rdmasockets.RdmaServerSocket;
 class StartGuardTest {
     /** Where the library of threads and sockets of the JDK ends: what a plain socket needs is no more. */
     private static final int MOST_PLAIN_CLASSES = 200;
-    private static final int MOST_CLASSES = 585;
-    private static final int MOST_FORMS = 60;
+    private static final int MOST_CLASSES = 555;
+    private static final int MOST_FORMS = 48;
     /** On a busy machine the poller's first tick may come before the answer, and loads what it is put off for. */
     private static final int ATTEMPTS = 3;
     /** Without the tests' SLF4J provider, which is a program's own. */

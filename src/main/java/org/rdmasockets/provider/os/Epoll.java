@@ -1,10 +1,8 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmasockets.verbs.Errno;
@@ -38,7 +36,8 @@ public final class Epoll extends Guard {
     final int descriptor;
     /** The argument of a change, and its errno; guarded by this. */
     private final MemorySegment event = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
-    private final MemorySegment captured = Arena.ofAuto().allocate(Posix.CAPTURED_BYTES, Integer.BYTES);
+    private final ByteBuffer fields = Posix.buffer(event);
+    private final Captured captured = new Captured(Arena.ofAuto());
     /** The set for those beside; null for that one. */
     final Epoll beside;
     /** Who may wait; guarded by itself. */
@@ -150,8 +149,7 @@ public final class Epoll extends Guard {
      * leave a socket unwatched, and with it the connections to a whole process.
      */
     private synchronized long control(int operation, int watched, int interest, long data) {
-        event.set(JAVA_INT, 0, interest);
-        event.set(JAVA_LONG_UNALIGNED, DATA_OFFSET, data);
+        fields.putInt(0, interest).putLong(DATA_OFFSET, data);
         return Posix.EPOLL_CTL.callSurely(captured, descriptor, operation, watched, event.address(), 0L);
     }
 

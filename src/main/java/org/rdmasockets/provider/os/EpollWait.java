@@ -3,7 +3,6 @@ package org.rdmasockets.provider.os;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.verbs.Errno;
@@ -26,9 +25,10 @@ public final class EpollWait extends Guard {
     /** What the last wait found, sockets only; the waiting thread only. */
     private final MemorySegment events = Arena.ofAuto().allocate((long) BATCH * Epoll.EVENT_BYTES, Long.BYTES);
     /** The same, for plain accesses, which take the interpreter less. */
-    private final ByteBuffer fields = events.asByteBuffer().order(ByteOrder.nativeOrder());
-    /** Where errno and the eventfd's counter go; the waiting thread only. */
-    private final MemorySegment scratch = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
+    private final ByteBuffer fields = Posix.buffer(events);
+    /** Where the eventfd's counter goes, and errno; the waiting thread only. */
+    private final MemorySegment counter = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
+    private final Captured captured = new Captured(Arena.ofAuto());
     /** Whether {@link #wakeup} was called, and no wait has ended since. */
     private final AtomicBoolean woken = new AtomicBoolean();
     /** Whether a thread waits, or is about to. */
@@ -80,7 +80,7 @@ public final class EpollWait extends Guard {
         } finally {
             inside = false;
             if (woken.getAndSet(false)) {
-                Posix.readCounter(eventDescriptor, scratch);
+                Posix.readCounter(eventDescriptor, counter);
             }
             leave();
         }
@@ -91,7 +91,7 @@ public final class EpollWait extends Guard {
         int remaining = timeoutMillis;
         boolean looked = timeoutMillis == 0;
         while (true) {
-            int found = Posix.epollWait(scratch, set.descriptor, events.address(), BATCH,
+            int found = Posix.epollWait(captured, set.descriptor, events.address(), BATCH,
                     woken.get() || isClosed() ? 0 : remaining);
             if (found < 0 && found != -Errno.EINTR.number()) { // a signal does not end the wait
                 throw Posix.EPOLL_WAIT.failure(-found, "");
@@ -125,7 +125,7 @@ public final class EpollWait extends Guard {
             return true;
         }
         // Nobody waits for it: who wakes this sees that, or was seen by a wait that has ended meanwhile.
-        Posix.readCounter(eventDescriptor, heardBy.scratch);
+        Posix.readCounter(eventDescriptor, heardBy.counter);
         return false;
     }
 

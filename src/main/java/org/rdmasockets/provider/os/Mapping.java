@@ -1,8 +1,7 @@
 package org.rdmasockets.provider.os;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -12,17 +11,16 @@ import org.rdmasockets.verbs.VerbsException;
  * place, until nobody can reach the segment any more. Memory of a peer is seen by this library only.
  */
 public class Mapping extends Guard {
-    private static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
-    /** Every address: a segment of its own would cost each mapping more than the rest of it. */
-    private static final MemorySegment EVERYTHING = Posix.memoryAt(0, Long.MAX_VALUE);
-
     private final MemorySegment memory;
+    /** The first word of the last page, null if all is shown; for who has entered or knows that this is open. */
+    protected final ByteBuffer behind;
     /** Whether the range lives as long as the segment. */
     private final boolean own;
 
     /** Takes over what {@link Mappings} mapped. */
     Mapping(long address, long bytes) {
         memory = shown(address, bytes, bytes, false);
+        behind = null;
         own = false;
     }
 
@@ -32,7 +30,9 @@ public class Mapping extends Guard {
      * applications.
      */
     protected Mapping(int descriptor, long mappedBytes, long bytes, boolean own) throws VerbsException {
-        memory = shown(SealedMemory.mapAt(descriptor, mappedBytes), mappedBytes, bytes, own);
+        long address = SealedMemory.mapAt(descriptor, mappedBytes);
+        behind = mappedBytes == bytes ? null : behind(address, mappedBytes);
+        memory = shown(address, mappedBytes, bytes, own);
         this.own = own;
     }
 
@@ -49,9 +49,19 @@ public class Mapping extends Guard {
         }
     }
 
+    private static ByteBuffer behind(long address, long mappedBytes) {
+        try {
+            return Posix.buffer(Posix.memoryAt(address + mappedBytes - SealedMemory.PAGE_BYTES, Long.BYTES));
+        } catch (Throwable e) {
+            Mappings.unmap(address, mappedBytes);
+            throw e;
+        }
+    }
+
     /** Memory that could not be mapped: it is closed, and nobody gets in; {@link #memory} pretends to show so much. */
     protected Mapping(long bytes) {
         memory = Posix.memoryAt(0, bytes);
+        behind = null;
         own = false;
         shut();
     }
@@ -64,19 +74,6 @@ public class Mapping extends Guard {
     /** How much is mapped, from the beginning of {@link #memory} on. */
     protected long mappedBytes() {
         return memory.byteSize();
-    }
-
-    /**
-     * Reads a word of what is mapped, also behind what is shown, by acquire; the offset is a multiple of 8. As for the
-     * next method, the caller has entered or knows that this is open.
-     */
-    protected final long getAcquire(long offset) {
-        return (long) LONG.getAcquire(EVERYTHING, memory.address() + offset);
-    }
-
-    /** Writes a word of what is mapped, in an order with all that is volatile. */
-    protected final void setVolatile(long offset, long value) {
-        LONG.setVolatile(EVERYTHING, memory.address() + offset, value);
     }
 
     /** Gives whole pages back to the kernel, which read as zero then. False if the kernel refused. */

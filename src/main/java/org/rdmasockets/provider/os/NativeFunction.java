@@ -69,18 +69,19 @@ final class NativeFunction {
     long call(long... arguments) {
         long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment captured = arena.allocate(Posix.CAPTURED_BYTES);
-            return result(captured,
-                    (long) CALL.invokeExact(address(), captured, all[0], all[1], all[2], all[3], all[4], all[5]));
+            Captured captured = new Captured(arena);
+            return result(captured, (long) CALL.invokeExact(address(), captured.memory, all[0], all[1], all[2], all[3],
+                    all[4], all[5]));
         } catch (Throwable t) {
             throw Posix.unexpected(t);
         }
     }
 
     /** The same for at most four arguments, without allocating. */
-    long call(MemorySegment captured, long first, long second, long third, long fourth) {
+    long call(Captured captured, long first, long second, long third, long fourth) {
         try {
-            return result(captured, (long) CALL.invokeExact(address(), captured, first, second, third, fourth, 0L, 0L));
+            return result(captured,
+                    (long) CALL.invokeExact(address(), captured.memory, first, second, third, fourth, 0L, 0L));
         } catch (Throwable t) {
             throw Posix.unexpected(t);
         }
@@ -89,16 +90,16 @@ final class NativeFunction {
     /**
      * Calls the function without allocating, and again after an {@code Error}, which comes before the function is
      * called: for what is lost, or waited for in vain, if it is not done. Once it was called it is not called again,
-     * whatever is thrown: a descriptor or a range may belong to somebody else by then. {@code captured} is memory for
-     * errno; a sixth argument is 0.
+     * whatever is thrown: a descriptor or a range may belong to somebody else by then. A sixth argument is 0.
      */
-    long callSurely(MemorySegment captured, long first, long second, long third, long fourth, long fifth) {
+    long callSurely(Captured captured, long first, long second, long third, long fourth, long fifth) {
         boolean called = false;
         long returned = 0;
         for (int left = SURE_TRIES;; left--) {
             try {
                 if (!called) {
-                    returned = (long) CALL.invokeExact(address(), captured, first, second, third, fourth, fifth, 0L);
+                    returned = (long) CALL.invokeExact(address(), captured.memory, first, second, third, fourth, fifth,
+                            0L);
                     called = true;
                 }
                 return result(captured, returned);
@@ -122,9 +123,9 @@ final class NativeFunction {
         return found;
     }
 
-    private long result(MemorySegment captured, long returned) {
+    private long result(Captured captured, long returned) {
         long result = returnsLong ? returned : (int) returned;
-        return result == -1 ? -Posix.capturedErrno(captured) : result;
+        return result == -1 ? -captured.errno() : result;
     }
 
     /** Calls and expects success; the text has the arguments that matter, as {@code name=value} pairs. */

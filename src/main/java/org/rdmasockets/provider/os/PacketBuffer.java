@@ -3,7 +3,6 @@ package org.rdmasockets.provider.os;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 
 /**
  * Memory for one packet and the descriptor that may come with it ({@code struct msghdr} with its parts). For one thread
@@ -13,8 +12,7 @@ import java.nio.ByteOrder;
  *    0  struct msghdr (56)     16  iov   24  iovlen   32  control   40  controllen   48  flags
  *   56  struct iovec  (16)
  *   72  control       (1032)   struct cmsghdr (16: length, level, type), then descriptors of 4 bytes
- * 1104  errno of the call
- * 1112  the packet
+ * 1104  the packet
  * </pre>
  */
 public final class PacketBuffer {
@@ -37,14 +35,13 @@ public final class PacketBuffer {
     private static final int CONTROL_TYPE = CONTROL_OFFSET + 12;
     private static final int CONTROL_DATA = CONTROL_OFFSET + 16;
     private static final int CONTROL_HEADER_BYTES = 16;
-    private static final int CAPTURED_OFFSET = CONTROL_OFFSET + CONTROL_BYTES;
-    private static final int PACKET_OFFSET = CAPTURED_OFFSET + Long.BYTES;
+    private static final int PACKET_OFFSET = CONTROL_OFFSET + CONTROL_BYTES;
 
     private final MemorySegment memory = Arena.ofAuto().allocate(PACKET_OFFSET + MAX_PACKET_BYTES, Long.BYTES);
-    private final MemorySegment packet = memory.asSlice(PACKET_OFFSET);
-    private final MemorySegment captured = memory.asSlice(CAPTURED_OFFSET, Long.BYTES);
-    /** The same as memory, for plain accesses, which take the interpreter less. */
-    private final ByteBuffer fields = memory.asByteBuffer().order(ByteOrder.nativeOrder());
+    /** The same, for plain accesses, which take the interpreter less. */
+    private final ByteBuffer fields = Posix.buffer(memory);
+    private final ByteBuffer packet = Posix.buffer(memory.asSlice(PACKET_OFFSET));
+    private final Captured captured = new Captured(Arena.ofAuto());
     /** The last call has left this there: how long the packet may be, and whether there was room for descriptors. */
     private int roomBytes;
     private boolean takesControl;
@@ -60,11 +57,11 @@ public final class PacketBuffer {
     public PacketBuffer() {
         fields.putLong(IOV_POINTER_OFFSET, memory.address() + IOV_OFFSET);
         fields.putLong(IOV_COUNT_OFFSET, 1);
-        fields.putLong(IOV_OFFSET, packet.address());
+        fields.putLong(IOV_OFFSET, memory.address() + PACKET_OFFSET);
     }
 
-    /** The packet: memory of {@link #MAX_PACKET_BYTES} bytes, aligned to 8. */
-    public MemorySegment packet() {
+    /** The packet: memory of {@link #MAX_PACKET_BYTES} bytes, in the order of this host. */
+    public ByteBuffer packet() {
         return packet;
     }
 

@@ -1,11 +1,9 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -28,6 +26,8 @@ public final class PacketSocket extends Guard {
     private static final int OWNER_ONLY = 0600;
     /** Where {@code sun_path} begins in {@code struct sockaddr_un}. */
     private static final int PATH_OFFSET = 2;
+    /** {@code sizeof(struct ucred)}: process, user, group. */
+    private static final int CREDENTIALS_BYTES = 12;
     private static final int EINTR = Errno.EINTR.number();
 
     /** Who the peer was when it connected or began to listen ({@code struct ucred}), as this process sees it. */
@@ -92,7 +92,7 @@ public final class PacketSocket extends Guard {
         try (Arena arena = Arena.ofConfined()) {
             int bytes = PATH_OFFSET + path.length + 1;
             MemorySegment address = arena.allocate(bytes, Short.BYTES);
-            address.asByteBuffer().order(ByteOrder.nativeOrder()).putShort((short) Posix.AF_UNIX).put(path);
+            Posix.buffer(address).putShort((short) Posix.AF_UNIX).put(path);
             function.check("name=" + name, descriptor, address.address(), bytes);
         }
     }
@@ -104,8 +104,8 @@ public final class PacketSocket extends Guard {
 
     private void passDescriptors(int whether) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment value = arena.allocate(JAVA_INT);
-            value.set(JAVA_INT, 0, whether);
+            MemorySegment value = arena.allocate(Integer.BYTES, Integer.BYTES);
+            Posix.buffer(value).putInt(0, whether);
             Posix.SETSOCKOPT.call(descriptor, Posix.SOL_SOCKET, Posix.SO_PASSRIGHTS, value.address(), Integer.BYTES);
         }
     }
@@ -130,12 +130,11 @@ public final class PacketSocket extends Guard {
     /** Asks the kernel who the peer is ({@code SO_PEERCRED}). */
     public Peer peer() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment answer = arena.allocate(JAVA_INT, 4);
-            MemorySegment length = answer.asSlice(12);
-            length.set(JAVA_INT, 0, 12);
+            MemorySegment answer = arena.allocate(CREDENTIALS_BYTES + Integer.BYTES, Integer.BYTES);
+            ByteBuffer fields = Posix.buffer(answer).putInt(CREDENTIALS_BYTES, CREDENTIALS_BYTES);
             Posix.GETSOCKOPT.check("option=SO_PEERCRED", descriptor, Posix.SOL_SOCKET, Posix.SO_PEERCRED,
-                    answer.address(), length.address());
-            return new Peer(answer.get(JAVA_INT, 0), answer.get(JAVA_INT, 4));
+                    answer.address(), answer.address() + CREDENTIALS_BYTES);
+            return new Peer(fields.getInt(0), fields.getInt(Integer.BYTES));
         }
     }
 

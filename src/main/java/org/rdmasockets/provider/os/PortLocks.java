@@ -2,7 +2,6 @@ package org.rdmasockets.provider.os;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.util.BitSet;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -55,8 +54,8 @@ public final class PortLocks {
                 descriptor = SocketDirectory.own().openFile(FILE);
             }
             MemorySegment lock = arena.allocate(FLOCK_BYTES, Long.BYTES);
-            lock.asByteBuffer().order(ByteOrder.nativeOrder()).putShort(TYPE_OFFSET, (short) type)
-                    .putLong(START_OFFSET, port).putLong(LENGTH_OFFSET, 1);
+            Posix.buffer(lock).putShort(TYPE_OFFSET, (short) type).putLong(START_OFFSET, port)
+                    .putLong(LENGTH_OFFSET, 1);
             return (int) -Posix.FCNTL.call(descriptor, Posix.F_OFD_SETLK, lock.address());
         } catch (VerbsException e) {
             return 0; // no directory, or no descriptor left: the next port tries again

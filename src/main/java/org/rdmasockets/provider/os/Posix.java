@@ -1,10 +1,9 @@
 package org.rdmasockets.provider.os;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
@@ -25,6 +24,13 @@ final class Posix {
     static final int SO_PASSRIGHTS = 83;
     static final int O_DIRECTORY = System.getProperty("os.arch").equals("aarch64") ? 0x4000 : 0x10000;
     static final int O_CLOEXEC = 0x80000;
+    /** The number of {@code newfstatat}, and where {@code struct stat} has what: C's {@code stat} is glibc's own. */
+    static final int NEWFSTATAT = System.getProperty("os.arch").equals("aarch64") ? 79 : 262;
+    static final int STAT_MODE = System.getProperty("os.arch").equals("aarch64") ? 16 : 24;
+    static final int STAT_USER = System.getProperty("os.arch").equals("aarch64") ? 24 : 28;
+    static final int STAT_BYTES = 144;
+    static final int AT_FDCWD = -100;
+    static final int AT_SYMLINK_NOFOLLOW = 0x100;
     static final int O_NOFOLLOW = System.getProperty("os.arch").equals("aarch64") ? 0x8000 : 0x20000;
     static final int O_RDWR = 0x2;
     static final int F_OFD_SETLK = 37;
@@ -61,9 +67,6 @@ final class Posix {
     static final int EPOLL_CTL_ADD = 1;
     static final int EPOLL_CTL_DEL = 2;
 
-    /** Size of the memory that errno is captured into, {@code Linker.Option.captureStateLayout}: an int and no more. */
-    static final long CAPTURED_BYTES = Integer.BYTES;
-
     static final NativeFunction MEMFD_CREATE = NativeFunction.returningInt("memfd_create");
     static final NativeFunction FTRUNCATE = NativeFunction.returningInt("ftruncate");
     static final NativeFunction FCNTL = NativeFunction.returningInt("fcntl");
@@ -76,6 +79,7 @@ final class Posix {
     static final NativeFunction SOCKET = NativeFunction.returningInt("socket");
     static final NativeFunction BIND = NativeFunction.returningInt("bind");
     static final NativeFunction FCHMOD = NativeFunction.returningInt("fchmod");
+    static final NativeFunction SYSCALL = NativeFunction.returningLong("syscall");
     static final NativeFunction OPEN = NativeFunction.returningInt("open");
     static final NativeFunction FLOCK = NativeFunction.returningInt("flock");
     static final NativeFunction LISTEN = NativeFunction.returningInt("listen");
@@ -96,25 +100,20 @@ final class Posix {
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
-    private static final MemorySegment ONE = allocateForEver(Long.BYTES);
+    private static final MemorySegment ONE = Arena.global().allocate(Long.BYTES, Long.BYTES);
 
     /** Where all threads leave the errno that nobody reads. */
-    private static final MemorySegment IGNORED = allocateForEver(CAPTURED_BYTES);
+    private static final Captured IGNORED = new Captured(Arena.global());
 
     static {
-        ONE.set(JAVA_LONG, 0, 1);
+        buffer(ONE).putLong(0, 1);
     }
 
     private Posix() {}
 
-    /** Memory for the life of the process. */
-    private static MemorySegment allocateForEver(long bytes) {
-        return Arena.global().allocate(bytes, Long.BYTES);
-    }
-
-    /** The errno that a call captured. */
-    static int capturedErrno(MemorySegment captured) {
-        return captured.get(JAVA_INT, 0);
+    /** Memory in the order of this host: accesses by layouts would load sixteen classes in a first connect. */
+    static ByteBuffer buffer(MemorySegment memory) {
+        return memory.asByteBuffer().order(ByteOrder.nativeOrder());
     }
 
     /** Memory without an owner at an address that stays mapped for ever. */
@@ -160,12 +159,12 @@ final class Posix {
     }
 
     /** {@code epoll_wait}: how many events were written, or a negated errno. */
-    static int epollWait(MemorySegment captured, int descriptor, long events, int capacity, int timeoutMillis) {
+    static int epollWait(Captured captured, int descriptor, long events, int capacity, int timeoutMillis) {
         return (int) EPOLL_WAIT.call(captured, descriptor, events, capacity, timeoutMillis);
     }
 
     /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
-    static int receiveMessage(MemorySegment captured, int descriptor, long message) {
+    static int receiveMessage(Captured captured, int descriptor, long message) {
         return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
     }
 
@@ -185,7 +184,7 @@ final class Posix {
             while (GETRANDOM.call(number.address(), Long.BYTES, 0) != Long.BYTES) {
                 Thread.onSpinWait();
             }
-            return number.get(JAVA_LONG, 0);
+            return buffer(number).getLong(0);
         }
     }
 

@@ -2,7 +2,6 @@ package org.rdmasockets.provider.os;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -12,7 +11,7 @@ import org.rdmasockets.verbs.VerbsException;
  * the JVM. It has no name, and nothing is left of it when the last process that has it is gone.
  */
 public final class SealedMemory extends Guard {
-    private static final long PAGE_BYTES = 4096;
+    static final long PAGE_BYTES = 4096;
     private static final String NAME = "rdma-sockets";
     private static final int SEALS = Posix.F_SEAL_SHRINK | Posix.F_SEAL_GROW | Posix.F_SEAL_SEAL;
     private static final int READ_ONLY = Posix.F_SEAL_WRITE | Posix.F_SEAL_FUTURE_WRITE;
@@ -109,7 +108,7 @@ public final class SealedMemory extends Guard {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment answer = arena.allocate(STATFS_BYTES, Long.BYTES);
             Posix.FSTATFS.check("", descriptor, answer.address());
-            return answer.get(ValueLayout.JAVA_LONG, 0);
+            return Posix.buffer(answer).getLong(0);
         }
     }
 

@@ -2,6 +2,7 @@ package org.rdmasockets.provider.os;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -30,7 +31,8 @@ public final class SocketDirectory {
     private static final String PREFIX = "org.rdmasockets-";
     private static final int OTHERS_WRITE = 022;
     private static final int STICKY = 01000;
-    private static final String MODE = "mode";
+    private static final int TYPE = 0170000;
+    private static final int DIRECTORY = 0040000;
     /** How long nobody must have answered before a name counts as left behind: between bind and listen nobody does. */
     private static final long STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     /** Between bind and listen a name is younger than this. */
@@ -162,12 +164,15 @@ public final class SocketDirectory {
     }
 
     private String problem(Path path, boolean own) {
-        try {
-            Map<String, Object> found = Files.readAttributes(path, "unix:uid,mode,isDirectory",
-                    LinkOption.NOFOLLOW_LINKS);
-            int mode = (int) found.get(MODE);
-            int owner = (int) found.get("uid");
-            if (!(boolean) found.get("isDirectory")) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment found = arena.allocate(Posix.STAT_BYTES, Long.BYTES);
+            if (Posix.SYSCALL.call(Posix.NEWFSTATAT, Posix.AT_FDCWD, Posix.text(arena, path.toString()).address(),
+                    found.address(), Posix.AT_SYMLINK_NOFOLLOW) < 0) {
+                return path + " is not there";
+            }
+            int mode = Posix.buffer(found).getInt(Posix.STAT_MODE);
+            int owner = Posix.buffer(found).getInt(Posix.STAT_USER);
+            if ((mode & TYPE) != DIRECTORY) {
                 return path + " is no directory";
             }
             if (own ? owner != user : owner != user && owner != 0 && owner != UserNamespace.overflowUser()) {
@@ -177,8 +182,6 @@ public final class SocketDirectory {
                 return "others may write to " + path;
             }
             return null;
-        } catch (IOException | RuntimeException e) {
-            return path + " is not there";
         }
     }
 

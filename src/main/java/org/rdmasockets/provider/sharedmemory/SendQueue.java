@@ -1,9 +1,9 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.SendRequest;
  * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
  */
 final class SendQueue implements Deadlines.Expiring {
-    private static final VarHandle LONG = JAVA_LONG.varHandle();
+    private static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final int RETRY_FOR_EVER = 7;
     private static final long NO_DEADLINE = Long.MAX_VALUE;
     /** Fewer bytes are copied while others of this process wait for the ring. */
@@ -258,11 +258,10 @@ final class SendQueue implements Deadlines.Expiring {
             return refused();
         }
         try {
-            MemorySegment memory = remote.segment();
-            long offset = address - remote.address();
+            ByteBuffer memory = remote.segment().asSlice(address - remote.address(), Long.BYTES).asByteBuffer();
             long before = request.opcode() == SendRequest.Opcode.COMPARE_AND_SWAP
-                    ? (long) LONG.compareAndExchange(memory, offset, request.compareOrAdd(), request.swap())
-                    : (long) LONG.getAndAdd(memory, offset, request.compareOrAdd());
+                    ? (long) LONG.compareAndExchange(memory, 0, request.compareOrAdd(), request.swap())
+                    : (long) LONG.getAndAdd(memory, 0, request.compareOrAdd());
             Gather.setLong(request, before);
             return Status.SUCCESS;
         } finally {

@@ -21,7 +21,7 @@ class NativeFunctionTest {
     @Test
     void errnoIsAllThatIsCaptured() {
         StructLayout captured = Linker.Option.captureStateLayout();
-        assertEquals(Posix.CAPTURED_BYTES, captured.byteSize());
+        assertEquals(Captured.BYTES, captured.byteSize());
         assertEquals(0, captured.byteOffset(PathElement.groupElement("errno")));
     }
 

@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.provider.os.Mapping;
 import org.rdmasockets.provider.os.PacketBuffer;
@@ -160,8 +161,9 @@ public final class Dial implements Source, AutoCloseable {
     }
 
     private static void armBoth(Mapping mapping) {
+        ByteBuffer words = SegmentLayout.buffer(mapping.memory());
         for (int direction = 0; direction < 2; direction++) {
-            SegmentLayout.INT.setRelease(mapping.memory(), SegmentLayout.control(direction) + SegmentLayout.ARMED,
+            SegmentLayout.INT.setRelease(words, SegmentLayout.control(direction) + SegmentLayout.ARMED,
                     SegmentLayout.FOR_ALL);
         }
     }

@@ -1,9 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import org.rdmasockets.provider.os.PacketBuffer;
 
 /**
@@ -42,19 +39,14 @@ final class Frame {
 
     /** Writes a packet with a number and at most one argument. */
     static void write(PacketBuffer buffer, int type, int number, long first) {
-        buffer.packet().fill((byte) 0);
-        MemorySegment packet = buffer.packet();
-        packet.set(JAVA_INT, 0, type);
-        packet.set(JAVA_INT, NUMBER_OFFSET, number);
-        packet.set(JAVA_LONG, FIRST_OFFSET, first);
+        buffer.packet().putInt(0, type).putInt(NUMBER_OFFSET, number).putLong(FIRST_OFFSET, first);
+        writeRegion(buffer, 0, 0, 0);
     }
 
     /** Writes what an announcement has besides its address. */
     static void writeRegion(PacketBuffer buffer, long lengthBytes, long accessBits, long tag) {
-        MemorySegment packet = buffer.packet();
-        packet.set(JAVA_LONG, SECOND_OFFSET, lengthBytes);
-        packet.set(JAVA_LONG, THIRD_OFFSET, accessBits);
-        packet.set(JAVA_LONG, FOURTH_OFFSET, tag);
+        ByteBuffer packet = buffer.packet().putLong(SECOND_OFFSET, lengthBytes);
+        packet.putLong(THIRD_OFFSET, accessBits).putLong(FOURTH_OFFSET, tag);
     }
 
     /** Whether the packet received is a doorbell. */
@@ -67,33 +59,33 @@ final class Frame {
         if (buffer.length() != BYTES || buffer.isMalformed()) {
             return 0;
         }
-        int type = buffer.packet().get(JAVA_INT, 0);
+        int type = buffer.packet().getInt(0);
         boolean carries = type == SEGMENT || type == ANNOUNCE;
         return carries == (buffer.descriptor() >= 0 || buffer.isDescriptorLost()) ? type : 0;
     }
 
     /** The number of the packet received. */
     static int number(PacketBuffer buffer) {
-        return buffer.packet().get(JAVA_INT, NUMBER_OFFSET);
+        return buffer.packet().getInt(NUMBER_OFFSET);
     }
 
     /** The first argument of the packet received. */
     static long first(PacketBuffer buffer) {
-        return buffer.packet().get(JAVA_LONG, FIRST_OFFSET);
+        return buffer.packet().getLong(FIRST_OFFSET);
     }
 
     /** The second argument of the packet received. */
     static long second(PacketBuffer buffer) {
-        return buffer.packet().get(JAVA_LONG, SECOND_OFFSET);
+        return buffer.packet().getLong(SECOND_OFFSET);
     }
 
     /** The third argument of the packet received. */
     static long third(PacketBuffer buffer) {
-        return buffer.packet().get(JAVA_LONG, THIRD_OFFSET);
+        return buffer.packet().getLong(THIRD_OFFSET);
     }
 
     /** The fourth argument of the packet received. */
     static long fourth(PacketBuffer buffer) {
-        return buffer.packet().get(JAVA_LONG, FOURTH_OFFSET);
+        return buffer.packet().getLong(FOURTH_OFFSET);
     }
 }

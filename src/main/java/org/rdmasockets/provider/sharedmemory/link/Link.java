@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Set;
@@ -30,6 +31,8 @@ public final class Link implements Source, AutoCloseable {
     private final LinkHub hub;
     private final PacketSocket socket;
     private final LinkMemory mapping;
+    /** The memory of the link, for who has entered it. */
+    private final ByteBuffer buffer;
     final int side;
     final PeerId peer;
     private final PlainLock consumerLock = new PlainLock();
@@ -67,8 +70,9 @@ public final class Link implements Source, AutoCloseable {
         this.mapping = mapping;
         this.side = side;
         this.peer = peer;
-        reader = new RingReader(this, mapping.memory(), 1 - side);
-        writer = new RingWriter(this, mapping.memory(), side);
+        buffer = SegmentLayout.buffer(mapping.memory());
+        reader = new RingReader(this, mapping.memory(), buffer, 1 - side);
+        writer = new RingWriter(this, mapping.memory(), buffer, side);
         channel = new ControlChannel(this, socket);
         announced = new AnnouncedRegions(this, socket);
         readable = mapping.enter();
@@ -270,7 +274,7 @@ public final class Link implements Source, AutoCloseable {
                     throw new VerbsException("open a slot", Errno.ENOSPC.number(), "slots=" + index,
                             "two processes can have so many connections with each other; close some");
                 }
-                LinkSlot slot = new LinkSlot(this, mapping.memory(), side, index);
+                LinkSlot slot = new LinkSlot(this, buffer, side, index);
                 slots.set(index);
                 opened = slot;
             }
@@ -350,7 +354,7 @@ public final class Link implements Source, AutoCloseable {
     void nameGivenUp() {
         if (mapping.enter()) {
             try {
-                SegmentLayout.INT.getAndAdd(mapping.memory(), SegmentLayout.control(side) + SegmentLayout.NAMES, 1);
+                SegmentLayout.INT.getAndAdd(buffer, SegmentLayout.control(side) + SegmentLayout.NAMES, 1);
             } finally {
                 mapping.leave();
             }
@@ -366,8 +370,7 @@ public final class Link implements Source, AutoCloseable {
             return 0;
         }
         try {
-            return (int) SegmentLayout.INT.getVolatile(mapping.memory(),
-                    SegmentLayout.control(1 - side) + SegmentLayout.NAMES);
+            return (int) SegmentLayout.INT.getVolatile(buffer, SegmentLayout.control(1 - side) + SegmentLayout.NAMES);
         } finally {
             mapping.leave();
         }

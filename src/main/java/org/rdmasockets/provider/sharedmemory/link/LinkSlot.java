@@ -2,8 +2,8 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 
 /**
  * A queue pair's place in the memory of a link: how many receives it has posted, for the peer to see, and the peer's
@@ -18,7 +18,7 @@ public final class LinkSlot implements AutoCloseable {
     public static final int MOST = 1 << 16;
 
     private final Link link;
-    private final MemorySegment memory;
+    private final ByteBuffer memory;
     private final int index;
     /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
     private int peers = -1;
@@ -26,18 +26,18 @@ public final class LinkSlot implements AutoCloseable {
     private boolean closed;
 
     /** Takes over an index and one entering of the link's memory. */
-    LinkSlot(Link link, MemorySegment memory, int side, int index) {
+    LinkSlot(Link link, ByteBuffer memory, int side, int index) {
         this.link = link;
         this.memory = memory;
         this.index = index;
-        long own = SegmentLayout.slot(side, index);
+        int own = SegmentLayout.slot(side, index);
         INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
         INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
         INT.set(memory, own + SegmentLayout.SLOT_ON_REQUEST, 0);
     }
 
     /** Where this side's slot is in the memory. */
-    private long own() {
+    private int own() {
         return SegmentLayout.slot(link.side, index);
     }
 
@@ -53,13 +53,13 @@ public final class LinkSlot implements AutoCloseable {
         if (peerIndex < 0 || peerIndex >= MOST) {
             return false;
         }
-        peers = Math.toIntExact(SegmentLayout.slot(1 - link.side, peerIndex));
+        peers = SegmentLayout.slot(1 - link.side, peerIndex);
         return true;
     }
 
     /** Publishes how many receives were posted here since the slot was opened, and rings if the peer starves. */
     public void receivesPosted(int cumulativeCount) {
-        long own = own();
+        int own = own();
         INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
         // Between our count and the peer's word; in starve() there is one between its word and our count.
         VarHandle.fullFence();
@@ -76,7 +76,7 @@ public final class LinkSlot implements AutoCloseable {
 
     /** Whether the peer posts receives when it is asked for them, as it says; false before {@link #connect}. */
     public boolean isPeerOnRequest() {
-        return peers >= 0 && (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
+        return peers >= 0 && (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
     }
 
     /**
@@ -84,13 +84,13 @@ public final class LinkSlot implements AutoCloseable {
      * say anything: it is a hint on when to send, and what is sent without a receive is the peer's own loss.
      */
     public int peerReceivesPosted() {
-        return peers < 0 ? 0 : (int) INT.getAcquire(memory, (long) peers + SegmentLayout.SLOT_COUNT);
+        return peers < 0 ? 0 : (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_COUNT);
     }
 
     /** Asks the peer to ring at its next receive; look at {@link #peerReceivesPosted} again after this. */
     public void starve() {
         if (peers >= 0) {
-            INT.setVolatile(memory, (long) peers + SegmentLayout.SLOT_STARVING, 1);
+            INT.setVolatile(memory, peers + SegmentLayout.SLOT_STARVING, 1);
             VarHandle.fullFence();
         }
     }

@@ -18,9 +18,9 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
     private final byte access;
     private final long tag;
-    /** All of it, for plain accesses; null until it is needed. */
+    /** All of it; null until it is needed. */
+    private ByteBuffer buffer;
     private LongBuffer words;
-    private ByteBuffer bytes;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean gone;
 
@@ -92,22 +92,22 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return memory();
     }
 
-    /** The words of a region of less than 2 GiB that is a slab, for plain accesses. */
-    LongBuffer words() {
-        LongBuffer made = words;
+    /** A region that is a slab, and so less than 2 GiB. */
+    ByteBuffer buffer() {
+        ByteBuffer made = buffer;
         if (made == null) {
-            made = SegmentLayout.words(memory());
-            words = made;
+            made = SegmentLayout.buffer(memory());
+            buffer = made;
         }
         return made;
     }
 
-    /** As {@link #words}, for plain copies, which take the interpreter less. */
-    ByteBuffer bytes() {
-        ByteBuffer made = bytes;
+    /** The same, for plain accesses. */
+    LongBuffer words() {
+        LongBuffer made = words;
         if (made == null) {
-            made = memory().asByteBuffer();
-            bytes = made;
+            made = buffer().asLongBuffer();
+            words = made;
         }
         return made;
     }

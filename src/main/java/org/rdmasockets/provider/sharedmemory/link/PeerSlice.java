@@ -13,8 +13,9 @@ import org.rdmasockets.verbs.AccessFlag;
 public final class PeerSlice implements PeerMemory {
     /** All of the slab. */
     private final MemorySegment memory;
+    /** The same, also for plain copies and accesses, which take the interpreter less. */
+    private final ByteBuffer buffer;
     private final LongBuffer words;
-    private final ByteBuffer bytes;
     /** In the slab, which has less than 2 GiB: where this begins, and what is said of it. */
     private final int offset;
     private final int line;
@@ -29,17 +30,17 @@ public final class PeerSlice implements PeerMemory {
     private MemorySegment segment;
 
     private PeerSlice(PeerRegion slab, int pages, int page, long serial, int key) {
-        memory = slab.segment();
+        buffer = slab.buffer();
         words = slab.words();
-        bytes = slab.bytes();
+        memory = slab.segment();
         this.serial = serial;
         this.key = key;
-        line = (int) Slabs.line(page);
-        users = (int) Slabs.users(pages, page);
-        access = (int) INT.get(memory, (long) line + Slabs.ACCESS);
-        tag = (long) LONG.get(memory, (long) line + Slabs.TAG_OFFSET);
+        line = Slabs.line(page);
+        users = Slabs.users(pages, page);
+        access = (int) INT.get(buffer, line + Slabs.ACCESS);
+        tag = (long) LONG.get(buffer, line + Slabs.TAG_OFFSET);
         offset = (int) Slabs.data(pages, page);
-        long length = (long) LONG.get(memory, (long) line + Slabs.LENGTH);
+        long length = (long) LONG.get(buffer, line + Slabs.LENGTH);
         lengthBytes = (int) Math.clamp(length, 0, memory.byteSize() - offset);
         address = slab.address() + offset;
     }
@@ -53,25 +54,25 @@ public final class PeerSlice implements PeerMemory {
         if (offset < 0 || offset >= (long) pages << Slabs.PAGE_SHIFT) {
             return null;
         }
-        MemorySegment memory = slab.segment();
-        int page = begin(memory, (int) (offset >>> Slabs.PAGE_SHIFT));
+        ByteBuffer buffer = slab.buffer();
+        int page = begin(buffer, (int) (offset >>> Slabs.PAGE_SHIFT));
         if (page < 0) {
             return null;
         }
-        long line = Slabs.line(page);
-        long serial = (long) LONG.getAcquire(memory, line);
-        if (serial == 0 || (int) INT.get(memory, line + Slabs.KEY) != key) {
+        int line = Slabs.line(page);
+        long serial = (long) LONG.getAcquire(buffer, line);
+        if (serial == 0 || (int) INT.get(buffer, line + Slabs.KEY) != key) {
             return null;
         }
         PeerSlice found = new PeerSlice(slab, pages, page, serial, key);
         VarHandle.acquireFence();
-        return (long) LONG.getAcquire(memory, line) == serial ? found : null;
+        return (long) LONG.getAcquire(buffer, line) == serial ? found : null;
     }
 
     /** The page where the slice begins that a page may be of, or -1. */
-    private static int begin(MemorySegment memory, int page) {
-        long bits = (long) LONG.getAcquire(memory, (long) (page >>> 6) * Long.BYTES) & -1L >>> 63 - (page & 63);
-        for (int word = page >>> 6;; bits = (long) LONG.getAcquire(memory, (long) word * Long.BYTES)) {
+    private static int begin(ByteBuffer buffer, int page) {
+        long bits = (long) LONG.getAcquire(buffer, (page >>> 6) * Long.BYTES) & -1L >>> 63 - (page & 63);
+        for (int word = page >>> 6;; bits = (long) LONG.getAcquire(buffer, word * Long.BYTES)) {
             if (bits != 0) {
                 return word * Long.SIZE + 63 - Long.numberOfLeadingZeros(bits);
             }
@@ -99,8 +100,8 @@ public final class PeerSlice implements PeerMemory {
 
     @Override
     public boolean tryEnter() {
-        INT.getAndAdd(memory, (long) users, 1);
-        if ((long) LONG.getVolatile(memory, (long) line) == serial) {
+        INT.getAndAdd(buffer, users, 1);
+        if ((long) LONG.getVolatile(buffer, line) == serial) {
             return true;
         }
         leave();
@@ -116,7 +117,7 @@ public final class PeerSlice implements PeerMemory {
 
     @Override
     public void leave() {
-        INT.getAndAdd(memory, (long) users, -1);
+        INT.getAndAdd(buffer, users, -1);
     }
 
     @Override
@@ -131,7 +132,7 @@ public final class PeerSlice implements PeerMemory {
 
     @Override
     public void put(long at, byte[] source, int from, int length) {
-        bytes.put(offset + (int) at, source, from, length);
+        buffer.put(offset + (int) at, source, from, length);
     }
 
     @Override

@@ -41,12 +41,12 @@ class RegionMemory extends Mapping {
 
     /** Lets peers in; the memory is open. */
     final void validate() {
-        setVolatile(validOffset(memory().byteSize()), VALID);
+        SegmentLayout.LONG.setVolatile(behind, 0, VALID);
     }
 
     /** Keeps peers out; the memory is open. */
     final void invalidate() {
-        setVolatile(validOffset(memory().byteSize()), 0);
+        SegmentLayout.LONG.setVolatile(behind, 0, 0L);
     }
 
     /** Begins an access to a peer's memory, if the peer lets us in. */
@@ -54,7 +54,7 @@ class RegionMemory extends Mapping {
         if (!enter()) {
             return false;
         }
-        if (getAcquire(validOffset(memory().byteSize())) == VALID) {
+        if ((long) SegmentLayout.LONG.getAcquire(behind, 0) == VALID) {
             return true;
         }
         leave();

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
 
 /**
@@ -9,27 +10,28 @@ import java.nio.LongBuffer;
  */
 public final class RingEntry {
     private final MemorySegment memory;
+    private final ByteBuffer buffer;
+    /** The same, for plain accesses, which take the interpreter less. */
     private final LongBuffer words;
-    private long offset;
-    private long payloadOffset;
+    private int offset;
     private int payloadBytes;
     private int kindAndFlags;
     private long slotAndValue;
     private long first;
 
-    /** An entry of a link's memory; nothing in it yet. */
-    RingEntry(MemorySegment memory) {
+    /** An entry of a link's memory, as buffers too; nothing in it yet. */
+    RingEntry(MemorySegment memory, ByteBuffer buffer, LongBuffer words) {
         this.memory = memory;
-        words = SegmentLayout.words(memory);
+        this.buffer = buffer;
+        this.words = words;
     }
 
     /** Copies the header of an entry whose first word was checked; reads each word of the memory once. */
-    void load(long newOffset, int lengthBytes, int newKindAndFlags) {
+    void load(int newOffset, int lengthBytes, int newKindAndFlags) {
         offset = newOffset;
-        payloadOffset = offset + SegmentLayout.ENTRY_HEADER_BYTES;
         payloadBytes = lengthBytes - SegmentLayout.ENTRY_HEADER_BYTES;
         kindAndFlags = newKindAndFlags;
-        int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
+        int word = offset >> SegmentLayout.WORD_SHIFT;
         slotAndValue = words.get(word + 1);
         first = words.get(word + 2);
     }
@@ -64,7 +66,7 @@ public final class RingEntry {
      * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
      */
     public long takeFirst() {
-        return (long) SegmentLayout.LONG.getAndSet(memory, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);
+        return (long) SegmentLayout.LONG.getAndSet(buffer, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);
     }
 
     /** How much payload there is, 0 to {@link RingWriter#MAX_PAYLOAD_BYTES}. */
@@ -81,6 +83,6 @@ public final class RingEntry {
 
     /** Where the payload begins in {@link #memory()}: a multiple of 32. */
     public long payloadOffset() {
-        return payloadOffset;
+        return offset + SegmentLayout.ENTRY_HEADER_BYTES;
     }
 }

@@ -5,6 +5,7 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTE
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
 
 /**
@@ -17,11 +18,11 @@ final class RingReader {
     private static final int MAX_LENGTH = SegmentLayout.ENTRY_HEADER_BYTES + RingWriter.MAX_PAYLOAD_BYTES;
 
     private final Link link;
-    private final MemorySegment memory;
+    private final ByteBuffer buffer;
     /** The same, for plain accesses, which take the interpreter less. */
     private final LongBuffer words;
-    private final long control;
-    private final long ring;
+    private final int control;
+    private final int ring;
     private final RingEntry entry;
     /** Bytes ever consumed; who only looks reads it without the lock. */
     private long head;
@@ -31,13 +32,13 @@ final class RingReader {
     private boolean broken;
 
     /** Reads the ring of a direction, from its beginning. */
-    RingReader(Link link, MemorySegment memory, int direction) {
+    RingReader(Link link, MemorySegment memory, ByteBuffer buffer, int direction) {
         this.link = link;
-        this.memory = memory;
-        words = SegmentLayout.words(memory);
+        this.buffer = buffer;
+        words = buffer.asLongBuffer();
         control = SegmentLayout.control(direction);
         ring = SegmentLayout.ring(direction);
-        entry = new RingEntry(memory);
+        entry = new RingEntry(memory, buffer, words);
     }
 
     /** Hands entries to the handler, and tells how many, padding included: a peer cannot hold a reader by that. */
@@ -55,7 +56,7 @@ final class RingReader {
      */
     boolean isEmpty() {
         long position = head;
-        long word = words.get((int) (ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT));
+        long word = words.get(ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT);
         VarHandle.acquireFence(); // the next look reads both anew
         return !SegmentLayout.isFirstWord(word, position);
     }
@@ -76,7 +77,7 @@ final class RingReader {
      */
     private boolean takeOne() {
         int position = (int) head & MASK;
-        long firstWord = words.get((int) (ring + position >> SegmentLayout.WORD_SHIFT));
+        long firstWord = words.get(ring + position >> SegmentLayout.WORD_SHIFT);
         VarHandle.acquireFence();
         if (!SegmentLayout.isFirstWord(firstWord, head)) {
             return false;
@@ -101,7 +102,7 @@ final class RingReader {
     private void advance(int bytes) {
         head += bytes;
         VarHandle.releaseFence();
-        words.put((int) (control + SegmentLayout.HEAD >> SegmentLayout.WORD_SHIFT), head);
+        words.put(control + SegmentLayout.HEAD >> SegmentLayout.WORD_SHIFT, head);
     }
 
     /**
@@ -115,19 +116,19 @@ final class RingReader {
         }
         asked = head;
         VarHandle.fullFence();
-        return (int) INT.getOpaque(memory, control + SegmentLayout.BLOCKED) != 0
-                && (int) INT.getAndSet(memory, control + SegmentLayout.BLOCKED, 0) != 0;
+        return (int) INT.getOpaque(buffer, control + SegmentLayout.BLOCKED) != 0
+                && (int) INT.getAndSet(buffer, control + SegmentLayout.BLOCKED, 0) != 0;
     }
 
     /** Asks the producer to ring at its next entry; see {@link RingWriter#notifyPeer} for the other fence. */
     void arm() {
-        INT.setVolatile(memory, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
+        INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
         VarHandle.fullFence();
     }
 
     /** Asks the producer to ring at its next letter, unless it was asked to ring for all since a doorbell was heard. */
     void armForLetters() {
-        INT.compareAndSet(memory, control + SegmentLayout.ARMED, 0, SegmentLayout.FOR_LETTERS);
+        INT.compareAndSet(buffer, control + SegmentLayout.ARMED, 0, SegmentLayout.FOR_LETTERS);
         VarHandle.fullFence();
     }
 

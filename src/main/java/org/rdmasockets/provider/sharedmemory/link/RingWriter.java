@@ -6,6 +6,7 @@ import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.RING_BYTE
 
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
 import org.rdmasockets.lock.PlainLock;
 
@@ -35,10 +36,12 @@ public final class RingWriter {
 
     private final Link link;
     private final MemorySegment memory;
+    /** The same, for the accesses in an order. */
+    private final ByteBuffer buffer;
     /** The same, for plain accesses, which take the interpreter less. */
     private final LongBuffer words;
-    private final long control;
-    private final long ring;
+    private final int control;
+    private final int ring;
     private final PlainLock lock = new PlainLock();
     /** Whether the holder of the lock has entered the memory; guarded by lock. */
     private boolean entered;
@@ -53,7 +56,7 @@ public final class RingWriter {
     private int length;
     private int bytes;
     /** Where the entry begun is in the memory, or -1; guarded by lock. */
-    private long offset = -1;
+    private int offset = -1;
     /** Bytes ever published, or changed in vain for an entry that was dropped; guarded by lock. */
     private long touched;
     /** As touched, up to the last that may be anything else than entries without payload; guarded by lock. */
@@ -62,10 +65,11 @@ public final class RingWriter {
     private int kindAndFlags;
 
     /** Fills the ring of a direction, from its beginning. */
-    RingWriter(Link link, MemorySegment memory, int direction) {
+    RingWriter(Link link, MemorySegment memory, ByteBuffer buffer, int direction) {
         this.link = link;
         this.memory = memory;
-        words = SegmentLayout.words(memory);
+        this.buffer = buffer;
+        words = buffer.asLongBuffer();
         control = SegmentLayout.control(direction);
         ring = SegmentLayout.ring(direction);
     }
@@ -136,14 +140,14 @@ public final class RingWriter {
             return true;
         }
         // The fence is between our word and the peer's head; see RingReader.takeBlocked.
-        INT.setVolatile(memory, control + SegmentLayout.BLOCKED, 1);
+        INT.setVolatile(buffer, control + SegmentLayout.BLOCKED, 1);
         VarHandle.fullFence();
         return learnHead() && RING_BYTES - (tail - head) >= bytes;
     }
 
     /** Learns how far the peer is. Its release store of the head pairs with this acquire. */
     private boolean learnHead() {
-        long claimed = (long) LONG.getAcquire(memory, control + SegmentLayout.HEAD);
+        long claimed = (long) LONG.getAcquire(buffer, control + SegmentLayout.HEAD);
         if (claimed - head < 0 || claimed - tail > 0) {
             link.fail("the peer claims to have consumed " + (claimed - head) + " of " + (tail - head) + " bytes");
             return false;
@@ -159,7 +163,7 @@ public final class RingWriter {
     public void header(int kind, int flags, int slot, int value, long first) {
         assert offset >= 0 && kind >>> 8 == 0 && flags >>> 16 == 0;
         kindAndFlags = kind | flags << 16;
-        int word = (int) (offset >> SegmentLayout.WORD_SHIFT);
+        int word = offset >> SegmentLayout.WORD_SHIFT;
         words.put(word + 1, slot & 0xFFFFFFFFL | (long) value << 32);
         words.put(word + 2, first);
     }
@@ -180,7 +184,7 @@ public final class RingWriter {
         assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
         // What was touched since may lie where the entry was, and look like it.
         return mapped && link.isOpen() && !link.isHeldUp() && touched - position <= RING_BYTES
-                && LONG.compareAndSet(memory, ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected,
+                && LONG.compareAndSet(buffer, ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected,
                         replacement);
     }
 
@@ -197,7 +201,7 @@ public final class RingWriter {
 
     /** Which of the words is at a position of the ring. */
     private int word(long position) {
-        return (int) (ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT);
+        return ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT;
     }
 
     /** Publishes the entry begun, by one store behind a fence: copies to the peer's regions are seen first. */
@@ -208,7 +212,7 @@ public final class RingWriter {
         if (next - RING_BYTES < mixed) {
             words.put(word(next), 0);
         }
-        int entry = (int) (offset >> SegmentLayout.WORD_SHIFT);
+        int entry = offset >> SegmentLayout.WORD_SHIFT;
         if (padding > 0) {
             words.put(entry, SegmentLayout.firstWord(position, length, kindAndFlags));
             VarHandle.releaseFence();
@@ -259,7 +263,7 @@ public final class RingWriter {
                 rung = true;
             } finally {
                 if (!rung) { // the peer sleeps and asks no more: the next entry of any connection rings
-                    INT.setVolatile(memory, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
+                    INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
                 }
             }
         }
@@ -268,12 +272,12 @@ public final class RingWriter {
     private boolean takeArmed(boolean letter) {
         // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
-        int wanted = (int) words.get((int) (control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT));
+        int wanted = (int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT);
         if (wanted == 0 || !letter && wanted == SegmentLayout.FOR_LETTERS) {
             return false;
         }
         // The first to take it rings, and the peer then looks for the entries of all.
-        return letter ? (int) INT.getAndSet(memory, control + SegmentLayout.ARMED, 0) != 0
-                : INT.compareAndSet(memory, control + SegmentLayout.ARMED, wanted, 0);
+        return letter ? (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0
+                : INT.compareAndSet(buffer, control + SegmentLayout.ARMED, wanted, 0);
     }
 }

@@ -1,12 +1,10 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.LongBuffer;
 
 /**
  * The memory of a link. Side 0 is who dialled; direction 0 goes from side 0 to side 1. Everything in it may have been
@@ -65,39 +63,39 @@ final class SegmentLayout {
     static final int PADDING = 0xFFFF;
 
     private static final int CONTROL_BYTES = 4096;
-    private static final long SLOTS = 2 * CONTROL_BYTES;
-    private static final long SLOTS_BYTES = (long) LinkSlot.MOST * SLOT_BYTES;
-    private static final long RINGS = SLOTS + 2 * SLOTS_BYTES;
+    private static final int SLOTS = 2 * CONTROL_BYTES;
+    private static final int SLOTS_BYTES = LinkSlot.MOST * SLOT_BYTES;
+    private static final int RINGS = SLOTS + 2 * SLOTS_BYTES;
     private static final int LENGTH_BITS = 30;
 
     /** Size of the whole, a multiple of the page size. */
     static final long BYTES = RINGS + 2 * RING_BYTES;
 
-    /** Access to an aligned long, by segment and offset. */
-    static final VarHandle LONG = JAVA_LONG.varHandle();
-    /** Access to an aligned int, by segment and offset. */
-    static final VarHandle INT = JAVA_INT.varHandle();
+    /** Access to an aligned long, by buffer and offset: by layout, a first connect would load sixteen classes more. */
+    static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    /** Access to an aligned int, likewise. */
+    static final VarHandle INT = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
     private SegmentLayout() {}
 
-    /** All words of a link's memory, in its order of bytes, for plain accesses; who makes them keeps it mapped. */
-    static LongBuffer words(MemorySegment memory) {
-        return memory.asByteBuffer().order(ByteOrder.nativeOrder()).asLongBuffer();
+    /** Memory of less than 2 GiB in its order of bytes; who makes a buffer keeps it mapped. */
+    static ByteBuffer buffer(MemorySegment memory) {
+        return memory.asByteBuffer().order(ByteOrder.nativeOrder());
     }
 
     /** Where the control page of a direction begins. */
-    static long control(int direction) {
-        return (long) direction * CONTROL_BYTES;
+    static int control(int direction) {
+        return direction * CONTROL_BYTES;
     }
 
     /** Where a slot of a side begins. */
-    static long slot(int side, int index) {
-        return SLOTS + side * SLOTS_BYTES + (long) index * SLOT_BYTES;
+    static int slot(int side, int index) {
+        return SLOTS + side * SLOTS_BYTES + index * SLOT_BYTES;
     }
 
     /** Where the ring of a direction begins. */
-    static long ring(int direction) {
-        return RINGS + (long) direction * RING_BYTES;
+    static int ring(int direction) {
+        return RINGS + direction * RING_BYTES;
     }
 
     /** The first word of an entry, which begins at a position in bytes ever published. */

@@ -3,8 +3,8 @@ package org.rdmasockets.provider.sharedmemory.link;
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.INT;
 import static org.rdmasockets.provider.sharedmemory.link.SegmentLayout.LONG;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -67,6 +67,8 @@ public final class Slabs {
     static final class Slab {
         final Slabs owner;
         private final SharedRegion region;
+        /** The memory, of the slab as a whole. */
+        private final ByteBuffer words;
         private final int pages;
         private final BitSet used;
         /** Free pages that may not be zero. */
@@ -78,15 +80,11 @@ public final class Slabs {
         private Slab(Slabs owner, SharedRegion region, int pages) {
             this.owner = owner;
             this.region = region;
+            words = SegmentLayout.buffer(region.segment());
             this.pages = pages;
             used = new BitSet(pages);
             dirty = new BitSet(pages);
             free = pages;
-        }
-
-        /** The memory, of the slab as a whole. */
-        MemorySegment memory() {
-            return region.segment();
         }
 
         /** The first of so many free pages, or -1. */
@@ -129,13 +127,13 @@ public final class Slabs {
     }
 
     /** Where the owner says what begins at a page. */
-    static long line(int page) {
-        return 4096 + (long) page * LINE_BYTES;
+    static int line(int page) {
+        return 4096 + page * LINE_BYTES;
     }
 
     /** Where the peer counts its accesses. */
-    static long users(int pages, int page) {
-        return line(pages) + (long) page * USERS_BYTES;
+    static int users(int pages, int page) {
+        return line(pages) + page * USERS_BYTES;
     }
 
     /** Where a page is. */
@@ -198,7 +196,7 @@ public final class Slabs {
     }
 
     private Slice take(Slab slab, int page, int wanted, long bytes) {
-        Slice slice = new Slice(slab, page, ++lastSerial, slab.memory().asSlice(data(slab.pages, page), bytes));
+        Slice slice = new Slice(slab, page, ++lastSerial, slab.region.segment().asSlice(data(slab.pages, page), bytes));
         slab.used.set(page, page + wanted);
         slab.free -= wanted;
         return slice;
@@ -235,24 +233,24 @@ public final class Slabs {
     /** Lets the peer into a slice: from now on it is found by its key. */
     void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
         Slab slab = slice.slab;
-        MemorySegment memory = slab.memory();
-        long line = line(slice.page());
-        INT.set(memory, line + KEY, key);
-        INT.set(memory, line + ACCESS, (int) PeerRegion.bits(access));
-        LONG.set(memory, line + LENGTH, slice.segment().byteSize());
-        LONG.set(memory, line + TAG_OFFSET, tag);
-        begin(memory, slice.page(), true);
+        ByteBuffer words = slab.words;
+        int line = line(slice.page());
+        INT.set(words, line + KEY, key);
+        INT.set(words, line + ACCESS, (int) PeerRegion.bits(access));
+        LONG.set(words, line + LENGTH, slice.segment().byteSize());
+        LONG.set(words, line + TAG_OFFSET, tag);
+        begin(words, slice.page(), true);
         // Pairs with the acquire in PeerSlab.find.
-        LONG.setRelease(memory, line, slice.serial);
+        LONG.setRelease(words, line, slice.serial);
     }
 
-    private static void begin(MemorySegment memory, int page, boolean begins) {
+    private static void begin(ByteBuffer words, int page, boolean begins) {
         long bit = 1L << page;
-        long word = (long) (page >>> 6) * Long.BYTES;
+        int word = (page >>> 6) * Long.BYTES;
         if (begins) {
-            LONG.getAndBitwiseOr(memory, word, bit);
+            LONG.getAndBitwiseOr(words, word, bit);
         } else {
-            LONG.getAndBitwiseAnd(memory, word, ~bit);
+            LONG.getAndBitwiseAnd(words, word, ~bit);
         }
     }
 
@@ -263,8 +261,8 @@ public final class Slabs {
         }
         Slab slab = slice.slab;
         try {
-            begin(slab.memory(), slice.page(), false);
-            LONG.setVolatile(slab.memory(), line(slice.page()), 0L);
+            begin(slab.words, slice.page(), false);
+            LONG.setVolatile(slab.words, line(slice.page()), 0L);
             // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
             VarHandle.fullFence();
             slab.busy.add(slice);
@@ -288,7 +286,7 @@ public final class Slabs {
     }
 
     private boolean isLeft(Slab slab, Slice slice) {
-        return closed || (int) INT.getVolatile(slab.memory(), users(slab.pages, slice.page())) == 0;
+        return closed || (int) INT.getVolatile(slab.words, users(slab.pages, slice.page())) == 0;
     }
 
     private void takeBack(Slab slab, Slice slice) {

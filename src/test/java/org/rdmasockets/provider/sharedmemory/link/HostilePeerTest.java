@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -14,6 +13,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -94,7 +94,7 @@ class HostilePeerTest {
         for (int bytes : new int[] {1, 2, Frame.BYTES - 1, Frame.BYTES, Frame.BYTES + 1, 128}) {
             try (Intruder intruder = new Intruder(address)) {
                 for (int i = 0; i < bytes; i++) {
-                    intruder.buffer.packet().set(JAVA_BYTE, i, (byte) random.nextInt());
+                    intruder.buffer.packet().put(i, (byte) random.nextInt());
                 }
                 intruder.send(bytes, -1);
                 intruder.awaitDropped();
@@ -383,8 +383,9 @@ class HostilePeerTest {
             int padding = SegmentLayout.RING_BYTES - 64;
             intruder.storeLong(SegmentLayout.ring(0), SegmentLayout.firstWord(0, padding, SegmentLayout.PADDING));
             intruder.ring();
-            Await.until("the padding to be taken", () -> (long) SegmentLayout.LONG.getAcquire(
-                    intruder.mapping().memory(), SegmentLayout.control(0) + SegmentLayout.HEAD) == padding);
+            ByteBuffer words = SegmentLayout.buffer(intruder.mapping().memory());
+            Await.until("the padding to be taken", () -> (long) SegmentLayout.LONG.getAcquire(words,
+                    SegmentLayout.control(0) + SegmentLayout.HEAD) == padding);
             intruder.storeLong(SegmentLayout.ring(0) + padding, SegmentLayout.firstWord(padding, 65, 0));
             intruder.ring();
             assertDead(end, "an entry of 65 bytes");
@@ -444,7 +445,7 @@ class HostilePeerTest {
                 Recorder end = victim.nextLink();
                 int bytes = 2 + random.nextInt(127);
                 for (int i = 0; i < bytes; i++) {
-                    intruder.buffer.packet().set(JAVA_BYTE, i, (byte) random.nextInt(i == 0 ? 8 : 256));
+                    intruder.buffer.packet().put(i, (byte) random.nextInt(i == 0 ? 8 : 256));
                 }
                 intruder.trySend(bytes);
                 end.awaitClosed();

@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.io.IOException;
@@ -149,7 +148,7 @@ final class PeerMain {
         intruder.ring();
         int bytes = 1 + random.nextInt(60);
         for (int i = 0; i < bytes; i++) {
-            intruder.buffer.packet().set(JAVA_BYTE, i, (byte) random.nextInt(6));
+            intruder.buffer.packet().put(i, (byte) random.nextInt(6));
         }
         if (random.nextInt(10) == 0) {
             intruder.trySend(bytes);
