@@ -17,8 +17,8 @@ import org.rdmasockets.verbs.SendRequest;
  * its queue pair and its memory again, so that the owner may free both; completions that are still on their way may be
  * delivered all the same.
  *
- * <p>When {@link #failure} or {@link #peerDisconnected} tell that the connection is over, the owner moves the queue
- * pair to the error state.
+ * <p>When {@link #failure} tells that the connection is over, or {@link #peerDisconnected} while something is
+ * {@linkplain #isAwaited awaited}, the owner moves the queue pair to the error state.
  *
  * <p>Threads: not thread-safe; all calls under one lock.
  */
@@ -409,7 +409,7 @@ public final class StreamConnection {
      * {@link #directSender}, if it has begun something there.
      */
     public boolean writable() {
-        if (directSender != null && directSender.isAwaited()) {
+        if (isAwaited()) {
             return directSender.isRead() || failure != null || aborted;
         }
         boolean able = directSender != null && directSender.isUnfinished() ? directSender.canGoOn()
@@ -533,6 +533,11 @@ public final class StreamConnection {
     /** Whether the peer has said DISCONNECT: its queue pair is gone, or will be at once. */
     public boolean peerDisconnected() {
         return closing.isPeerDisconnected();
+    }
+
+    /** Whether somebody waits until the device has read memory of the application. */
+    public boolean isAwaited() {
+        return directSender != null && directSender.isAwaited();
     }
 
     /** {@return why the connection broke, or null if it did not} */

@@ -190,10 +190,14 @@ public final class StreamTransport implements Connection, Protocol {
         rings.check();
     }
 
-    /** Protocol lock held: once nothing more can come, outstanding requests shall end at once. */
+    /**
+     * Protocol lock held: what somebody waits for shall end at once that the peer will not take; on iWARP the peer
+     * waits. Else all ends with the queue pair.
+     */
     private void endIfOver() {
         // Where nothing blocks, a peer that goes ends what waits for it by itself.
-        if (stream.failure() != null || stream.peerDisconnected() && connection.mayBlock()) {
+        if (stream.failure() != null || stream.peerDisconnected() && connection.mayBlock()
+                && (stream.isAwaited() || !connection.completionIsDelivery())) {
             connection.end();
         }
     }
@@ -226,7 +230,9 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void giveUp(long seconds) {
-        fail(false, "Connection timed out: the peer's device has not acknowledged a write for " + seconds + " s");
+        if (!stream.peerDisconnected()) {
+            fail(false, "Connection timed out: the peer's device has not acknowledged a write for " + seconds + " s");
+        }
     }
 
     @Override

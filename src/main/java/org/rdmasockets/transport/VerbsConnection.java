@@ -18,6 +18,7 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -297,7 +298,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     @Override
     public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
-        if (event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved) {
+        boolean over = event instanceof ConnectionEvent.Disconnected || event instanceof ConnectionEvent.DeviceRemoved;
+        if (over && !hasReached(Stage.TEARING_DOWN)) {
             perform(() -> lose(event));
         }
     }
@@ -311,10 +313,23 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
             inbox.drainThenOffer(event); // before the flushed requests, which would read as a reset
             failQueuePair();
         } else {
-            failQueuePair();
+            if (!hasLeft()) {
+                failQueuePair();
+            }
             inbox.drainThenOffer(event);
         }
         takeIn();
+    }
+
+    /** Whether the peer has said before that it goes, and nobody waits for it. */
+    private boolean hasLeft() {
+        inbox.drain();
+        inbox.enter();
+        try {
+            return protocol.isPeerLeaving() && !protocol.disconnectsAtOnce() && completionIsDelivery();
+        } finally {
+            inbox.exit();
+        }
     }
 
     /**
@@ -341,25 +356,33 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         protocol.settle();
     }
 
+    /** Each of these has the device give back, and somebody take in, all receives that are posted. */
     private void failQueuePair() {
         try {
-            queuePair.fail();
+            if (queuePair.state() != QueuePairState.ERROR) {
+                queuePair.fail();
+            }
         } catch (VerbsException e) {
             LOG.debug("{} {}", this, e.getMessage());
         }
     }
 
-    /** Set-up pool: on iWARP the peer waits for our disconnect; elsewhere the error state is needed. */
+    /** Set-up pool: outstanding requests end. */
     private void endQueuePair() {
+        disconnect();
+        if (completionIsDelivery()) {
+            failQueuePair();
+        }
+    }
+
+    /** Set-up pool: on iWARP the peer waits for that. */
+    private void disconnect() {
         if (!completionIsDelivery() || protocol.disconnectsAtOnce()) {
             try {
                 identifier.disconnect();
             } catch (VerbsException e) {
                 LOG.debug("{} {}", this, e.getMessage()); // it was over before
             }
-        }
-        if (completionIsDelivery()) {
-            failQueuePair();
         }
     }
 
@@ -446,7 +469,9 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                 if (mayBlock()) {
                     inbox.onOrphan(this::onOrphan);
                     locked(this::sayLastWord);
-                    later(this::linger);
+                    if (isOver()) {
+                        later(this::tearDown);
+                    } // else there will be news
                 } else {
                     closeNow();
                 }
@@ -560,16 +585,19 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Set-up pool: a closed connection got news, or its time is over. */
     private void linger() {
-        boolean over;
+        if (isOver()) {
+            tearDown();
+        }
+    }
+
+    /** Whether nothing is left that a closed connection waits for. */
+    private boolean isOver() {
         inbox.enter();
         try {
             protocol.settle();
-            over = protocol.hasFailed() || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
+            return protocol.hasFailed() || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
         } finally {
             inbox.exit();
-        }
-        if (over) {
-            tearDown();
         }
     }
 
@@ -611,7 +639,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         if (enter(Stage.TEARING_DOWN)) {
             try {
                 if (mayBlock()) {
-                    endQueuePair();
+                    disconnect();
                 }
             } finally {
                 release();

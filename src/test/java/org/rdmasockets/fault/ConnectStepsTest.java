@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.util.HashSet;
 import java.util.Map;
@@ -80,6 +81,31 @@ class ConnectStepsTest {
             assertTrue(named("resolveRoute").iterator().next().startsWith("rdma-completions"),
                     () -> named("resolveRoute").toString());
             server.accept().close();
+        }
+    }
+
+    @Test
+    void aCloseHasNoReceivesGivenBackThatNobodyNeeds() throws Exception {
+        try (RdmaServerSocket server = server()) {
+            int before = verbs.openIdentifiers();
+            try (Socket accepted = exchangeWithClient(server)) {
+                assertEquals(-1, accepted.getInputStream().read());
+            }
+            Await.until("both ends to be torn down", () -> verbs.openIdentifiers() == before);
+            assertEquals(2, verbs.queuePairs().size());
+            assertEquals(Set.of(), named("fail"), "a queue pair that is destroyed at once needs no error state before");
+        }
+    }
+
+    /** Gives the end that was accepted; the client has closed its own. */
+    private static Socket exchangeWithClient(RdmaServerSocket server) throws Exception {
+        try (RdmaSocket client = client()) {
+            client.connect(server.getLocalSocketAddress(), TIMEOUT_MILLIS);
+            Socket accepted = server.accept();
+            client.getOutputStream().write(1);
+            accepted.getOutputStream().write(accepted.getInputStream().read());
+            assertEquals(1, client.getInputStream().read());
+            return accepted;
         }
     }
 
