@@ -172,6 +172,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
                 return;
             } catch (VerbsException e) {
                 news = new ConnectionEvent.Failed(e.call(), e.errorNumber(), e.remedy());
+            } catch (RuntimeException | Error e) { // no other event follows, for which the caller would wait
+                news = new ConnectionEvent.Failed("rdma_resolve_route", 0, e.toString());
             }
         }
         events.onEvent(identifier, news);
@@ -265,6 +267,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         } else {
             try {
                 take(step);
+            } catch (RuntimeException e) {
+                throw new SocketException("connecting failed", e);
             } finally {
                 if (pins) {
                     PINNED.set(false);

@@ -127,7 +127,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
             try {
                 queuePair.modify(new QueuePairAttributes().set(
                         QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
-            } catch (VerbsException e) {
+            } catch (VerbsException | Error e) {
                 LOG.debug("{} {}", this, e.getMessage()); // it is over already, perhaps
             }
         }
@@ -321,7 +321,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         takeIn();
     }
 
-    /** Whether the peer has said before that it goes, and nobody waits for it. */
+    /** Whether the peer has said before that it goes; what somebody waits for has ended by that. */
     private boolean hasLeft() {
         inbox.drain();
         inbox.enter();
@@ -359,7 +359,8 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     /** Each of these has the device give back, and somebody take in, all receives that are posted. */
     private void failQueuePair() {
         try {
-            if (queuePair.state() != QueuePairState.ERROR) {
+            // On iWARP a disconnect counts as that, and the device has perhaps not given them back.
+            if (queuePair.state() != QueuePairState.ERROR || !completionIsDelivery()) {
                 queuePair.fail();
             }
         } catch (VerbsException e) {

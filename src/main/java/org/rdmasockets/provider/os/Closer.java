@@ -75,13 +75,13 @@ final class Closer implements Runnable {
         }
     }
 
-    /** The latest descriptor, waiting for one a while; null if there is none then. */
+    /** The oldest descriptor, waiting for one a while; null if there is none then. */
     private static Integer next() throws InterruptedException {
         synchronized (WAITING) {
             if (WAITING.isEmpty()) {
                 WAITING.wait(IDLE_MILLIS);
             }
-            return WAITING.isEmpty() ? null : WAITING.removeLast();
+            return WAITING.isEmpty() ? null : WAITING.removeFirst();
         }
     }
 

@@ -18,9 +18,9 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
     private final byte access;
     private final long tag;
-    /** All of it; null until it is needed. */
-    private ByteBuffer buffer;
-    private LongBuffer words;
+    /** All of it; null until it is needed. Volatile: the order of a buffer is no final field. */
+    private volatile ByteBuffer buffer;
+    private volatile LongBuffer words;
     /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
     private volatile boolean gone;
 
