@@ -127,23 +127,23 @@ public final class Log {
     /** Keeps a line until SLF4J is there; false if it is, or no more can wait. */
     private boolean isEarly(boolean info, String format, Object[] arguments) {
         synchronized (EARLY) {
-            Early line = new Early(this, info, format, arguments);
-            return !ready && EARLY.size() < MOST_EARLY && (writes || startWriter(line)) && EARLY.add(line);
+            try {
+                Early line = new Early(this, info, format, arguments);
+                return !ready && EARLY.size() < MOST_EARLY && (writes || startWriter(line)) && EARLY.add(line);
+            } catch (OutOfMemoryError | LinkageError e) { // as when there are no descriptors to read a class from
+                ready |= !writes; // from now on, who says something waits for SLF4J
+                return false;
+            }
         }
     }
 
-    /** Sees to it that early lines are written, soon. False if that cannot be. */
+    /** Sees to it that early lines are written, soon. */
     private static boolean startWriter(Early first) {
-        try {
-            Thread later = OwnThread.unstarted("rdma-log", first);
-            later.setContextClassLoader(Log.class.getClassLoader()); // where a provider may look for its settings
-            later.setDaemon(false); // a program that ends at once says all the same what it has done
-            later.start();
-            writes = true;
-            return true;
-        } catch (OutOfMemoryError | LinkageError e) { // as when there are no descriptors to read a class from
-            ready = true; // from now on, who says something waits for SLF4J
-            return false;
-        }
+        Thread later = OwnThread.unstarted("rdma-log", first);
+        later.setContextClassLoader(Log.class.getClassLoader()); // where a provider may look for its settings
+        later.setDaemon(false); // a program that ends at once says all the same what it has done
+        later.start();
+        writes = true;
+        return true;
     }
 }
