@@ -135,7 +135,7 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
         return data;
     }
 
-    /** What no end of a byte stream says, or null. */
+    /** The first thing in this that no end of a byte stream says, or null. */
     private String mistake() {
         if (credits < 1 || credits > StreamSettings.MAX_QUEUE) {
             return credits + " credits";

@@ -194,7 +194,7 @@ final class Arrival<P extends Protocol> {
         }
     }
 
-    /** Poller thread: the peer is connected. */
+    /** Any thread that brings an event, one after another: the peer is connected. */
     private void start() {
         P connected = kept();
         boolean started = false;

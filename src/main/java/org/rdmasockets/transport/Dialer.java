@@ -24,7 +24,7 @@ import org.rdmasockets.verbs.VerbsException;
  * stuck in it, when it returns.
  */
 final class Dialer<P extends Protocol> implements ConnectionHandler {
-    /** What the calling thread does itself, but for a request that may wait for the peer. */
+    /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
@@ -56,7 +56,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private boolean cancelled;
     /** How long the route may take; set before the address is looked for. */
     private int routeMillis;
-    /** What was made for the connection; whoever takes a step only, one after another. */
+    /** The connection once it was made; touched in steps only, of which one is taken at a time. */
     private P protocol;
     /** The peer's private data, before the last step. */
     private byte[] answer;
@@ -144,21 +144,19 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         if (maker.trafficClass() != 0) {
             identifier.trafficClass(maker.trafficClass());
         }
-        boolean resolved = identifier.resolveAtOnce(remote);
-        if (!resolved) {
-            routeMillis = millisLeft();
-            identifier.handler(this);
-            identifier.resolveAddress(remote, routeMillis);
-        }
-        boolean before = resolved || engine.mayBlock; // between processes the memory belongs to the way
-        if (before) {
+        if (identifier.resolveAtOnce(remote)) {
             make();
+            return;
         }
-        if (!resolved) {
+        routeMillis = millisLeft();
+        identifier.handler(this);
+        identifier.resolveAddress(remote, routeMillis);
+        if (engine.mayBlock) {
+            make();
             expect(ConnectionEvent.RouteResolved.class);
-        }
-        if (!before) {
-            make();
+        } else {
+            expect(ConnectionEvent.RouteResolved.class);
+            make(); // between processes the memory belongs to the way
         }
     }
 

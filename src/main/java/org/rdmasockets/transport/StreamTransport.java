@@ -191,8 +191,8 @@ public final class StreamTransport implements Connection, Protocol {
     }
 
     /**
-     * Protocol lock held: what somebody waits for shall end at once that the peer will not take; on iWARP the peer
-     * waits. Else all ends with the queue pair.
+     * Protocol lock held: requests that somebody waits for end at once if the peer will not take them, and on iWARP all
+     * do, because the peer waits. Else they end with the queue pair.
      */
     private void endIfOver() {
         // Where nothing blocks, a peer that goes ends what waits for it by itself.

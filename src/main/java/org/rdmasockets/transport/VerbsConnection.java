@@ -321,12 +321,12 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         takeIn();
     }
 
-    /** Whether the peer has said before that it goes; what somebody waits for has ended by that. */
+    /** Whether the peer has said before that it goes, which has ended all that somebody waits for. */
     private boolean hasLeft() {
         inbox.drain();
         inbox.enter();
         try {
-            return protocol.isPeerLeaving() && !protocol.disconnectsAtOnce() && completionIsDelivery();
+            return protocol.isPeerLeaving() && !disconnects();
         } finally {
             inbox.exit();
         }
@@ -376,9 +376,14 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /** Set-up pool: on iWARP the peer waits for that. */
+    /** Whether an end disconnects by the connection manager: on iWARP the peer waits for that. */
+    private boolean disconnects() {
+        return !completionIsDelivery() || protocol.disconnectsAtOnce();
+    }
+
+    /** Set-up pool: disconnects, if this does. */
     private void disconnect() {
-        if (!completionIsDelivery() || protocol.disconnectsAtOnce()) {
+        if (disconnects()) {
             try {
                 identifier.disconnect();
             } catch (VerbsException e) {
@@ -470,9 +475,9 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                 if (mayBlock()) {
                     inbox.onOrphan(this::onOrphan);
                     locked(this::sayLastWord);
-                    if (isOver()) {
+                    if (isOver()) { // else there will be news
                         later(this::tearDown);
-                    } // else there will be news
+                    }
                 } else {
                     closeNow();
                 }

@@ -21,7 +21,7 @@
  * <p>Threads: the caller's own, virtual or platform; each engine's poller, which dispatches and starts what was
  * accepted; the platform thread that waits in each TCP listener's accept; and the one set-up pool of two threads, where
  * the calls run that may block in the kernel while nobody waits for them (accepting, registering more memory, tearing
- * down) or that may wait for a peer (connecting over iWARP). Who connects makes the resources in its own thread, while
+ * down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself, while
  * the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does, since
  * it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
  * ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a

@@ -112,6 +112,11 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     public String toString() {
+        return text(lengthBytes, access);
+    }
+
+    /** The arguments that matter to a person. */
+    static String text(long lengthBytes, Set<AccessFlag> access) {
         return "lengthBytes=" + lengthBytes + ", access=" + access;
     }
 

@@ -117,18 +117,16 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private void checkAccess(MemorySegment memory, Set<AccessFlag> access) throws VerbsException {
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
-                throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(), text(memory, access),
+                throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(),
+                        IbverbsMemoryRegion.text(memory.byteSize(), access),
                         device + " does not know " + flag + " (Capability." + flag.capability().get() + ")");
             }
         }
         if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
-            throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EINVAL.number(), text(memory, access),
+            throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EINVAL.number(),
+                    IbverbsMemoryRegion.text(memory.byteSize(), access),
                     "memory whose addresses are offsets has to begin at a page of " + PAGE_BYTES + " bytes");
         }
-    }
-
-    private static String text(MemorySegment memory, Set<AccessFlag> access) {
-        return "lengthBytes=" + memory.byteSize() + ", access=" + access;
     }
 
     @Override

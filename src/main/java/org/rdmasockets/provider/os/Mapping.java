@@ -76,6 +76,11 @@ public class Mapping extends Guard {
         return memory.byteSize();
     }
 
+    /** All of it, of less than 2 GiB, in the order of this host; for who keeps it mapped. */
+    public final ByteBuffer asBuffer() {
+        return Posix.buffer(memory);
+    }
+
     /** Gives whole pages back to the kernel, which read as zero then. False if the kernel refused. */
     public final boolean discard(long offset, long bytes) {
         return Mappings.discard(memory.address() + offset, bytes);

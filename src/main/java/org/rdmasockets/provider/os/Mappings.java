@@ -88,7 +88,7 @@ public final class Mappings {
             byte[] digits = new byte[Long.BYTES * 4];
             int length = file.read(digits);
             return Integer.parseInt(new String(digits, 0, Math.max(0, length), StandardCharsets.US_ASCII).strip());
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | IllegalArgumentException e) { // a NumberFormatException would be loaded to be named
             return DEFAULT_MOST;
         }
     }

@@ -22,16 +22,17 @@ final class Posix {
     static final int SO_PEERCRED = 17;
     /** Linux 6.16 and newer. */
     static final int SO_PASSRIGHTS = 83;
-    static final int O_DIRECTORY = System.getProperty("os.arch").equals("aarch64") ? 0x4000 : 0x10000;
+    private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
+    static final int O_DIRECTORY = AARCH64 ? 0x4000 : 0x10000;
     static final int O_CLOEXEC = 0x80000;
     /** The number of {@code newfstatat}, and where {@code struct stat} has what: C's {@code stat} is glibc's own. */
-    static final int NEWFSTATAT = System.getProperty("os.arch").equals("aarch64") ? 79 : 262;
-    static final int STAT_MODE = System.getProperty("os.arch").equals("aarch64") ? 16 : 24;
-    static final int STAT_USER = System.getProperty("os.arch").equals("aarch64") ? 24 : 28;
+    static final int NEWFSTATAT = AARCH64 ? 79 : 262;
+    static final int STAT_MODE = AARCH64 ? 16 : 24;
+    static final int STAT_USER = AARCH64 ? 24 : 28;
     static final int STAT_BYTES = 144;
     static final int AT_FDCWD = -100;
     static final int AT_SYMLINK_NOFOLLOW = 0x100;
-    static final int O_NOFOLLOW = System.getProperty("os.arch").equals("aarch64") ? 0x8000 : 0x20000;
+    static final int O_NOFOLLOW = AARCH64 ? 0x8000 : 0x20000;
     static final int O_RDWR = 0x2;
     static final int F_OFD_SETLK = 37;
     static final int F_WRLCK = 1;

@@ -161,9 +161,9 @@ public final class Dial implements Source, AutoCloseable {
     }
 
     private static void armBoth(Mapping mapping) {
-        ByteBuffer words = SegmentLayout.buffer(mapping.memory());
+        ByteBuffer buffer = mapping.asBuffer();
         for (int direction = 0; direction < 2; direction++) {
-            SegmentLayout.INT.setRelease(words, SegmentLayout.control(direction) + SegmentLayout.ARMED,
+            SegmentLayout.INT.setRelease(buffer, SegmentLayout.control(direction) + SegmentLayout.ARMED,
                     SegmentLayout.FOR_ALL);
         }
     }

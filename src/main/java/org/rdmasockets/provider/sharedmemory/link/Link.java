@@ -70,7 +70,7 @@ public final class Link implements Source, AutoCloseable {
         this.mapping = mapping;
         this.side = side;
         this.peer = peer;
-        buffer = SegmentLayout.buffer(mapping.memory());
+        buffer = mapping.asBuffer();
         reader = new RingReader(this, mapping.memory(), buffer, 1 - side);
         writer = new RingWriter(this, mapping.memory(), buffer, side);
         channel = new ControlChannel(this, socket);

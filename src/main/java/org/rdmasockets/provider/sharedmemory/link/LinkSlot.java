@@ -18,7 +18,7 @@ public final class LinkSlot implements AutoCloseable {
     public static final int MOST = 1 << 16;
 
     private final Link link;
-    private final ByteBuffer memory;
+    private final ByteBuffer buffer;
     private final int index;
     /** Where the peer's slot is in the memory, or -1; guarded as the calls are. */
     private int peers = -1;
@@ -26,14 +26,14 @@ public final class LinkSlot implements AutoCloseable {
     private boolean closed;
 
     /** Takes over an index and one entering of the link's memory. */
-    LinkSlot(Link link, ByteBuffer memory, int side, int index) {
+    LinkSlot(Link link, ByteBuffer buffer, int side, int index) {
         this.link = link;
-        this.memory = memory;
+        this.buffer = buffer;
         this.index = index;
         int own = SegmentLayout.slot(side, index);
-        INT.set(memory, own + SegmentLayout.SLOT_COUNT, 0);
-        INT.set(memory, own + SegmentLayout.SLOT_STARVING, 0);
-        INT.set(memory, own + SegmentLayout.SLOT_ON_REQUEST, 0);
+        INT.set(buffer, own + SegmentLayout.SLOT_COUNT, 0);
+        INT.set(buffer, own + SegmentLayout.SLOT_STARVING, 0);
+        INT.set(buffer, own + SegmentLayout.SLOT_ON_REQUEST, 0);
     }
 
     /** Where this side's slot is in the memory. */
@@ -60,23 +60,23 @@ public final class LinkSlot implements AutoCloseable {
     /** Publishes how many receives were posted here since the slot was opened, and rings if the peer starves. */
     public void receivesPosted(int cumulativeCount) {
         int own = own();
-        INT.setRelease(memory, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
+        INT.setRelease(buffer, own + SegmentLayout.SLOT_COUNT, cumulativeCount);
         // Between our count and the peer's word; in starve() there is one between its word and our count.
         VarHandle.fullFence();
-        if ((int) INT.getOpaque(memory, own + SegmentLayout.SLOT_STARVING) != 0
-                && (int) INT.getAndSet(memory, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
+        if ((int) INT.getOpaque(buffer, own + SegmentLayout.SLOT_STARVING) != 0
+                && (int) INT.getAndSet(buffer, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
             link.ring();
         }
     }
 
     /** Lets the peer know that receives are posted here when it asks for them; before it is told of this slot. */
     public void giveOnRequest() {
-        INT.setRelease(memory, own() + SegmentLayout.SLOT_ON_REQUEST, 1);
+        INT.setRelease(buffer, own() + SegmentLayout.SLOT_ON_REQUEST, 1);
     }
 
     /** Whether the peer posts receives when it is asked for them, as it says; false before {@link #connect}. */
     public boolean isPeerOnRequest() {
-        return peers >= 0 && (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
+        return peers >= 0 && (int) INT.getAcquire(buffer, peers + SegmentLayout.SLOT_ON_REQUEST) != 0;
     }
 
     /**
@@ -84,13 +84,13 @@ public final class LinkSlot implements AutoCloseable {
      * say anything: it is a hint on when to send, and what is sent without a receive is the peer's own loss.
      */
     public int peerReceivesPosted() {
-        return peers < 0 ? 0 : (int) INT.getAcquire(memory, peers + SegmentLayout.SLOT_COUNT);
+        return peers < 0 ? 0 : (int) INT.getAcquire(buffer, peers + SegmentLayout.SLOT_COUNT);
     }
 
     /** Asks the peer to ring at its next receive; look at {@link #peerReceivesPosted} again after this. */
     public void starve() {
         if (peers >= 0) {
-            INT.setVolatile(memory, peers + SegmentLayout.SLOT_STARVING, 1);
+            INT.setVolatile(buffer, peers + SegmentLayout.SLOT_STARVING, 1);
             VarHandle.fullFence();
         }
     }

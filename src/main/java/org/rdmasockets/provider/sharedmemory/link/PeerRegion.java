@@ -96,7 +96,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     ByteBuffer buffer() {
         ByteBuffer made = buffer;
         if (made == null) {
-            made = SegmentLayout.buffer(memory());
+            made = asBuffer();
             buffer = made;
         }
         return made;

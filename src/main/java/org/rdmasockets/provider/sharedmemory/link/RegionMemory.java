@@ -27,11 +27,7 @@ class RegionMemory extends Mapping {
 
     /** The size of the memfd for a region of so many bytes. */
     static long totalBytes(long lengthBytes) {
-        return validOffset(lengthBytes) + CONTROL_BYTES;
-    }
-
-    private static long validOffset(long lengthBytes) {
-        return SealedMemory.wholePages(lengthBytes);
+        return SealedMemory.wholePages(lengthBytes) + CONTROL_BYTES;
     }
 
     @Override

@@ -1,9 +1,7 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
@@ -77,11 +75,6 @@ final class SegmentLayout {
     static final VarHandle INT = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
     private SegmentLayout() {}
-
-    /** Memory of less than 2 GiB in its order of bytes; who makes a buffer keeps it mapped. */
-    static ByteBuffer buffer(MemorySegment memory) {
-        return memory.asByteBuffer().order(ByteOrder.nativeOrder());
-    }
 
     /** Where the control page of a direction begins. */
     static int control(int direction) {

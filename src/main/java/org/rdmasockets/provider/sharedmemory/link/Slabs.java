@@ -68,7 +68,7 @@ public final class Slabs {
         final Slabs owner;
         private final SharedRegion region;
         /** The memory, of the slab as a whole. */
-        private final ByteBuffer words;
+        private final ByteBuffer buffer;
         private final int pages;
         private final BitSet used;
         /** Free pages that may not be zero. */
@@ -80,7 +80,7 @@ public final class Slabs {
         private Slab(Slabs owner, SharedRegion region, int pages) {
             this.owner = owner;
             this.region = region;
-            words = SegmentLayout.buffer(region.segment());
+            buffer = region.asBuffer();
             this.pages = pages;
             used = new BitSet(pages);
             dirty = new BitSet(pages);
@@ -233,24 +233,24 @@ public final class Slabs {
     /** Lets the peer into a slice: from now on it is found by its key. */
     void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
         Slab slab = slice.slab;
-        ByteBuffer words = slab.words;
+        ByteBuffer buffer = slab.buffer;
         int line = line(slice.page());
-        INT.set(words, line + KEY, key);
-        INT.set(words, line + ACCESS, (int) PeerRegion.bits(access));
-        LONG.set(words, line + LENGTH, slice.segment().byteSize());
-        LONG.set(words, line + TAG_OFFSET, tag);
-        begin(words, slice.page(), true);
+        INT.set(buffer, line + KEY, key);
+        INT.set(buffer, line + ACCESS, (int) PeerRegion.bits(access));
+        LONG.set(buffer, line + LENGTH, slice.segment().byteSize());
+        LONG.set(buffer, line + TAG_OFFSET, tag);
+        begin(buffer, slice.page(), true);
         // Pairs with the acquire in PeerSlab.find.
-        LONG.setRelease(words, line, slice.serial);
+        LONG.setRelease(buffer, line, slice.serial);
     }
 
-    private static void begin(ByteBuffer words, int page, boolean begins) {
+    private static void begin(ByteBuffer buffer, int page, boolean begins) {
         long bit = 1L << page;
         int word = (page >>> 6) * Long.BYTES;
         if (begins) {
-            LONG.getAndBitwiseOr(words, word, bit);
+            LONG.getAndBitwiseOr(buffer, word, bit);
         } else {
-            LONG.getAndBitwiseAnd(words, word, ~bit);
+            LONG.getAndBitwiseAnd(buffer, word, ~bit);
         }
     }
 
@@ -261,8 +261,8 @@ public final class Slabs {
         }
         Slab slab = slice.slab;
         try {
-            begin(slab.words, slice.page(), false);
-            LONG.setVolatile(slab.words, line(slice.page()), 0L);
+            begin(slab.buffer, slice.page(), false);
+            LONG.setVolatile(slab.buffer, line(slice.page()), 0L);
             // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
             VarHandle.fullFence();
             slab.busy.add(slice);
@@ -286,7 +286,7 @@ public final class Slabs {
     }
 
     private boolean isLeft(Slab slab, Slice slice) {
-        return closed || (int) INT.getVolatile(slab.words, users(slab.pages, slice.page())) == 0;
+        return closed || (int) INT.getVolatile(slab.buffer, users(slab.pages, slice.page())) == 0;
     }
 
     private void takeBack(Slab slab, Slice slice) {

@@ -383,7 +383,7 @@ class HostilePeerTest {
             int padding = SegmentLayout.RING_BYTES - 64;
             intruder.storeLong(SegmentLayout.ring(0), SegmentLayout.firstWord(0, padding, SegmentLayout.PADDING));
             intruder.ring();
-            ByteBuffer words = SegmentLayout.buffer(intruder.mapping().memory());
+            ByteBuffer words = intruder.mapping().asBuffer();
             Await.until("the padding to be taken", () -> (long) SegmentLayout.LONG.getAcquire(words,
                     SegmentLayout.control(0) + SegmentLayout.HEAD) == padding);
             intruder.storeLong(SegmentLayout.ring(0) + padding, SegmentLayout.firstWord(padding, 65, 0));

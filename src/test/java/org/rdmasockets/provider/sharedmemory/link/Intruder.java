@@ -117,7 +117,7 @@ final class Intruder implements AutoCloseable {
 
     /** Stores into the control page of the ring that the intruder fills. */
     void storeLong(long offset, long value) {
-        SegmentLayout.LONG.setRelease(SegmentLayout.buffer(mapping.memory()), (int) offset, value);
+        SegmentLayout.LONG.setRelease(mapping.asBuffer(), (int) offset, value);
     }
 
     Mapping mapping() {
