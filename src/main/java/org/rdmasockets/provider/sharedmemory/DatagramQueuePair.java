@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.OptionalInt;
+import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
@@ -22,7 +23,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
     private final SharedMemoryProtectionDomain domain;
     private final SharedMemoryDevice device;
     private final QueuePairConfig config;
-    private final DatagramTable table;
+    private final HandleTable<DatagramQueuePair> table;
     private final int number;
     private final DatagramSendQueue sends;
     private final ReceiveQueue receives;
@@ -31,13 +32,14 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
     private volatile int queueKey;
     private volatile boolean closed;
 
-    /** A queue pair for which room is reserved. */
-    DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, DatagramTable table, int number) {
+    /** A queue pair for which room and a place in the table are reserved. */
+    DatagramQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config, HandleTable<DatagramQueuePair> table,
+            int handle) {
         this.domain = domain;
         this.device = domain.device();
         this.config = config;
         this.table = table;
-        this.number = number;
+        number = SharedMemoryFabric.DATAGRAM_BIT | handle;
         sends = new DatagramSendQueue(this);
         receives = new ReceiveQueue(this, (SharedMemoryCompletionQueue) config.receiveQueue(), null);
     }
@@ -184,7 +186,7 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
             closed = true;
             state = QueuePairState.ERROR;
         }
-        table.remove(number);
+        table.remove(number - SharedMemoryFabric.DATAGRAM_BIT);
         sends.close();
         receives.close();
         ((SharedMemoryCompletionQueue) config.sendQueue()).retire(config.maxSends());
@@ -260,7 +262,8 @@ final class DatagramQueuePair implements QueuePair, QueueOwner {
             } finally {
                 Gather.leave(request);
             }
-            DatagramQueuePair target = owner.table.find(request.destinationNumber());
+            DatagramQueuePair target = owner.table
+                    .find(request.destinationNumber() ^ SharedMemoryFabric.DATAGRAM_BIT);
             if (target != null) {
                 target.take(datagram, request.destinationKey());
             }

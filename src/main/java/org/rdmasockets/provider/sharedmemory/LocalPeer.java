@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.invoke.VarHandle;
+import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
@@ -9,7 +10,7 @@ import org.rdmasockets.verbs.AccessFlag;
  * receive queue is told, the sender's thread does.
  */
 final class LocalPeer implements Peer {
-    private final RegionTable regions;
+    private final HandleTable<SharedMemoryRegion> regions;
     private final SharedMemoryQueuePair target;
     /** The target's, at hand: what leads there is written by its processor for each message. */
     private final ReceiveQueue receives;
@@ -29,7 +30,7 @@ final class LocalPeer implements Peer {
     private boolean locked;
 
     /** A peer in this process. */
-    LocalPeer(RegionTable regions, SharedMemoryQueuePair target) {
+    LocalPeer(HandleTable<SharedMemoryRegion> regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;
         receives = target.receiveQueue;

@@ -7,11 +7,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.StringTokenizer;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
-import org.rdmasockets.provider.sharedmemory.link.NumberTable;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -64,7 +65,7 @@ final class PortTable {
 
     private final SharedMemoryFabric fabric;
     /** The first of each port, which leads to the others; guarded by this. */
-    private final NumberTable<Claim> claims = new NumberTable<>();
+    private final Map<Integer, Claim> claims = new HashMap<>();
     /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
     private int[] kernels;
     /**

@@ -22,17 +22,14 @@ final class Reservation {
         if (!sends.tryReserve(config.maxSends())) {
             throw noRoom(call, sends, "maxSends=" + config.maxSends());
         }
-        boolean done = false;
         try {
-            done = shared == null ? receives.tryReserve(config.maxReceives()) : shared.tryReserve(receives);
-        } finally {
-            if (!done) {
-                sends.unreserve(config.maxSends());
+            if (!(shared == null ? receives.tryReserve(config.maxReceives()) : shared.tryReserve(receives))) {
+                throw noRoom(call, receives, shared == null ? "maxReceives=" + config.maxReceives()
+                        : "sharedReceives=" + shared.maxReceives());
             }
-        }
-        if (!done) {
-            throw noRoom(call, receives, shared == null ? "maxReceives=" + config.maxReceives()
-                    : "sharedReceives=" + shared.maxReceives());
+        } catch (Throwable e) {
+            sends.unreserve(config.maxSends());
+            throw e;
         }
     }
 

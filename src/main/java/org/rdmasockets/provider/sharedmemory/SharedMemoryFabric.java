@@ -5,16 +5,23 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.provider.sharedmemory.link.Slabs;
 
 /** What all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
-    private static final int NUMBER_BITS = DatagramTable.DATAGRAM_BIT - 1;
+    /** Set in the number of each queue pair for datagrams, and of no other. */
+    static final int DATAGRAM_BIT = 1 << 23;
+    private static final int DATAGRAM_GENERATION_BITS = 7;
+    private static final int NUMBER_BITS = DATAGRAM_BIT - 1;
+    private static final int KEY_GENERATION_BITS = 8;
     /** Loads the class: calls of {@link #faults()} are compiled into their callers only if it is there. */
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = Faults.class;
 
-    final RegionTable regions = new RegionTable();
+    /** By key, for the requests of peers. */
+    final HandleTable<SharedMemoryRegion> regions =
+            new HandleTable<>(KEY_GENERATION_BITS, SharedMemoryDevice.MAX_REGIONS);
     final PortTable ports = new PortTable(this);
     final Deadlines deadlines = new Deadlines();
     final Links links = new Links(this);
@@ -32,7 +39,7 @@ final class SharedMemoryFabric {
     private volatile Faults faults;
     private volatile boolean removed;
     /** Made when the first datagrams are sent, as is the next; written under this monitor. */
-    private DatagramTable datagrams;
+    private HandleTable<DatagramQueuePair> datagrams;
     private volatile DatagramPorts datagramPorts;
 
     /** An empty fabric with its device; {@code linksOnly} to reach even this process by a link, for tests. */
@@ -50,9 +57,11 @@ final class SharedMemoryFabric {
         faults = newFaults;
     }
 
-    /** The queue pairs for datagrams. */
-    synchronized DatagramTable datagrams() {
-        datagrams = datagrams == null ? new DatagramTable() : datagrams;
+    /** The queue pairs for datagrams, by their numbers but for {@link #DATAGRAM_BIT}. */
+    synchronized HandleTable<DatagramQueuePair> datagrams() {
+        if (datagrams == null) {
+            datagrams = new HandleTable<>(DATAGRAM_GENERATION_BITS, (DATAGRAM_BIT >> DATAGRAM_GENERATION_BITS) - 1);
+        }
         return datagrams;
     }
 

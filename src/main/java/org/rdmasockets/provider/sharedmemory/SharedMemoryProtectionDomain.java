@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Set;
+import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
-import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.provider.sharedmemory.link.Slabs;
 import org.rdmasockets.provider.sharedmemory.link.Slice;
 import org.rdmasockets.verbs.AccessFlag;
@@ -109,21 +109,15 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     /** A part of memory that is mapped already, of the link's if the other process is to see it. */
     private SharedMemoryRegion allocateSlice(long bytes, Set<AccessFlag> access, boolean seen) throws VerbsException {
         Slice slice = (seen ? home.link.slabs() : device.fabric.slabs).allocate(bytes);
-        SharedMemoryRegion region = null;
-        boolean done = false;
+        SharedMemoryRegion region = takeOwn(slice, access);
         try {
-            region = take(slice.segment(), access, slice);
             if (seen) {
                 slice.publish(region.remoteKey(), access, number);
             }
-            done = true;
             return region;
-        } finally {
-            if (!done && region != null) {
-                region.close();
-            } else if (!done) {
-                slice.close();
-            }
+        } catch (Throwable e) {
+            region.close();
+            throw e;
         }
     }
 
@@ -137,20 +131,23 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     private SharedMemoryRegion allocateShared(long bytes, Set<AccessFlag> access) throws VerbsException {
-        SharedRegion shared = device.fabric.links.hub().allocate(bytes);
-        SharedMemoryRegion region = null;
-        boolean announced = false;
+        SharedMemoryRegion region = takeOwn(device.fabric.links.hub().allocate(bytes), access);
         try {
-            region = take(shared.segment(), access, shared);
             announce(region);
-            announced = true;
             return region;
-        } finally {
-            if (!announced && region != null) {
-                region.close();
-            } else if (!announced) {
-                shared.close();
-            }
+        } catch (Throwable e) {
+            region.close();
+            throw e;
+        }
+    }
+
+    /** Takes memory of this library up, or closes it. */
+    private SharedMemoryRegion takeOwn(OwnMemory source, Set<AccessFlag> access) throws VerbsException {
+        try {
+            return take(source.segment(), access, source);
+        } catch (Throwable e) {
+            source.close();
+            throw e;
         }
     }
 
@@ -172,10 +169,13 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
                     "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
         SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), source);
-        if (!device.fabric.regions.add(region)) {
+        int key = device.fabric.regions.reserve();
+        if (key == 0) {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text(memory, access), "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");
         }
+        region.key(key);
+        device.fabric.regions.put(key, region);
         return region;
     }
 
@@ -222,7 +222,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Forgets a region that closes. */
     void forget(SharedMemoryRegion region) {
-        device.fabric.regions.remove(region);
+        device.fabric.regions.remove(region.remoteKey());
         if (region.shared() != null) {
             takeOut(region);
         }
@@ -276,26 +276,21 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     @Override
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
         Reservation.make("ibv_create_qp", this, config, null);
-        DatagramTable table = device.fabric.datagrams();
-        int queuePairNumber = 0;
-        boolean done = false;
+        HandleTable<DatagramQueuePair> table = device.fabric.datagrams();
+        int handle = 0;
         try {
-            queuePairNumber = table.reserve();
-            if (queuePairNumber == 0) {
+            handle = table.reserve();
+            if (handle == 0) {
                 throw new VerbsException("ibv_create_qp", Errno.ENOMEM.number(), "device=" + device,
                         "there are as many queue pairs for datagrams as there can be: close some");
             }
-            DatagramQueuePair made = new DatagramQueuePair(this, config, table, queuePairNumber);
-            table.put(made);
-            done = true;
+            DatagramQueuePair made = new DatagramQueuePair(this, config, table, handle);
+            table.put(handle, made);
             return made;
-        } finally {
-            if (!done) {
-                Reservation.undo(config, null);
-            }
-            if (!done && queuePairNumber != 0) {
-                table.remove(queuePairNumber);
-            }
+        } catch (Throwable e) {
+            Reservation.undo(config, null);
+            table.remove(handle);
+            throw e;
         }
     }
 

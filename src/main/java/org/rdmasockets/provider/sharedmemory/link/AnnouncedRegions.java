@@ -1,6 +1,8 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
@@ -21,7 +23,7 @@ final class AnnouncedRegions {
     private final PacketSocket socket;
     private final ReentrantLock lock = new ReentrantLock();
     /** What is announced, by key; null once the link is dead; guarded by lock. */
-    private NumberTable<SharedRegion> regions = new NumberTable<>();
+    private Map<Integer, SharedRegion> regions = new HashMap<>();
     /** Their sizes in bytes; guarded by lock. */
     private long bytes;
     /** Packets to be sent first; guarded by lock. */
@@ -172,7 +174,7 @@ final class AnnouncedRegions {
         lock.lock();
         try {
             if (regions != null) {
-                regions.forEach(region -> region.detach(link));
+                regions.values().forEach(region -> region.detach(link));
                 regions = null;
                 waiting.forEach(AnnouncedRegions::settle);
                 waiting.clear();

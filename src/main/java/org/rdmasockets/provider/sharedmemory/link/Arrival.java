@@ -9,31 +9,21 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
-final class Arrival implements Source {
+final class Arrival extends Source {
     private static final Log LOG = new Log(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final LinkHub hub;
-    private final PacketSocket socket;
     final int process;
     private final long start = System.nanoTime();
-    /** Set before the first call. */
-    private long sourceId;
     /** Who it is, once it said hello. */
     private PeerId peer;
 
     /** A connection that a listener accepted from a process of that number. */
     Arrival(LinkHub hub, PacketSocket socket, int process) {
-        this.hub = hub;
-        this.socket = socket;
+        super(hub, socket);
         this.process = process;
-    }
-
-    /** Sets the hub's number of the socket. */
-    void begin(long newSourceId) {
-        sourceId = newSourceId;
     }
 
     /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
@@ -42,7 +32,7 @@ final class Arrival implements Source {
     }
 
     @Override
-    public void ready(PacketBuffer buffer) {
+    void ready(PacketBuffer buffer) {
         int length = socket.receive(buffer);
         if (length == -LinkHub.AGAIN) {
             return;
@@ -79,7 +69,7 @@ final class Arrival implements Source {
             return;
         }
         try {
-            hub.arrived(this, newLink(new LinkMemory(buffer.descriptor())), sourceId);
+            hub.arrived(this, newLink(new LinkMemory(buffer.descriptor())));
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 drop(e.getMessage());
@@ -110,9 +100,9 @@ final class Arrival implements Source {
     }
 
     @Override
-    public void finish() {
+    void finish() {
         try {
-            hub.dropped(this, sourceId);
+            hub.dropped(this);
         } finally {
             socket.close();
         }

@@ -11,44 +11,38 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** An attempt to reach a listener's process. */
-public final class Dial implements Source, AutoCloseable {
-    private final LinkHub hub;
+public final class Dial extends Source implements AutoCloseable {
     private final String name;
     private final DialHandler handler;
     /** Whether the outcome was told, or nobody wants it any more. */
     private final AtomicBoolean done = new AtomicBoolean();
-    /** Set before the hub watches it. */
-    private PacketSocket socket;
-    /** The listener's process, as the kernel says; set before the hub watches the socket. */
-    private int process;
-    /** The hub's number of the socket; set before the hub watches it. */
-    private volatile long sourceId;
+    /** The listener's process, as the kernel says. */
+    private final int process;
     /** The failure to tell when there may be no memory to say more. */
     private final VerbsException aborted;
 
-    private Dial(LinkHub hub, String name, DialHandler handler) {
-        this.hub = hub;
+    private Dial(LinkHub hub, PacketSocket socket, String name, DialHandler handler) throws VerbsException {
+        super(hub, socket);
         this.name = name;
         this.handler = handler;
+        process = checkedProcess(socket, name);
         aborted = new VerbsException("connect", Errno.ECONNABORTED, "name=" + name);
     }
 
     /** Connects to a name, says hello and lets the hub wait for the answer. */
     static Dial start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
-        Dial dial = new Dial(hub, name, handler);
-        dial.socket = SocketDirectory.own().connect(name);
+        PacketSocket socket = SocketDirectory.own().connect(name);
         try {
-            dial.process = checkedProcess(dial.socket, name);
+            Dial dial = new Dial(hub, socket, name, handler);
             PacketBuffer hello = new PacketBuffer();
             Frame.write(hello, Frame.HELLO, Frame.VERSION, hub.number);
-            if (dial.socket.send(hello, Frame.BYTES, -1) != 0) {
+            if (socket.send(hello, Frame.BYTES, -1) != 0) {
                 throw dial.refusal("the listener hung up");
             }
-            dial.sourceId = hub.number(dial);
-            hub.watch(dial.socket, dial.sourceId);
+            hub.watch(dial);
             return dial;
         } catch (Throwable e) {
-            dial.socket.close();
+            socket.close();
             throw e;
         }
     }
@@ -69,13 +63,13 @@ public final class Dial implements Source, AutoCloseable {
     }
 
     @Override
-    public void finish() {
+    void finish() {
         fail(aborted);
     }
 
     /** The listener has answered. */
     @Override
-    public void ready(PacketBuffer buffer) {
+    void ready(PacketBuffer buffer) {
         int length = socket.receive(buffer);
         if (length == -LinkHub.AGAIN) {
             return;
@@ -138,7 +132,7 @@ public final class Dial implements Source, AutoCloseable {
             mapping.close();
             throw e;
         }
-        hub.begin(link, sourceId);
+        hub.begin(link, this);
         return link;
     }
 
@@ -184,7 +178,7 @@ public final class Dial implements Source, AutoCloseable {
 
     private void discard() {
         try {
-            hub.forget(sourceId);
+            hub.forget(this);
         } finally {
             socket.close();
         }

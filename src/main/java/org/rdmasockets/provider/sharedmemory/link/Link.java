@@ -22,14 +22,12 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>Locks, in the order in which they are taken: the consumer lock (while draining), locks of the users, the lock of
  * {@link RingWriter}, the socket's. Any thread may call anything; none of it waits for the peer.
  */
-public final class Link implements Source, AutoCloseable {
+public final class Link extends Source implements AutoCloseable {
     /** Most regions announced each way. */
     public static final int MOST_REGIONS = 1 << 14;
     /** Most bytes announced each way; untouched memory costs nothing. */
     public static final long MOST_REGION_BYTES = 1L << 40;
 
-    private final LinkHub hub;
-    private final PacketSocket socket;
     private final LinkMemory mapping;
     /** The memory of the link, for who has entered it. */
     private final ByteBuffer buffer;
@@ -52,8 +50,6 @@ public final class Link implements Source, AutoCloseable {
     private final AtomicReference<String> failure = new AtomicReference<>();
     /** Whether there is one. */
     private volatile boolean failed;
-    /** What the hub knows this link by; set before publication. */
-    private long sourceId;
     /** Set once, under consumerLock. */
     private volatile LinkHandler handler;
     /** Whether the handler heard of the end, or the link was closed. */
@@ -65,8 +61,7 @@ public final class Link implements Source, AutoCloseable {
 
     /** Takes over a socket and memory; side 0 if this process dialled. */
     Link(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
-        this.hub = hub;
-        this.socket = socket;
+        super(hub, socket);
         this.mapping = mapping;
         this.side = side;
         this.peer = peer;
@@ -76,11 +71,6 @@ public final class Link implements Source, AutoCloseable {
         channel = new ControlChannel(this, socket);
         announced = new AnnouncedRegions(this, socket);
         readable = mapping.enter();
-    }
-
-    /** Sets the hub's number of the socket. */
-    void watchedAs(long newSourceId) {
-        sourceId = newSourceId;
     }
 
     /** Gets the handler; whoever the owner tells of this link cannot drain it before the handler is known. */
@@ -155,7 +145,7 @@ public final class Link implements Source, AutoCloseable {
         synchronized (watchedForRoom) {
             watchedForRoom.set(forRoom);
             try {
-                hub.watchFor(socket, Epoll.READABLE | (forRoom ? Epoll.WRITABLE : 0) | Epoll.ONE, sourceId);
+                hub.watchFor(this, Epoll.READABLE | (forRoom ? Epoll.WRITABLE : 0) | Epoll.ONE);
             } catch (VerbsException e) {
                 fail("its socket cannot be watched: " + e.getMessage()); // or it is being closed
             }
@@ -395,23 +385,23 @@ public final class Link implements Source, AutoCloseable {
 
     /** Its connections are many: what could not be taken in is looked at again. There is room always. */
     @Override
-    public void failed() {
+    void failed() {
         watchForRoom();
     }
 
     @Override
-    public void again() {
+    void again() {
         watch();
     }
 
     @Override
-    public void finish() {
+    void finish() {
         end("the device was closed");
     }
 
     /** The socket has something: packets, room or its end. */
     @Override
-    public void ready(PacketBuffer buffer) {
+    void ready(PacketBuffer buffer) {
         // Before the rest: whoever asks for room after this has left behind what is looked at below.
         if (watchedForRoom.get()) {
             watch(false);
@@ -454,7 +444,7 @@ public final class Link implements Source, AutoCloseable {
     /** Each step is taken, whatever another throws. */
     private void forget() {
         try {
-            hub.forget(this, sourceId);
+            hub.forget(this);
         } finally {
             try {
                 socket.close();

@@ -53,7 +53,7 @@ public final class LinkHub implements AutoCloseable {
     final boolean linksToItself;
     final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
-    private final SourceTable sources = new SourceTable();
+    private final HandleTable<Source> sources = new HandleTable<>(10, 1 << 20); // more than there are descriptors
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
@@ -214,7 +214,7 @@ public final class LinkHub implements AutoCloseable {
         int done = 0;
         try {
             for (; done < found; done++) {
-                Source source = sources.get(wait.data(done));
+                Source source = sources.find((int) wait.data(done));
                 if (source != null) {
                     serve(source);
                 }
@@ -222,7 +222,10 @@ public final class LinkHub implements AutoCloseable {
         } finally {
             drainLock.unlock();
             for (; done < found; done++) {
-                again(wait.data(done));
+                Source source = sources.find((int) wait.data(done));
+                if (source != null) {
+                    source.again();
+                }
             }
         }
     }
@@ -236,34 +239,24 @@ public final class LinkHub implements AutoCloseable {
         }
     }
 
-    private void again(long sourceId) {
-        Source source = sources.get(sourceId);
-        if (source != null) {
-            source.again();
-        }
-    }
-
-    /** A number for a source, which has to be known before its socket is watched. */
-    long number(Source source) {
-        return sources.add(source);
-    }
-
-    /** Watches a socket for packets; if that fails, the number is free again. */
-    void watch(PacketSocket socket, long sourceId) throws VerbsException {
+    /** Begins to watch a source for packets; if that fails, it is forgotten. */
+    void watch(Source source) throws VerbsException {
+        source.number = sources.reserve();
         try {
+            sources.put(source.number, source);
             if (closed) {
                 throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
             }
-            sockets.watch(socket, Epoll.READABLE, sourceId);
+            watchFor(source, Epoll.READABLE);
         } catch (Throwable e) {
-            sources.remove(sourceId);
+            forget(source);
             throw e;
         }
     }
 
-    /** Changes what a socket is watched for; if that fails, it is not watched any more. */
-    void watchFor(PacketSocket socket, int interest, long sourceId) throws VerbsException {
-        sockets.watch(socket, interest, sourceId);
+    /** Changes what a source is watched for; if that fails, it is not watched any more. */
+    void watchFor(Source source, int interest) throws VerbsException {
+        sockets.watch(source.socket, interest, source.number);
     }
 
     /** Lets all peers know that this does not listen any more on an address where they may have found it. */
@@ -272,15 +265,15 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** Forgets a source; its socket is closed by the caller. */
-    void forget(long sourceId) {
-        sources.remove(sourceId);
+    void forget(Source source) {
+        sources.remove(source.number);
     }
 
     /** Forgets a link. */
-    void forget(Link link, long sourceId) {
+    void forget(Link link) {
         links.remove(link.peer, link);
         all.remove(link);
-        sources.remove(sourceId);
+        sources.remove(link.number);
     }
 
     /** The link to a peer that can serve for further connections, or null. */
@@ -319,13 +312,11 @@ public final class LinkHub implements AutoCloseable {
         }
         accepted.admitDescriptors();
         Arrival arrival = new Arrival(this, accepted, peer.process());
-        long sourceId = sources.add(arrival);
         try {
-            arrival.begin(sourceId);
             arrivals.add(arrival);
-            watch(accepted, sourceId);
+            watch(arrival);
         } catch (Throwable e) {
-            dropped(arrival, sourceId);
+            dropped(arrival);
             throw e;
         }
         return true;
@@ -382,15 +373,15 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** An arrival became a link. */
-    void arrived(Arrival arrival, Link link, long sourceId) {
+    void arrived(Arrival arrival, Link link) {
         arrivals.remove(arrival);
-        begin(link, sourceId);
+        begin(link, arrival);
     }
 
     /** An arrival is not wanted any more. */
-    void dropped(Arrival arrival, long sourceId) {
+    void dropped(Arrival arrival) {
         arrivals.remove(arrival);
-        sources.remove(sourceId);
+        forget(arrival);
     }
 
     private int linksOf(int process) {
@@ -401,14 +392,14 @@ public final class LinkHub implements AutoCloseable {
         return count;
     }
 
-    /** Makes a link known, or closes it. */
-    void begin(Link link, long sourceId) {
+    /** Makes a link known in place of what its socket was before, or closes it. */
+    void begin(Link link, Source before) {
         // First, so that an owner may close it at once.
-        link.watchedAs(sourceId);
+        link.number = before.number;
         try {
             links.put(link.peer, link);
             all.add(link);
-            sources.replace(sourceId, link);
+            sources.put(link.number, link);
             link.begin(owner);
             link.watch();
         } catch (Throwable e) {

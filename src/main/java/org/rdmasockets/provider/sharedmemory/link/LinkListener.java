@@ -12,7 +12,7 @@ import org.rdmasockets.provider.os.SocketDirectory;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */
-public final class LinkListener implements Source, AutoCloseable {
+public final class LinkListener extends Source implements AutoCloseable {
     /** As many as the kernel allows ({@code net.core.somaxconn} cuts it). */
     private static final int BACKLOG = 4096;
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
@@ -21,23 +21,18 @@ public final class LinkListener implements Source, AutoCloseable {
     private static final int MOST_REFUSED = 64;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    private final LinkHub hub;
     private final InetSocketAddress address;
     private final SocketDirectory.Named named;
-    private final PacketSocket socket;
     /** Whether the name was given up: it may be another's since. */
     private final AtomicBoolean closed = new AtomicBoolean();
-    /** The hub's number of the socket, 0 for none yet; set before the hub watches it. */
-    private volatile long sourceId;
     /** Since the last pause; by the thread that drains the hub. */
     private int refused;
     private volatile boolean pausing;
 
     private LinkListener(LinkHub hub, InetSocketAddress address, SocketDirectory.Named named) {
-        this.hub = hub;
+        super(hub, named.socket());
         this.address = address;
         this.named = named;
-        socket = named.socket();
     }
 
     /** Takes a name and lets the hub watch it. */
@@ -46,8 +41,7 @@ public final class LinkListener implements Source, AutoCloseable {
         LinkListener listener = new LinkListener(hub, address,
                 SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
         try {
-            listener.sourceId = hub.number(listener);
-            hub.watch(listener.socket, listener.sourceId);
+            hub.watch(listener);
             return listener;
         } catch (Throwable e) {
             listener.close();
@@ -57,10 +51,10 @@ public final class LinkListener implements Source, AutoCloseable {
 
     /** That cost one connection at most; the next ones are told of all the same. */
     @Override
-    public void failed() {}
+    void failed() {}
 
     @Override
-    public void finish() {
+    void finish() {
         close();
     }
 
@@ -71,7 +65,7 @@ public final class LinkListener implements Source, AutoCloseable {
 
     /** Connections wait. */
     @Override
-    public void ready(PacketBuffer buffer) {
+    void ready(PacketBuffer buffer) {
         for (int i = 0; i < BATCH && hub.hasRoom(); i++) {
             PacketSocket accepted = acceptOne();
             if (accepted == null) {
@@ -97,7 +91,7 @@ public final class LinkListener implements Source, AutoCloseable {
 
     private boolean watchFor(int interest) {
         try {
-            hub.watchFor(socket, interest, sourceId);
+            hub.watchFor(this, interest);
             return true;
         } catch (VerbsException | Error e) {
             return false; // no memory for now, or it is closed
@@ -122,7 +116,7 @@ public final class LinkListener implements Source, AutoCloseable {
     @Override
     public void close() {
         try {
-            hub.forget(sourceId);
+            hub.forget(this);
         } finally {
             if (closed.compareAndSet(false, true)) {
                 giveNameUp();

@@ -21,8 +21,6 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** All of it; null until it is needed. Volatile: the order of a buffer is no final field. */
     private volatile ByteBuffer buffer;
     private volatile LongBuffer words;
-    /** Whether the peer or the link is done with it; set once, guarded by the link's receive lock, read by anybody. */
-    private volatile boolean gone;
 
     /** Maps a region by an announcement with a descriptor, which stays the caller's. */
     PeerRegion(PacketBuffer announced) throws VerbsException {
@@ -121,23 +119,11 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return enterIfValid();
     }
 
-    /** Whether {@link #close} was called, which is not so yet for a region that was never mapped. */
-    boolean isGone() {
-        return gone;
-    }
-
     @Override
     protected void free() {
         super.free();
         if (memory().address() != 0) {
             PeerRegions.release(lengthBytes());
         }
-    }
-
-    /** Refuses further accesses; the holder of the link's receive lock calls it. */
-    @Override
-    public void close() {
-        gone = true;
-        super.close();
     }
 }

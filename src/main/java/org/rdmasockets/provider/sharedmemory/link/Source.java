@@ -1,22 +1,34 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
 import org.rdmasockets.provider.os.PacketBuffer;
+import org.rdmasockets.provider.os.PacketSocket;
 
-/** What a hub watches the socket of. */
-interface Source {
+/** A socket that a hub watches, and what is done when it has something. */
+abstract class Source {
+    final LinkHub hub;
+    final PacketSocket socket;
+    /** What the hub and the kernel know it by, 0 for nothing yet; set before it is watched. */
+    volatile int number;
+
+    /** A socket that is not watched yet. */
+    Source(LinkHub hub, PacketSocket socket) {
+        this.hub = hub;
+        this.socket = socket;
+    }
+
     /** The socket has something to do. Called by one thread at a time. */
-    void ready(PacketBuffer buffer);
+    abstract void ready(PacketBuffer buffer);
 
     /** Something was thrown while it did that, for want of memory perhaps: it fails, and no other. */
-    default void failed() {
+    void failed() {
         finish();
     }
 
     /** Somebody who was told that there is something to do did not get to it: to be told again. */
-    default void again() {
+    void again() {
         // told always, unless only one is told of the socket
     }
 
     /** The hub is being closed. */
-    void finish();
+    abstract void finish();
 }
