@@ -137,7 +137,7 @@ final class LinkEnd implements LinkHandler {
         if (!attach(peer, own)) {
             return;
         }
-        Greeting greeting = new Greeting(own.domain().number, parameters, identifier.remoteAddress(),
+        Greeting greeting = new Greeting(own.domain.number, parameters, identifier.remoteAddress(),
                 identifier.localAddress());
         peer.tellSlot();
         if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {

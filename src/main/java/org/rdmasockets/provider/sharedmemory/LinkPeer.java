@@ -110,7 +110,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         if (released) {
             return false;
         }
-        own.domain().share(end);
+        own.domain.share(end);
         queuePair = own;
         own.receiveQueue.attach(slot);
         end.attach(own.sendCompletions());
@@ -362,7 +362,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     @Override
     public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
-        Greeting greeting = new Greeting(own.domain().number, answer, identifier.localAddress(),
+        Greeting greeting = new Greeting(own.domain.number, answer, identifier.localAddress(),
                 identifier.remoteAddress());
         tellSlot();
         return end.send(this, LinkEnd.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();

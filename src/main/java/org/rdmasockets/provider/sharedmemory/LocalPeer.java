@@ -47,7 +47,7 @@ final class LocalPeer implements Peer {
     @Override
     public ReachableMemory memory(int key, long address, long length, AccessFlag needed) {
         SharedMemoryRegion region = regions.find(key);
-        boolean allowed = region != null && region.domain == target.domain() && region.access().contains(needed)
+        boolean allowed = region != null && region.domain == target.domain && region.access().contains(needed)
                 && region.contains(address, length) && region.tryEnter();
         return allowed ? region : null;
     }
@@ -98,7 +98,7 @@ final class LocalPeer implements Peer {
 
     /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
     private boolean mayLeave() {
-        return ownReceives && target.device().fabric.faults() == null && !arrivals.isArmed() && hasReceive();
+        return ownReceives && completions.faults() == null && !arrivals.isArmed() && hasReceive();
     }
 
     private boolean hasReceive() {

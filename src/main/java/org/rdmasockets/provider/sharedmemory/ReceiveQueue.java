@@ -58,10 +58,10 @@ final class ReceiveQueue {
         this.completions = completions;
         this.shared = shared;
         if (shared == null) {
-            room = new QueueRoom(owner.number());
-            receives = new PostedReceives(owner.config().maxReceives(), owner.config().maxReceiveElements());
+            room = new QueueRoom(owner.number);
+            receives = new PostedReceives(owner.config.maxReceives(), owner.config.maxReceiveElements());
         } else {
-            room = new SharedRoom(owner.number(), shared.room);
+            room = new SharedRoom(owner.number, shared.room);
             receives = new PostedReceives(MOST_WANTED, shared.maxElements());
         }
     }
@@ -100,8 +100,8 @@ final class ReceiveQueue {
         if (shared != null || request.elements().count() > receives.maxElements) {
             return Errno.EINVAL.number();
         }
-        Faults faults = owner.device().fabric.faults();
-        if (faults != null && faults.isFull(owner.number(), true) || !room.take(owner.config().maxReceives())) {
+        Faults faults = completions.faults();
+        if (faults != null && faults.isFull(owner.number, true) || !room.take(owner.config.maxReceives())) {
             return Errno.ENOMEM.number();
         }
         if (flushing) {
@@ -253,8 +253,8 @@ final class ReceiveQueue {
     }
 
     private boolean hidesReceives() {
-        Faults faults = owner.device().fabric.faults();
-        return faults != null && faults.hidesReceives(owner.number());
+        Faults faults = completions.faults();
+        return faults != null && faults.hidesReceives(owner.number);
     }
 
     /**
@@ -293,7 +293,7 @@ final class ReceiveQueue {
     private boolean copy(int element, long skip, Notice notice, MemorySegment source, long offset, long length) {
         SharedMemoryRegion region = receives.region(element);
         // The domain whose regions the receives name.
-        ProtectionDomain domain = shared == null ? owner.domain() : shared.domain();
+        ProtectionDomain domain = shared == null ? owner.domain : shared.domain();
         if (region == null || region.domain != domain || !region.access().contains(AccessFlag.LOCAL_WRITE)
                 || !region.tryEnter()) {
             return false;

@@ -67,7 +67,7 @@ final class SendQueue implements Deadlines.Expiring {
     SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
         this.owner = owner;
         this.completions = completions;
-        room = new QueueRoom(owner.number());
+        room = new QueueRoom(owner.number);
     }
 
     /** Connects to a peer that may be found without a receive 0 to 6 times, or for ever with 7. */
@@ -134,14 +134,14 @@ final class SendQueue implements Deadlines.Expiring {
         if (refusal != QueuePair.POSTED) {
             return refusal;
         }
-        QueuePairConfig config = owner.config();
-        boolean entered = array || Gather.enter(request, owner.domain(), changesHere(opcode));
+        QueuePairConfig config = owner.config;
+        boolean entered = array || Gather.enter(request, owner.domain, changesHere(opcode));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
         try {
             Faults faults = completions.faults();
-            if (faults != null && faults.isFull(owner.number(), false) || !room.take(config.maxSends())) {
+            if (faults != null && faults.isFull(owner.number, false) || !room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request, opcode, payload, bytes) : Status.LOCAL_PROTECTION;
@@ -187,7 +187,7 @@ final class SendQueue implements Deadlines.Expiring {
         boolean fits = array
                 ? bytes <= SharedMemoryDevice.MAX_MESSAGE_BYTES && !inline && elements.count() == 0
                         && !changesHere(opcode)
-                : elements.count() <= owner.config().maxSendElements() && bytes <= (inline
+                : elements.count() <= owner.config.maxSendElements() && bytes <= (inline
                         ? owner.maxInlineBytes() : SharedMemoryDevice.MAX_MESSAGE_BYTES);
         return fits && request.destination() == null && (peer != null || flushing) ? QueuePair.POSTED
                 : Errno.EINVAL.number();
@@ -280,7 +280,7 @@ final class SendQueue implements Deadlines.Expiring {
             return;
         }
         if (waiting == null) {
-            waiting = new Notice[owner.config().maxSends()];
+            waiting = new Notice[owner.config.maxSends()];
         }
         int index = (head + waits) % waiting.length;
         if (waiting[index] == null) {
@@ -313,7 +313,7 @@ final class SendQueue implements Deadlines.Expiring {
     private boolean isTooLate() {
         if (deadline == NO_DEADLINE) {
             deadline = System.nanoTime() + notReadyRetries * peer.receiverNotReadyNanos();
-            owner.device().fabric.deadlines.add(this);
+            owner.domain.device().fabric.deadlines.add(this);
         }
         return System.nanoTime() - deadline >= 0;
     }

@@ -349,7 +349,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         if (state != State.ENDED && !(isBetweenTwo() ? own.serves(link()) : own.servesAll())) {
             throw Refusals.invalid("rdma_create_qp", peerText(), "the protection domain is that of another connection");
         }
-        if (queuePair != null && !queuePair.isClosed()) {
+        if (queuePair != null && !queuePair.closed) {
             throw Refusals.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");
         }
         queuePair = SharedMemoryQueuePair.create(own, config, receives);
@@ -751,7 +751,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
 
         private static Peer peer(SharedMemoryQueuePair target) {
-            return new LocalPeer(target.device().fabric.regions, target);
+            return new LocalPeer(target.domain.device().fabric.regions, target);
         }
 
         @Override

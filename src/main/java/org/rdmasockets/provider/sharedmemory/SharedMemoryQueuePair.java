@@ -3,7 +3,6 @@ package org.rdmasockets.provider.sharedmemory;
 import java.time.Duration;
 import java.util.OptionalInt;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
-import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairConfig;
@@ -13,24 +12,15 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A queue pair: a send queue, a receive queue and a state. The state is advice for readers without a lock; what is
- * posted to a queue is decided under that queue's lock.
+ * A queue pair: a send queue, a receive queue and a state. What is posted to a queue is decided under the queue's lock.
  */
-final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
-    private final SharedMemoryProtectionDomain domain;
-    private final QueuePairConfig config;
-    private final int number;
+final class SharedMemoryQueuePair extends QueueOwner {
     final SendQueue sendQueue;
     final ReceiveQueue receiveQueue;
-    /** Written under this monitor. */
-    private volatile QueuePairState state = QueuePairState.INIT;
-    private volatile boolean closed;
 
     private SharedMemoryQueuePair(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) {
-        this.domain = domain;
-        this.config = config;
-        number = device().fabric.nextQueuePairNumber();
+        super(domain, config, domain.device().fabric.nextQueuePairNumber(), QueuePairState.INIT);
         sendQueue = new SendQueue(this, sendCompletions());
         receiveQueue = new ReceiveQueue(this, receiveCompletions(), shared);
     }
@@ -48,21 +38,6 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
             Reservation.undo(config, shared);
             throw e;
         }
-    }
-
-    @Override
-    public SharedMemoryDevice device() {
-        return domain.device();
-    }
-
-    @Override
-    public SharedMemoryProtectionDomain domain() {
-        return domain;
-    }
-
-    /** Whether close was called. */
-    boolean isClosed() {
-        return closed;
     }
 
     /** Whether requests of the peer are served. */
@@ -84,36 +59,11 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
         }
     }
 
-    /** Where sends complete. */
-    SharedMemoryCompletionQueue sendCompletions() {
-        return (SharedMemoryCompletionQueue) config.sendQueue();
-    }
-
-    /** Where receives complete. */
-    SharedMemoryCompletionQueue receiveCompletions() {
-        return (SharedMemoryCompletionQueue) config.receiveQueue();
-    }
-
     /** Closes the slot of a connection that is over, which neither queue uses any more then. */
     void releaseSlot(LinkSlot slot) {
         synchronized (sendQueue) {
             receiveQueue.releaseSlot(slot);
         }
-    }
-
-    @Override
-    public int number() {
-        return number;
-    }
-
-    @Override
-    public QueuePairConfig config() {
-        return config;
-    }
-
-    @Override
-    public int maxInlineBytes() {
-        return Math.min(config.maxInlineBytes(), SharedMemoryDevice.MAX_INLINE_BYTES);
     }
 
     @Override
@@ -138,7 +88,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     }
 
     @Override
-    public void receivesArrived() {
+    void receivesArrived() {
         receiveQueue.claim();
         feedPeer();
     }
@@ -163,19 +113,6 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
     }
 
     @Override
-    public QueuePairState state() {
-        return state;
-    }
-
-    @Override
-    public QueuePairState queryState() throws VerbsException {
-        if (closed) {
-            throw Refusals.closed("ibv_query_qp", "queue pair");
-        }
-        return state;
-    }
-
-    @Override
     public QueuePairAttributes query() throws VerbsException {
         return new QueuePairAttributes().state(queryState()).set(Field.PORT, 1)
                 .receiverNotReadyTimer(Duration.ofNanos(receiveQueue.notReadyNanos()))
@@ -193,9 +130,7 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     @Override
     public void modify(QueuePairAttributes attributes) throws VerbsException {
-        if (closed) {
-            throw Refusals.closed("ibv_modify_qp", "queue pair");
-        }
+        requireOpen("ibv_modify_qp");
         OptionalInt timer = attributes.get(Field.RECEIVER_NOT_READY_TIMER);
         boolean onlyTimer = timer.isPresent() && attributes.path() == null && attributes.access() == null
                 && fields(attributes) == 1;
@@ -237,12 +172,8 @@ final class SharedMemoryQueuePair implements QueuePair, QueueOwner {
 
     @Override
     public void close() {
-        synchronized (this) {
-            if (closed) {
-                return;
-            }
-            closed = true;
-            state = QueuePairState.ERROR;
+        if (!beginClose()) {
+            return;
         }
         try {
             sendQueue.close();
