@@ -64,6 +64,8 @@ public final class ClientEnd implements AutoCloseable {
     private AutoCloseable attempt;
     /** The connection that was made last and is nobody's yet; the connecting thread only. */
     private Connection made;
+    /** How long the last attempt has waited for others; the connecting thread only. */
+    private long waitedNanos;
     /** Protected by this. */
     private boolean closed;
 
@@ -330,15 +332,16 @@ public final class ClientEnd implements AutoCloseable {
         long left = deadlineNanos - start;
         long share = here ? left - left / 4 : left / 2; // TCP within a host is quick
         long budget = deadlineNanos == Long.MAX_VALUE ? most : Math.min(most, share);
+        boolean first = !Engine.of(provider).isPractised();
         try {
             Connection connection = connect(provider, false, remote, deadlineNanos,
-                    policy.fallback() ? start + budget : Long.MAX_VALUE, wishes);
+                    policy.fallback() ? budget : Long.MAX_VALUE, wishes);
             OUTCOMES.succeeded(provider.name(), remote);
             return connection;
         } catch (IOException e) {
             rethrowIfEnded(e); // which says nothing of the other end
-            long took = System.nanoTime() - start;
-            boolean hurried = e instanceof SocketTimeoutException && budget < Math.min(most, LEAST_PROOF_NANOS);
+            long took = first ? waitedNanos : System.nanoTime() - start;
+            boolean hurried = e instanceof SocketTimeoutException && waitedNanos < Math.min(most, LEAST_PROOF_NANOS);
             if (!here && !hurried && !isNotNow(e)) {
                 failed.add(new Outcomes.Attempt(provider.name(), remote, text(e), isRefusal(e), took));
             }
@@ -376,12 +379,15 @@ public final class ClientEnd implements AutoCloseable {
         long begun = System.nanoTime();
         Engine engine = Engine.of(provider);
         long deadline = later(deadlineNanos, begun);
-        long silence = later(silenceNanos, begun);
         Binding binding = reserved instanceof Binding own && own.isOf(engine) ? own
                 : Binding.later(engine, iwarp, local);
         begin(binding);
-        made = binding.connect(remote, deadline, silence, wishes.sizes());
-        return made;
+        try {
+            made = binding.connect(remote, deadline, silenceNanos, wishes.sizes());
+            return made;
+        } finally {
+            waitedNanos = binding.waitedNanos();
+        }
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, SocketWishes wishes)

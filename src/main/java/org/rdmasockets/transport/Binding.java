@@ -10,6 +10,7 @@ import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -22,6 +23,8 @@ import org.rdmasockets.verbs.VerbsException;
  * its own; so iWARP devices are used only if that is said.
  */
 public final class Binding implements AutoCloseable {
+    private static final Log LOG = new Log(Binding.class);
+
     private final Engine engine;
     /** Whether iWARP devices count. */
     private final boolean iwarp;
@@ -35,6 +38,8 @@ public final class Binding implements AutoCloseable {
     private Dialer<?> dialer;
     /** Protected by this. */
     private boolean closed;
+    /** The connecting thread's only. */
+    private long waitedNanos;
 
     private Binding(Engine engine, boolean iwarp, InetSocketAddress local) {
         this.engine = engine;
@@ -137,9 +142,10 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way: only
-     * until the end of the silence, unless the peer has acknowledged the attempt by then. The cause is a
-     * {@code VerbsException} with {@link Errno#EAGAIN} if the failure says nothing of the next attempt.
+     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way: waits
+     * only so long in all, unless the peer has acknowledged the attempt by then. What this process does meanwhile, such
+     * as loading code, is no wait. The cause is a {@code VerbsException} with {@link Errno#EAGAIN} if the failure says
+     * nothing of the next attempt.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
             Protocol.Maker<P> maker) throws IOException {
@@ -147,11 +153,22 @@ public final class Binding implements AutoCloseable {
             throw NetErrors.unresolved(remote);
         }
         try {
+            long begun = System.nanoTime();
             Routes.ensureFamily(remote.getAddress());
-            return dialer(remote, maker).dial(deadlineNanos, silenceNanos);
+            Dialer<P> dialing = dialer(remote, maker);
+            try {
+                return dialing.dial(deadlineNanos, silenceNanos, begun);
+            } finally {
+                waitedNanos = dialing.waitedNanos();
+            }
         } finally {
             close();
         }
+    }
+
+    /** How long connect has waited for others; for the thread that has called it. */
+    public long waitedNanos() {
+        return waitedNanos;
     }
 
     private <P extends Protocol> Dialer<P> dialer(InetSocketAddress remote, Protocol.Maker<P> maker)
@@ -208,6 +225,42 @@ public final class Binding implements AutoCloseable {
                 throw NetErrors.connectFailed(remote, cause);
             }
             throw e;
+        }
+    }
+
+    /**
+     * Makes what a connection over a device needs, and frees it, if that was never done: else the first client would
+     * wait for this process to load all that. A failure harms nobody: the first connection meets it again.
+     */
+    void practise(Protocol.Maker<?> maker) {
+        if (!engine.mayBlock || engine.isPractised()) {
+            return;
+        }
+        try {
+            InetAddress host = local.getAddress();
+            for (InetAddress one : host.isAnyLocalAddress() ? localAddresses() : List.of(host)) {
+                ConnectionIdentifier spare = tryBind(new InetSocketAddress(one, 0));
+                if (spare != null) {
+                    practise(spare, maker);
+                    return;
+                }
+            }
+        } catch (IOException e) {
+            LOG.debug("no connection from {} can be practised", local, e);
+        }
+    }
+
+    private void practise(ConnectionIdentifier spare, Protocol.Maker<?> maker) throws IOException {
+        Protocol made = null;
+        try {
+            made = VerbsConnection.make(engine, spare, new ConnectionEvents(engine.poller()), maker, null);
+            engine.practised();
+        } finally {
+            if (made != null) {
+                made.connection().abort();
+            } else {
+                engine.release(spare);
+            }
         }
     }
 
@@ -285,7 +338,7 @@ public final class Binding implements AutoCloseable {
             }
             throw e;
         }
-        if (!mayUse(bound)) {
+        if (bound.device() == null || !mayUse(bound)) {
             engine.release(bound);
             return null;
         }

@@ -64,10 +64,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
     private boolean callersDeadline;
-    /** Whether there is another way, so that a silent peer is not waited for as long as one that answers. */
-    private boolean impatient;
-    /** End of the attempt if the peer acknowledges the request; as {@link #dial} has it. */
-    private long lastNanos;
+    /** How long a silent peer is waited for where there is another way; {@code Long.MAX_VALUE} for no such bound. */
+    private long silenceNanos;
+    /** How long it was waited for anything. */
+    private long waitedNanos;
     /** The peer has acknowledged the request, and answers when it can. */
     private boolean acknowledged;
     /** The engine's first, which loads all code that a connection needs. */
@@ -86,15 +86,18 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /**
      * Connects until the deadline, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; or until
-     * the end of the silence, unless the peer has acknowledged the request by then, or earlier if the peer is stopped:
-     * {@code Long.MAX_VALUE} if there is no other way. Throws as {@link Binding#connect} says.
+     * it has waited as long as silence says, {@code Long.MAX_VALUE} if there is no other way, unless the peer has
+     * acknowledged the request by then, or shorter if the peer is stopped. What this process has done since it began,
+     * the first time, is not taken from the deadline. Throws as {@link Binding#connect} says.
      */
-    P dial(long deadline, long silence) throws IOException {
-        impatient = silence != Long.MAX_VALUE;
+    P dial(long deadline, long silence, long begun) throws IOException {
+        long now = System.nanoTime();
         boolean here = identifier.device().info().transport() == TransportType.SHARED_MEMORY;
-        long least = first && here ? System.nanoTime() + FIRST_NANOS : System.nanoTime();
-        lastNanos = later(deadline, least);
-        setDeadline(impatient ? later(silence, least) : lastNanos);
+        long least = first && here ? FIRST_NANOS : 0;
+        silenceNanos = Math.max(silence, least);
+        callersDeadline = deadline != Long.MAX_VALUE;
+        deadlineNanos = callersDeadline ? later(first ? deadline + now - begun : deadline, now + least)
+                : now + TransportSettings.CURRENT.connectTimeoutNanos();
         boolean done = false;
         try {
             resolveAndMake();
@@ -116,15 +119,19 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    private void setDeadline(long deadline) {
-        callersDeadline = deadline != Long.MAX_VALUE;
-        deadlineNanos = callersDeadline ? deadline
-                : System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos();
+    /** How long it was waited for others: what this process has done itself does not count. */
+    long waitedNanos() {
+        return waitedNanos;
     }
 
-    /** The later of two times, of which the first may be none. */
     private static long later(long aNanos, long bNanos) {
-        return aNanos != Long.MAX_VALUE && aNanos - bNanos < 0 ? bNanos : aNanos;
+        return aNanos - bNanos < 0 ? bNanos : aNanos;
+    }
+
+    /** How long to wait yet: where there is another way, so that it has time, too. */
+    private long leftNanos() {
+        long left = Patience.remaining(deadlineNanos);
+        return silenceNanos == Long.MAX_VALUE ? left : Math.clamp(silenceNanos - waitedNanos, 0, left - left / 4);
     }
 
     /** The first time, what this process takes for it is not taken from the time that the peer has. */
@@ -178,7 +185,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     }
 
     private int millisLeft() throws IOException {
-        long millis = TimeUnit.NANOSECONDS.toMillis(Patience.remaining(deadlineNanos));
+        long millis = TimeUnit.NANOSECONDS.toMillis(leftNanos());
         if (millis == 0) {
             throw timedOut();
         }
@@ -187,7 +194,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     private IOException timedOut() {
         engine.practised(); // the next one shall not wait longer than it is told
-        IOException timedOut = callersDeadline ? NetErrors.connectTimedOut()
+        IOException timedOut = callersDeadline || silenceNanos != Long.MAX_VALUE ? NetErrors.connectTimedOut()
                 : new ConnectException("Connection timed out: " + remote);
         return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "
                 + "listen with a larger backlog") : timedOut;
@@ -197,10 +204,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private <E extends ConnectionEvent> E expect(Class<E> wanted) throws IOException {
         Object event = next();
         while (event instanceof ConnectionEvent.RequestAcknowledged) {
-            if (!acknowledged) {
-                acknowledged = true;
-                setDeadline(lastNanos);
-            }
+            acknowledged = true;
+            silenceNanos = Long.MAX_VALUE;
             event = next();
         }
         if (wanted.isInstance(event)) {
@@ -221,21 +226,25 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         };
     }
 
-    /** The next event, or null at the deadline; looks now and then whether anything can be expected at all. */
+    /** The next event, or null when the time is over; looks now and then whether anything can be expected at all. */
     private Object next() throws IOException {
-        if (!impatient || acknowledged) {
-            return Patience.await(events, deadlineNanos);
+        boolean looks = silenceNanos != Long.MAX_VALUE;
+        long begun = System.nanoTime();
+        long end = begun + leftNanos();
+        try {
+            Object event;
+            do {
+                long look = System.nanoTime() + LOOK_NANOS;
+                event = Patience.await(events, looks && look - end < 0 ? look : end);
+                if (looks && event == null && identifier.isPeerStopped()) {
+                    throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
+                            + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
+                }
+            } while (event == null && Patience.remaining(end) > 0);
+            return event;
+        } finally {
+            waitedNanos += System.nanoTime() - begun;
         }
-        Object event = null;
-        while (event == null && Patience.remaining(deadlineNanos) > 0) {
-            long look = System.nanoTime() + LOOK_NANOS;
-            event = Patience.await(events, deadlineNanos - look < 0 ? deadlineNanos : look);
-            if (event == null && identifier.isPeerStopped()) {
-                throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
-                        + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
-            }
-        }
-        return event;
     }
 
     private IOException refused(ConnectionEvent.Rejected rejected) {
@@ -247,8 +256,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     }
 
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
-        boolean unansweredInTime = Errno.of(errorNumber) == Errno.ETIMEDOUT && callersDeadline;
-        if (unansweredInTime && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1)) {
+        boolean bounded = callersDeadline || silenceNanos != Long.MAX_VALUE;
+        if (bounded && Errno.of(errorNumber) == Errno.ETIMEDOUT && leftNanos() < TimeUnit.SECONDS.toNanos(1)) {
             return NetErrors.connectTimedOut();
         }
         return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,

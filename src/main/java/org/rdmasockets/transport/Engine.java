@@ -153,10 +153,7 @@ public final class Engine implements AutoCloseable {
      */
     public void prepare() {
         synchronized (connections) {
-            if (!practised) {
-                Rehearsal.of(provider);
-                practised = true;
-            }
+            practised = practised || Rehearsal.of(provider);
         }
     }
 
@@ -165,7 +162,7 @@ public final class Engine implements AutoCloseable {
         return practised;
     }
 
-    /** A connection was made, or took longer than loading does. */
+    /** What a connection needs was made, or took longer than loading does. */
     void practised() {
         practised = true;
     }

@@ -35,13 +35,13 @@ final class Rehearsal implements Runnable {
     }
 
     /**
-     * Rehearses for who is about to listen, if the provider can, on a thread with a stack of its own. A failure harms
-     * nobody: the first real connection meets it again, if there is one.
+     * Rehearses for who is about to listen, on a thread with a stack of its own; false if the provider cannot. That it
+     * fails harms nobody: the first real connection meets it again, if there is one.
      */
-    static void of(VerbsProvider provider) {
+    static boolean of(VerbsProvider provider) {
         VerbsProvider apart = provider.rehearsal().orElse(null);
         if (apart == null) {
-            return;
+            return false;
         }
         Rehearsal rehearsal = new Rehearsal(apart);
         try {
@@ -53,6 +53,7 @@ final class Rehearsal implements Runnable {
         } catch (OutOfMemoryError e) { // the system's limit of threads
             LOG.debug("no thread can be started for a rehearsal", e);
         }
+        return true;
     }
 
     @Override

@@ -24,6 +24,7 @@ public final class StreamListener implements Listener {
 
     @Override
     public void start() throws IOException {
+        binding.practise(options);
         listener = binding.listen(backlog, options, accepted);
     }
 

@@ -6,6 +6,7 @@ import java.lang.reflect.Proxy;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -41,6 +42,8 @@ final class WatchedVerbs {
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
     /** Whether it takes time to find a way, and calls may block, as over a device. */
     private volatile boolean slow;
+    /** Whether connections can be rehearsed, as they cannot over a device. */
+    private volatile boolean rehearses = true;
     /** What devices lack, whatever they say. */
     private volatile Set<Capability> lacking = Set.of();
     /** Told of each request that is about to be posted. */
@@ -92,6 +95,11 @@ final class WatchedVerbs {
         slow = true;
     }
 
+    /** From now on connections cannot be rehearsed. */
+    void rehearseNothing() {
+        rehearses = false;
+    }
+
     /** From now on as over a device of iWARP, whose completions prove nothing, and where a send follows a write. */
     void behaveAsIwarp() {
         slow = true;
@@ -130,6 +138,9 @@ final class WatchedVerbs {
     }
 
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
+        if (!rehearses && method.getName().equals("rehearsal")) {
+            return Optional.empty();
+        }
         Object result = slow && method.getName().equals("mayBlock") ? true : pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
