@@ -123,21 +123,6 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     }
 
     @Override
-    public boolean holdDescriptor() {
-        return tryRetain();
-    }
-
-    @Override
-    public void releaseDescriptor() {
-        release();
-    }
-
-    @Override
-    public boolean isDescriptorClosed() {
-        return isClosed();
-    }
-
-    @Override
     String what() {
         return "completion channel";
     }

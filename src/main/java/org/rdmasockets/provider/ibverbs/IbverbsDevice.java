@@ -257,17 +257,17 @@ final class IbverbsDevice implements Device, Pollable {
     }
 
     @Override
-    public boolean holdDescriptor() {
+    public boolean tryRetain() {
         return true;
     }
 
     @Override
-    public void releaseDescriptor() {
+    public void release() {
         // The descriptor lives as long as the process.
     }
 
     @Override
-    public boolean isDescriptorClosed() {
+    public boolean isClosed() {
         return false;
     }
 

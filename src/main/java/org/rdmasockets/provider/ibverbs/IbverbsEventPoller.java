@@ -55,7 +55,7 @@ final class IbverbsEventPoller implements EventPoller {
             throw new IllegalArgumentException("the event source belongs to another provider");
         }
         synchronized (this) {
-            if (closed || indexOf(pollable) >= 0 || !pollable.holdDescriptor()) {
+            if (closed || indexOf(pollable) >= 0 || !pollable.tryRetain()) {
                 return;
             }
             int free = indexOf(null);
@@ -101,14 +101,14 @@ final class IbverbsEventPoller implements EventPoller {
             sources = fewer;
             descriptors.remove(pollable.descriptor());
         }
-        ((Pollable) source).releaseDescriptor();
+        ((Pollable) source).release();
     }
 
     @Override
     public int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException {
         checkOpen();
         for (Pollable source : sources) {
-            if (source != null && source.isDescriptorClosed()) {
+            if (source != null && source.isClosed()) {
                 remove(source);
             }
         }
@@ -184,6 +184,6 @@ final class IbverbsEventPoller implements EventPoller {
         wait.close();
         besideWait.close();
         descriptors.close();
-        held.forEach(Pollable::releaseDescriptor);
+        held.forEach(Pollable::release);
     }
 }

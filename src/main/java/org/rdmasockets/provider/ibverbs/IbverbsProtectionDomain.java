@@ -66,15 +66,11 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
         } catch (OutOfMemoryError e) {
             throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + bytes, e.getMessage());
         }
-        boolean registered = false;
         try {
-            MemoryRegion region = register(block, access, BLOCKS::giveBack);
-            registered = true;
-            return region;
-        } finally {
-            if (!registered) {
-                BLOCKS.giveBack(block);
-            }
+            return register(block, access, BLOCKS::giveBack);
+        } catch (Throwable e) {
+            BLOCKS.giveBack(block);
+            throw e;
         }
     }
 
@@ -82,15 +78,11 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
             throws VerbsException {
         checkAccess(memory, access);
         retain(ControlCalls.IBV_REG_MR);
-        boolean registered = false;
         try {
-            MemoryRegion region = new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
-            registered = true;
-            return region;
-        } finally {
-            if (!registered) {
-                release();
-            }
+            return new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
+        } catch (Throwable e) {
+            release();
+            throw e;
         }
     }
 
@@ -102,15 +94,11 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
                     "memory of a DMA-BUF takes the access flags for the local device and peers, and RELAXED_ORDERING");
         }
         retain(ControlCalls.IBV_REG_DMABUF_MR);
-        boolean registered = false;
         try {
-            MemoryRegion region = new IbverbsMemoryRegion(this, buffer, Set.copyOf(access));
-            registered = true;
-            return region;
-        } finally {
-            if (!registered) {
-                release();
-            }
+            return new IbverbsMemoryRegion(this, buffer, Set.copyOf(access));
+        } catch (Throwable e) {
+            release();
+            throw e;
         }
     }
 

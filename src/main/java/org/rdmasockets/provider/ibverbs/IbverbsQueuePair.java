@@ -252,8 +252,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     @Override
     public QueuePairState queryState() throws VerbsException {
         if (!device.supports(Capability.QUERY_STATE)) {
-            enter(ControlCalls.IBV_QUERY_QP);
-            leave();
+            enter(ControlCalls.IBV_QUERY_QP).close();
             return QueuePairState.UNKNOWN;
         }
         return query(rdma_h.IBV_QP_STATE()).state();
@@ -269,23 +268,20 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     private QueuePairAttributes query(int mask) throws VerbsException {
-        enter(ControlCalls.IBV_QUERY_QP);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_qp_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask, ibv_qp_init_attr.allocate(arena));
+        try (Entry entry = enter(ControlCalls.IBV_QUERY_QP)) {
+            MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
+            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask,
+                    ibv_qp_init_attr.allocate(entry.arena));
             QueuePairAttributes read = QueryAttributes.read(attr);
             state = read.state();
             return read;
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void modify(QueuePairAttributes attributes) throws VerbsException {
-        enter(ControlCalls.IBV_MODIFY_QP);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_qp_attr.allocate(arena);
+        try (Entry entry = enter(ControlCalls.IBV_MODIFY_QP)) {
+            MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
             int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
             int carried = isDatagram() ? device.port(newPort).activeMtuBytes() : 0;
             int mask = ModifyAttributes.fill(attr, attributes, newPort);
@@ -296,8 +292,6 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             port = newPort;
             maxDatagramBytes = carried;
             state = attributes.state() == null ? state : attributes.state();
-        } finally {
-            leave();
         }
     }
 

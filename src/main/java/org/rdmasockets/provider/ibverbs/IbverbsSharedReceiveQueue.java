@@ -122,31 +122,25 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
             throw new VerbsException(ControlCalls.IBV_MODIFY_SRQ.name, Errno.EINVAL.number(), text,
                     "the limit is 0 to " + maxReceives + ", the number of receives");
         }
-        enter(ControlCalls.IBV_MODIFY_SRQ);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_srq_attr.allocate(arena);
+        try (Entry entry = enter(ControlCalls.IBV_MODIFY_SRQ)) {
+            MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
             ibv_srq_attr.srq_limit(attr, receives);
             limitReached = false;
             ControlCalls.IBV_MODIFY_SRQ.check(text, queue, attr, rdma_h.IBV_SRQ_LIMIT());
-        } finally {
-            leave();
         }
     }
 
     @Override
     public int queryLimit() throws VerbsException {
-        enter(ControlCalls.IBV_QUERY_SRQ);
-        if (!device.supports(Capability.QUERY_STATE)) {
-            leave();
-            throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name, Errno.EOPNOTSUPP.number(), "device=" + device,
-                    "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
-        }
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_srq_attr.allocate(arena);
+        try (Entry entry = enter(ControlCalls.IBV_QUERY_SRQ)) {
+            if (!device.supports(Capability.QUERY_STATE)) {
+                throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name, Errno.EOPNOTSUPP.number(),
+                        "device=" + device,
+                        "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
+            }
+            MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
             ControlCalls.IBV_QUERY_SRQ.check("device=" + device, queue, attr);
             return ibv_srq_attr.srq_limit(attr);
-        } finally {
-            leave();
         }
     }
 

@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.ibverbs;
 
+import java.lang.foreign.Arena;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -27,7 +28,7 @@ abstract class NativeHandle implements AutoCloseable {
     abstract void destroy();
 
     /** Whether close was called. */
-    final synchronized boolean isClosed() {
+    public final synchronized boolean isClosed() {
         return closed;
     }
 
@@ -46,14 +47,27 @@ abstract class NativeHandle implements AutoCloseable {
         return true;
     }
 
-    /** Begins a control call; {@link #leave} has to follow. Throws if this is closed. */
-    final void enter(ControlCall call) throws VerbsException {
-        if (!tryEnter()) {
-            throw closedFailure(call);
+    /** A control call in progress, and memory that lasts as long. */
+    final class Entry implements AutoCloseable {
+        final Arena arena = Arena.ofConfined();
+
+        @Override
+        public void close() {
+            arena.close();
+            leave();
         }
     }
 
-    /** Ends what {@link #enter} began. */
+    /** Begins a control call, whose entry has to be closed. Throws if this is closed. */
+    final Entry enter(ControlCall call) throws VerbsException {
+        Entry entry = new Entry();
+        if (!tryEnter()) {
+            throw closedFailure(call);
+        }
+        return entry;
+    }
+
+    /** Ends what {@link #tryEnter} began. */
     final synchronized void leave() {
         calls--;
         if (calls == 0) {
@@ -84,7 +98,7 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /** Takes part in this object's life as a child, if it is open. */
-    final synchronized boolean tryRetain() {
+    public final synchronized boolean tryRetain() {
         if (!closed) {
             children++;
         }
@@ -92,7 +106,7 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /** Ends what {@link #retain} began; the last child of a closed parent destroys it. */
-    final void release() {
+    public final void release() {
         synchronized (this) {
             children--;
         }

@@ -160,21 +160,6 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
     }
 
     @Override
-    public boolean holdDescriptor() {
-        return tryRetain();
-    }
-
-    @Override
-    public void releaseDescriptor() {
-        release();
-    }
-
-    @Override
-    public boolean isDescriptorClosed() {
-        return isClosed();
-    }
-
-    @Override
     String what() {
         return "connection manager";
     }

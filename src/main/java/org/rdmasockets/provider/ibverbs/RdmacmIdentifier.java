@@ -1,6 +1,5 @@
 package org.rdmasockets.provider.ibverbs;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -110,9 +109,8 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public void bind(InetSocketAddress local) throws VerbsException {
-        enter(ControlCalls.RDMA_BIND_ADDR);
-        try (Arena arena = Arena.ofConfined()) {
-            int error = ControlCalls.RDMA_BIND_ADDR.error(identifier, SocketAddresses.write(local, arena));
+        try (Entry entry = enter(ControlCalls.RDMA_BIND_ADDR)) {
+            int error = ControlCalls.RDMA_BIND_ADDR.error(identifier, SocketAddresses.write(local, entry.arena));
             if (error == 0 && !local.getAddress().isAnyLocalAddress()
                     && rdma_cm_id.verbs(identifier).address() == 0) {
                 error = Errno.ENODEV.number(); // the loopback address binds, and nothing could ever reach it
@@ -120,45 +118,34 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
             if (error != 0) {
                 throw ControlCalls.RDMA_BIND_ADDR.failure(error, "address=" + text(local));
             }
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void trafficClass(int bits) throws VerbsException {
-        enter(ControlCalls.RDMA_SET_OPTION);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment octet = arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) bits);
+        try (Entry entry = enter(ControlCalls.RDMA_SET_OPTION)) {
+            MemorySegment octet = entry.arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) bits);
             ControlCalls.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, identifier, rdma_h.RDMA_OPTION_ID(),
                     rdma_h.RDMA_OPTION_ID_TOS(), octet, octet.byteSize());
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
-        enter(ControlCalls.RDMA_RESOLVE_ADDR);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Entry entry = enter(ControlCalls.RDMA_RESOLVE_ADDR)) {
             int error = ControlCalls.RDMA_RESOLVE_ADDR.error(identifier, MemorySegment.NULL,
-                    SocketAddresses.write(destination, arena), timeoutMillis);
+                    SocketAddresses.write(destination, entry.arena), timeoutMillis);
             if (error != 0) {
                 throw ControlCalls.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
                         + ", timeoutMillis=" + timeoutMillis);
             }
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void resolveRoute(int timeoutMillis) throws VerbsException {
-        enter(ControlCalls.RDMA_RESOLVE_ROUTE);
-        try {
+        try (Entry _ = enter(ControlCalls.RDMA_RESOLVE_ROUTE)) {
             ControlCalls.RDMA_RESOLVE_ROUTE.check(this, identifier, timeoutMillis);
-        } finally {
-            leave();
         }
     }
 
@@ -209,19 +196,16 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
-        enter(call);
-        boolean created = false;
-        try {
+        try (Entry _ = enter(call)) {
             beginQueuePair(call);
-            retainEntered();
-            IbverbsQueuePair made = QueuePairFactory.create(own, this, demand);
-            created = true;
-            endQueuePair(made);
-            return made;
-        } finally {
-            leave();
-            if (!created) {
-                failQueuePair();
+            try {
+                IbverbsQueuePair made = QueuePairFactory.create(own, this, demand);
+                endQueuePair(made);
+                return made;
+            } catch (Throwable e) {
+                endQueuePair(null);
+                release();
+                throw e;
             }
         }
     }
@@ -232,23 +216,12 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
                     "this identifier has a queue pair already");
         }
         creatingQueuePair = true;
+        retainEntered();
     }
 
     private synchronized void endQueuePair(IbverbsQueuePair made) {
         queuePair = made;
         creatingQueuePair = false;
-    }
-
-    /** Undoes what was held for a queue pair that was not made. */
-    private void failQueuePair() {
-        boolean begun;
-        synchronized (this) {
-            begun = creatingQueuePair;
-            creatingQueuePair = false;
-        }
-        if (begun) {
-            release();
-        }
     }
 
     /**
@@ -277,55 +250,43 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     }
 
     private void establish(ControlCall call, ConnectionParameters parameters) throws VerbsException {
-        enter(call);
-        try (Arena arena = Arena.ofConfined()) {
+        try (Entry entry = enter(call)) {
             if (rdma_cm_id.qp(identifier).address() == 0) {
                 throw new VerbsException(call.name, Errno.EINVAL.number(), toString(),
                         "make a queue pair for this identifier first");
             }
-            int error = call.error(identifier, ConnectionParameterCodec.write(call, parameters, arena));
+            int error = call.error(identifier, ConnectionParameterCodec.write(call, parameters, entry.arena));
             if (error != 0) {
                 throw call.failure(error, this + ", " + parameters);
             }
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void listen(int backlog) throws VerbsException {
-        enter(ControlCalls.RDMA_LISTEN);
-        try {
+        try (Entry _ = enter(ControlCalls.RDMA_LISTEN)) {
             ControlCalls.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, identifier,
                     backlog);
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void reject(byte[] privateData) throws VerbsException {
-        enter(ControlCalls.RDMA_REJECT);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment data = ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, arena);
-            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, identifier, data,
+        try (Entry entry = enter(ControlCalls.RDMA_REJECT)) {
+            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, identifier,
+                    ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, entry.arena),
                     (byte) privateData.length);
-        } finally {
-            leave();
         }
     }
 
     @Override
     public void disconnect() throws VerbsException {
-        enter(ControlCalls.RDMA_DISCONNECT);
-        try {
+        try (Entry _ = enter(ControlCalls.RDMA_DISCONNECT)) {
             ControlCalls.RDMA_DISCONNECT.check(this, identifier);
             IbverbsQueuePair attached = attached();
             if (attached != null) {
                 attached.moved(QueuePairState.ERROR);
             }
-        } finally {
-            leave();
         }
     }
 
