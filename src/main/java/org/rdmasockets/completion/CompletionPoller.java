@@ -353,7 +353,7 @@ public final class CompletionPoller implements AutoCloseable {
             CompletionShard before;
             do {
                 before = kicked.get();
-                shard.kickedBefore(before);
+                shard.kickedBefore = before;
             } while (!kicked.compareAndSet(before, shard));
             nudge();
         }
@@ -594,7 +594,8 @@ public final class CompletionPoller implements AutoCloseable {
         nextKicked = nextKicked == null ? kicked.getAndSet(null) : nextKicked;
         while (nextKicked != null) {
             CompletionShard shard = nextKicked;
-            nextKicked = shard.takeKickedBefore();
+            nextKicked = shard.kickedBefore;
+            shard.kickedBefore = null;
             shard.clearKicked();
             service(shard, false);
         }

@@ -62,8 +62,8 @@ public final class CompletionShard extends Apart {
     private boolean leased;
     /** True while this is in the poller's queue of shards to look after. */
     private final AtomicBoolean kicked = new AtomicBoolean();
-    /** The next one there. */
-    private CompletionShard kickedBefore;
+    /** The next one there; for the poller. */
+    CompletionShard kickedBefore;
     /** Why nothing can be polled any more; set under cqLock, once. */
     private volatile Throwable failure;
     /** Entries promised to inboxes that are not retired and drained; guarded by the monitor of inboxes. */
@@ -568,18 +568,6 @@ public final class CompletionShard extends Apart {
     /** True if this became one to look after by this call; the poller then gets it by its queue. */
     boolean markKicked() {
         return !kicked.get() && kicked.compareAndSet(false, true);
-    }
-
-    /** For the poller: which one was kicked before this. */
-    void kickedBefore(CompletionShard before) {
-        kickedBefore = before;
-    }
-
-    /** For the poller: the same, which is forgotten here. */
-    CompletionShard takeKickedBefore() {
-        CompletionShard before = kickedBefore;
-        kickedBefore = null;
-        return before;
     }
 
     /** The poller looks after this shard now; what comes later must kick again. */

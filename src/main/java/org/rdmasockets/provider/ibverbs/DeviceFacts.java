@@ -22,7 +22,7 @@ final class DeviceFacts {
     private final TransportType transport;
     private final MemorySegment attr;
     private final boolean rxe;
-    private final boolean siw;
+    final boolean siw;
 
     /** The facts of a device. */
     DeviceFacts(MemorySegment context, TransportType transport, MemorySegment attr) {
@@ -31,11 +31,6 @@ final class DeviceFacts {
         this.attr = attr;
         rxe = ibv_device_attr.vendor_id(attr) == VENDOR_RXE;
         siw = ibv_device_attr.vendor_id(attr) == VENDOR_SIW;
-    }
-
-    /** Whether it is soft-iWARP. */
-    boolean isSiw() {
-        return siw;
     }
 
     /** Its limits. */

@@ -80,7 +80,7 @@ final class DeviceTable {
         scan();
         // A device that was deleted and made again has a new context; the dead one is no longer in the list.
         for (IbverbsDevice device : devices.values()) {
-            if (device.info().name().equals(name) && device.isPresent()) {
+            if (device.info().name().equals(name) && device.present) {
                 return device;
             }
         }
@@ -119,7 +119,7 @@ final class DeviceTable {
             MemorySegment list = ControlCalls.RDMA_GET_DEVICES.pointer("", count);
             boolean keep = false;
             try {
-                devices.values().forEach(d -> d.present(false));
+                devices.values().forEach(d -> d.present = false);
                 for (int i = 0; i < count.get(ValueLayout.JAVA_INT, 0); i++) {
                     keep |= take(list.getAtIndex(common_h.C_POINTER, i));
                 }
@@ -135,7 +135,7 @@ final class DeviceTable {
     private boolean take(MemorySegment context) {
         IbverbsDevice device = devices.get(context.address());
         if (device != null) {
-            device.present(true);
+            device.present = true;
             return false;
         }
         try {

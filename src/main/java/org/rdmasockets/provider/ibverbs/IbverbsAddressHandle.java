@@ -13,7 +13,8 @@ import org.rdmasockets.verbs.VerbsException;
 /** An address handle over {@code ibv_ah}. */
 final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     private final IbverbsProtectionDomain domain;
-    private final MemorySegment handle;
+    /** The {@code ibv_ah}, for callers that have entered this. */
+    final MemorySegment pointer;
 
     /** How a native handle is made. */
     private interface Making {
@@ -31,7 +32,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         device.checkPort(call.name, port);
         domain.retain(call);
         try {
-            handle = making.make();
+            pointer = making.make();
         } catch (Throwable e) {
             domain.release();
             throw e;
@@ -46,7 +47,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment attr = ibv_ah_attr.allocate(arena);
                 ModifyAttributes.fill(attr, path, port);
-                return call.pointer("device=" + domain.device() + ", port=" + port + ", " + path, domain.pointer(),
+                return call.pointer("device=" + domain.device() + ", port=" + port + ", " + path, domain.pointer,
                         attr);
             }
         });
@@ -64,14 +65,9 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
                 MemorySegment completion = batch.copy(index, arena);
                 return call.pointer("device=" + domain.device() + ", port=" + port + ", sourceQp="
                         + batch.sourceQueuePairNumber(index) + ", routingHeader=" + batch.hasRoutingHeader(index),
-                        domain.pointer(), completion, copy, (byte) port);
+                        domain.pointer, completion, copy, (byte) port);
             }
         });
-    }
-
-    /** The {@code ibv_ah}, for callers that have entered this. */
-    MemorySegment pointer() {
-        return handle;
     }
 
     @Override
@@ -86,7 +82,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DESTROY_AH, handle);
+        Destruction.check(ControlCalls.IBV_DESTROY_AH, pointer);
         domain.release();
     }
 }

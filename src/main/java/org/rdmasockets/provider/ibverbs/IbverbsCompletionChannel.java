@@ -19,7 +19,8 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     private static final long CAPTURED_OFFSET = 16;
 
     private final IbverbsDevice device;
-    private final MemorySegment channel;
+    /** The {@code ibv_comp_channel}, for callers that retain this. */
+    final MemorySegment pointer;
     private final int descriptor;
     /** The two results of {@code ibv_get_cq_event}, then errno; guarded by this. */
     private final MemorySegment scratch;
@@ -35,16 +36,11 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Makes a channel; throws if no descriptor can be had. */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        channel = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
-        descriptor = ibv_comp_channel.fd(channel);
+        pointer = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
+        descriptor = ibv_comp_channel.fd(pointer);
         Descriptors.makeNonBlocking(descriptor);
         scratch = IbverbsCalls.allocate(CAPTURED_OFFSET + IbverbsCalls.CAPTURED_BYTES);
         captured = scratch.asSlice(CAPTURED_OFFSET);
-    }
-
-    /** The {@code ibv_comp_channel}, for callers that retain this. */
-    MemorySegment pointer() {
-        return channel;
     }
 
     /** Finds a free index for a queue about to be made. */
@@ -95,7 +91,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Takes and acknowledges one event; null if there is none, or this is closed. */
     private synchronized IbverbsCompletionQueue nextEvent() throws VerbsException {
         while (!isClosedLocked()) {
-            int error = IbverbsCalls.getCqEvent(captured, channel.address(), scratch.address() + QUEUE_OFFSET,
+            int error = IbverbsCalls.getCqEvent(captured, pointer.address(), scratch.address() + QUEUE_OFFSET,
                     scratch.address() + CONTEXT_OFFSET);
             if (error == 0) {
                 // Looked up before it is acknowledged: until then the queue cannot be destroyed, so the index is its.
@@ -129,7 +125,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DESTROY_COMP_CHANNEL, channel);
+        Destruction.check(ControlCalls.IBV_DESTROY_COMP_CHANNEL, pointer);
         IbverbsCalls.free(scratch);
     }
 }

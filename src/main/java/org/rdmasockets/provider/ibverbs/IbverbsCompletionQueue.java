@@ -22,8 +22,8 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     private final MemorySegment pollFunction;
     /** Index in the channel, its {@code cq_context}. Set before publication. */
     private int index;
-    /** The {@code ibv_cq}. Set before publication. */
-    private MemorySegment queue;
+    /** The {@code ibv_cq}, for callers that retain this. */
+    MemorySegment pointer;
     private long address;
     /** {@code ibv_cq.cqe}; guarded by this. */
     private int entries;
@@ -61,7 +61,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
         IbverbsCompletionQueue queue = new IbverbsCompletionQueue(device, own);
         queue.index = own.reserveIndex(queue);
         try {
-            queue.create(text, entries, own.pointer());
+            queue.create(text, entries, own.pointer);
             return queue;
         } catch (Throwable e) {
             queue.leaveChannel();
@@ -70,10 +70,10 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     }
 
     private void create(String text, int wanted, MemorySegment channelPointer) throws VerbsException {
-        queue = ControlCalls.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
+        pointer = ControlCalls.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
                 channelPointer, 0);
-        address = queue.address();
-        entries = ibv_cq.cqe(queue);
+        address = pointer.address();
+        entries = ibv_cq.cqe(pointer);
     }
 
     private void leaveChannel() {
@@ -82,11 +82,6 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
             channel.freeIndex(index);
             channel.release();
         }
-    }
-
-    /** The {@code ibv_cq}, for callers that retain this. */
-    MemorySegment pointer() {
-        return queue;
     }
 
     /** Where the {@code ibv_cq} is. */
@@ -166,7 +161,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
                 expected.incrementAndGet();
                 channel.expectEvent();
             }
-            error = IbverbsCalls.requestNotification(device.requestNotificationFunction(), address);
+            error = IbverbsCalls.requestNotification(device.requestNotification, address);
         }
         if (error != 0) {
             throw new VerbsException("ibv_req_notify_cq", error, "device=" + device, "");
@@ -194,8 +189,8 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
                         reserved + " entries are reserved by queue pairs");
             }
             // Under the monitor, unlike other control calls: drivers swap the buffer that a poll reads.
-            ControlCalls.IBV_RESIZE_CQ.check(text, queue, newEntries);
-            entries = ibv_cq.cqe(queue);
+            ControlCalls.IBV_RESIZE_CQ.check(text, pointer, newEntries);
+            entries = ibv_cq.cqe(pointer);
         }
     }
 
@@ -208,7 +203,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     void destroy() {
         device.forget(this);
         // Does not block: every event was acknowledged when it was taken.
-        Destruction.check(ControlCalls.IBV_DESTROY_CQ, queue);
+        Destruction.check(ControlCalls.IBV_DESTROY_CQ, pointer);
         leaveChannel();
     }
 }

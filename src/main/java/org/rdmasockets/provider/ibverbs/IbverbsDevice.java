@@ -37,7 +37,7 @@ final class IbverbsDevice implements Device, Pollable {
     private final DeviceAttributes attributes;
     private final Set<Capability> capabilities;
     final MemorySegment pollCq;
-    private final MemorySegment requestNotification;
+    final MemorySegment requestNotification;
     final MemorySegment postSend;
     final MemorySegment postReceive;
     final MemorySegment postSharedReceive;
@@ -48,9 +48,9 @@ final class IbverbsDevice implements Device, Pollable {
     /** Address of each shared receive queue that exists, to name it in events. */
     private final Map<Long, IbverbsSharedReceiveQueue> sharedReceives = new ConcurrentHashMap<>();
     /** Inline size that was granted when more was refused: no attribute tells it. A hint, so races do no harm. */
-    private volatile int inlineLimit = Integer.MAX_VALUE;
+    volatile int inlineLimit = Integer.MAX_VALUE;
     /** Whether the last scan found it; guarded by the device table. */
-    private boolean present = true;
+    boolean present = true;
 
     /** A device by its context, which is never closed; throws if its limits cannot be read. */
     IbverbsDevice(MemorySegment context, DeviceInfo info) throws VerbsException {
@@ -70,36 +70,11 @@ final class IbverbsDevice implements Device, Pollable {
             DeviceFacts facts = new DeviceFacts(context, info.transport(), attr);
             attributes = facts.attributes();
             capabilities = facts.capabilities();
-            if (facts.isSiw()) {
+            if (facts.siw) {
                 SiwMapping.takeReservedKey(context, "device=" + info.name());
             }
         }
         Descriptors.makeNonBlocking(descriptor());
-    }
-
-    /** {@code context->ops.req_notify_cq}. */
-    MemorySegment requestNotificationFunction() {
-        return requestNotification;
-    }
-
-    /** Most inline bytes worth asking for. */
-    int inlineLimit() {
-        return inlineLimit;
-    }
-
-    /** Notes that more inline bytes than these were refused. */
-    void inlineLimit(int bytes) {
-        inlineLimit = bytes;
-    }
-
-    /** Whether the last scan of the device table, whose lock is held, found it. */
-    boolean isPresent() {
-        return present;
-    }
-
-    /** Notes whether a scan of the device table, whose lock is held, found it. */
-    void present(boolean found) {
-        present = found;
     }
 
     @Override
@@ -197,12 +172,12 @@ final class IbverbsDevice implements Device, Pollable {
 
     /** Lets events name a shared receive queue. */
     void remember(IbverbsSharedReceiveQueue queue) {
-        sharedReceives.put(queue.pointer().address(), queue);
+        sharedReceives.put(queue.pointer.address(), queue);
     }
 
     /** Forgets a shared receive queue that was destroyed. */
     void forget(IbverbsSharedReceiveQueue queue) {
-        sharedReceives.remove(queue.pointer().address(), queue);
+        sharedReceives.remove(queue.pointer.address(), queue);
     }
 
     @Override

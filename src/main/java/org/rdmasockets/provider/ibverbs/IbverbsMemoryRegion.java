@@ -24,7 +24,8 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     /** What requests call the first byte. */
     private final long address;
     private final long lengthBytes;
-    private final MemorySegment region;
+    /** The {@code ibv_mr}, for callers that have entered this. */
+    final MemorySegment pointer;
     private final int localKey;
     private final int remoteKey;
 
@@ -40,9 +41,9 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.access = access;
         lengthBytes = memory.byteSize();
         address = access.contains(AccessFlag.ZERO_BASED) ? 0 : memory.address();
-        region = register();
-        localKey = ibv_mr.lkey(region);
-        remoteKey = ibv_mr.rkey(region);
+        pointer = register();
+        localKey = ibv_mr.lkey(pointer);
+        remoteKey = ibv_mr.rkey(pointer);
     }
 
     /** Registers memory of another device; the caller has retained the domain. */
@@ -54,11 +55,11 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.access = access;
         lengthBytes = buffer.lengthBytes();
         address = buffer.address();
-        region = ControlCalls.IBV_REG_DMABUF_MR.pointer("device=" + domain.device() + ", " + buffer + ", access="
-                + access, domain.pointer(), buffer.offsetBytes(), lengthBytes, address, buffer.descriptor(),
+        pointer = ControlCalls.IBV_REG_DMABUF_MR.pointer("device=" + domain.device() + ", " + buffer + ", access="
+                + access, domain.pointer, buffer.offsetBytes(), lengthBytes, address, buffer.descriptor(),
                 AccessBits.of(access));
-        localKey = ibv_mr.lkey(region);
-        remoteKey = ibv_mr.rkey(region);
+        localKey = ibv_mr.lkey(pointer);
+        remoteKey = ibv_mr.rkey(pointer);
     }
 
     /** Whether the processor can read it by its segment. */
@@ -70,14 +71,9 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private MemorySegment register() throws VerbsException {
         int bits = AccessBits.of(access) & ~rdma_h.IBV_ACCESS_ZERO_BASED();
         boolean plain = address == memory.address() && (bits & rdma_h.IBV_ACCESS_OPTIONAL_RANGE()) == 0;
-        return plain ? ControlCalls.IBV_REG_MR.pointer(this, domain.pointer(), memory, memory.byteSize(), bits)
-                : ControlCalls.IBV_REG_MR_IOVA2.pointer(this, domain.pointer(), memory, memory.byteSize(), address,
+        return plain ? ControlCalls.IBV_REG_MR.pointer(this, domain.pointer, memory, memory.byteSize(), bits)
+                : ControlCalls.IBV_REG_MR_IOVA2.pointer(this, domain.pointer, memory, memory.byteSize(), address,
                         bits);
-    }
-
-    /** The {@code ibv_mr}, for callers that have entered this. */
-    MemorySegment pointer() {
-        return region;
     }
 
     @Override
@@ -127,7 +123,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     void destroy() {
-        if (Destruction.check(ControlCalls.IBV_DEREG_MR, region)) {
+        if (Destruction.check(ControlCalls.IBV_DEREG_MR, pointer)) {
             afterwards.accept(memory);
         } else {
             LOST.add(memory);

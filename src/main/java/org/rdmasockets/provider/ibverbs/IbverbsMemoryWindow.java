@@ -15,7 +15,8 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
     private static final int OWN_BITS = 0xff;
 
     private final IbverbsProtectionDomain domain;
-    private final MemorySegment window;
+    /** The {@code ibv_mw}, for callers that have entered this. */
+    final MemorySegment pointer;
     /** Written under the monitor. */
     private volatile int remoteKey;
 
@@ -30,17 +31,12 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
         }
         domain.retain(call);
         try {
-            window = call.pointer("device=" + device, domain.pointer(), rdma_h.IBV_MW_TYPE_2());
+            pointer = call.pointer("device=" + device, domain.pointer, rdma_h.IBV_MW_TYPE_2());
         } catch (Throwable e) {
             domain.release();
             throw e;
         }
-        remoteKey = ibv_mw.rkey(window);
-    }
-
-    /** The {@code ibv_mw}, for callers that have entered this. */
-    MemorySegment pointer() {
-        return window;
+        remoteKey = ibv_mw.rkey(pointer);
     }
 
     /** The key that the next bind gives it. */
@@ -52,7 +48,7 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
     void bound() {
         assert Thread.holdsLock(this);
         remoteKey = nextKey();
-        ibv_mw.rkey(window, remoteKey);
+        ibv_mw.rkey(pointer, remoteKey);
     }
 
     @Override
@@ -72,7 +68,7 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
 
     @Override
     void destroy() {
-        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow, window);
+        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow, pointer);
         domain.release();
     }
 }

@@ -26,17 +26,13 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private static final MemoryBlocks BLOCKS = new MemoryBlocks();
 
     private final IbverbsDevice device;
-    private final MemorySegment domain;
+    /** The {@code ibv_pd}, for callers that retain this. */
+    final MemorySegment pointer;
 
     /** Allocates a domain; throws if the device has no more. */
     IbverbsProtectionDomain(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        domain = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context);
-    }
-
-    /** The {@code ibv_pd}, for callers that retain this. */
-    MemorySegment pointer() {
-        return domain;
+        pointer = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context);
     }
 
     @Override
@@ -164,6 +160,6 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DEALLOC_PD, domain);
+        Destruction.check(ControlCalls.IBV_DEALLOC_PD, pointer);
     }
 }

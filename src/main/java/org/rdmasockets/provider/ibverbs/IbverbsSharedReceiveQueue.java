@@ -20,7 +20,8 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     private final IbverbsDevice device;
     private final int maxReceives;
     private final int maxElements;
-    private final MemorySegment queue;
+    /** The {@code ibv_srq}, for callers that retain this. */
+    final MemorySegment pointer;
     /** Guarded by this. */
     private final WorkRequestBlock requests;
     /** Completion queues that receives of this may complete in, and how many queue pairs say so; guarded by itself. */
@@ -43,18 +44,13 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
             MemorySegment attr = ibv_srq_init_attr.allocate(arena);
             ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attr), maxReceives);
             ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attr), maxElements);
-            queue = ControlCalls.IBV_CREATE_SRQ.pointer(text, domain.pointer(), attr);
+            pointer = ControlCalls.IBV_CREATE_SRQ.pointer(text, domain.pointer, attr);
         } catch (Throwable e) {
             domain.release();
             throw e;
         }
         requests = new WorkRequestBlock(0, maxElements);
         device.remember(this);
-    }
-
-    /** The {@code ibv_srq}, for callers that retain this. */
-    MemorySegment pointer() {
-        return queue;
     }
 
     /** Notes the device's word that the limit was reached. */
@@ -110,7 +106,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
                 return Errno.EINVAL.number();
             }
             requests.fill(request);
-            return IbverbsCalls.post(device.postSharedReceive, queue.address(), requests.receiveAddress(),
+            return IbverbsCalls.post(device.postSharedReceive, pointer.address(), requests.receiveAddress(),
                     requests.badAddress());
         }
     }
@@ -126,7 +122,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
             MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
             ibv_srq_attr.srq_limit(attr, receives);
             limitReached = false;
-            ControlCalls.IBV_MODIFY_SRQ.check(text, queue, attr, rdma_h.IBV_SRQ_LIMIT());
+            ControlCalls.IBV_MODIFY_SRQ.check(text, pointer, attr, rdma_h.IBV_SRQ_LIMIT());
         }
     }
 
@@ -139,7 +135,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
                         "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
             }
             MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
-            ControlCalls.IBV_QUERY_SRQ.check("device=" + device, queue, attr);
+            ControlCalls.IBV_QUERY_SRQ.check("device=" + device, pointer, attr);
             return ibv_srq_attr.srq_limit(attr);
         }
     }
@@ -157,7 +153,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     @Override
     void destroy() {
         // Forgotten after it: until it is destroyed, an event may name it.
-        Destruction.check(ControlCalls.IBV_DESTROY_SRQ, queue);
+        Destruction.check(ControlCalls.IBV_DESTROY_SRQ, pointer);
         device.forget(this);
         requests.free();
         domain.release();

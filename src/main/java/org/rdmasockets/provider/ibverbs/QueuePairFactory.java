@@ -72,13 +72,13 @@ final class QueuePairFactory {
             MemorySegment attr) throws VerbsException {
         IbverbsDevice device = (IbverbsDevice) parents.domain.device();
         int wanted = demand.config().maxInlineBytes();
-        int inlineBytes = Math.min(wanted, device.inlineLimit());
+        int inlineBytes = Math.min(wanted, device.inlineLimit);
         while (true) {
             fill(attr, parents, demand, inlineBytes);
             try {
                 MemorySegment pointer = call(parents, identifier, demand, attr);
                 if (inlineBytes < wanted) {
-                    device.inlineLimit(inlineBytes);
+                    device.inlineLimit = inlineBytes;
                 }
                 return pointer;
             } catch (VerbsException e) {
@@ -92,24 +92,24 @@ final class QueuePairFactory {
 
     private static MemorySegment call(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
             MemorySegment attr) throws VerbsException {
-        MemorySegment domain = parents.domain.pointer();
+        MemorySegment domain = parents.domain.pointer;
         if (identifier == null) {
             return ControlCalls.IBV_CREATE_QP.pointer(demand, domain, attr);
         }
-        ControlCalls.RDMA_CREATE_QP.check(demand, identifier.pointer(), domain, attr);
-        return rdma_cm_id.qp(identifier.pointer());
+        ControlCalls.RDMA_CREATE_QP.check(demand, identifier.pointer, domain, attr);
+        return rdma_cm_id.qp(identifier.pointer);
     }
 
     private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairDemand demand, int inlineBytes) {
         QueuePairConfig config = demand.config();
         attr.fill((byte) 0);
-        ibv_qp_init_attr.send_cq(attr, parents.sendQueue.pointer());
-        ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue.pointer());
+        ibv_qp_init_attr.send_cq(attr, parents.sendQueue.pointer);
+        ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue.pointer);
         ibv_qp_init_attr.qp_type(attr, demand.type() == QueuePairType.UNRELIABLE_DATAGRAM ? rdma_h.IBV_QPT_UD()
                 : rdma_h.IBV_QPT_RC());
         ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
         if (parents.sharedReceives != null) {
-            ibv_qp_init_attr.srq(attr, parents.sharedReceives.pointer());
+            ibv_qp_init_attr.srq(attr, parents.sharedReceives.pointer);
         }
         MemorySegment cap = ibv_qp_init_attr.cap(attr);
         ibv_qp_cap.max_send_wr(cap, config.maxSends());

@@ -34,7 +34,8 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     private final RdmacmConnectionManager manager;
     final long number;
-    private final MemorySegment identifier;
+    /** The {@code rdma_cm_id}, for callers that have entered this. */
+    final MemorySegment pointer;
     /** Gets the events, null until one is set; guarded by this. */
     private ConnectionHandler handler;
     /** The thread in the handler, or null; guarded by this. */
@@ -52,15 +53,10 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     private InetSocketAddress lastRemote;
 
     /** An identifier that exists; the caller has retained the manager. */
-    RdmacmIdentifier(RdmacmConnectionManager manager, long number, MemorySegment identifier) {
+    RdmacmIdentifier(RdmacmConnectionManager manager, long number, MemorySegment pointer) {
         this.manager = manager;
         this.number = number;
-        this.identifier = identifier;
-    }
-
-    /** The {@code rdma_cm_id}, for callers that have entered this. */
-    MemorySegment pointer() {
-        return identifier;
+        this.pointer = pointer;
     }
 
     @Override
@@ -110,9 +106,9 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void bind(InetSocketAddress local) throws VerbsException {
         try (Entry entry = enter(ControlCalls.RDMA_BIND_ADDR)) {
-            int error = ControlCalls.RDMA_BIND_ADDR.error(identifier, SocketAddresses.write(local, entry.arena));
+            int error = ControlCalls.RDMA_BIND_ADDR.error(pointer, SocketAddresses.write(local, entry.arena));
             if (error == 0 && !local.getAddress().isAnyLocalAddress()
-                    && rdma_cm_id.verbs(identifier).address() == 0) {
+                    && rdma_cm_id.verbs(pointer).address() == 0) {
                 error = Errno.ENODEV.number(); // the loopback address binds, and nothing could ever reach it
             }
             if (error != 0) {
@@ -125,7 +121,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void trafficClass(int bits) throws VerbsException {
         try (Entry entry = enter(ControlCalls.RDMA_SET_OPTION)) {
             MemorySegment octet = entry.arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) bits);
-            ControlCalls.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, identifier, rdma_h.RDMA_OPTION_ID(),
+            ControlCalls.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, pointer, rdma_h.RDMA_OPTION_ID(),
                     rdma_h.RDMA_OPTION_ID_TOS(), octet, octet.byteSize());
         }
     }
@@ -133,7 +129,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
         try (Entry entry = enter(ControlCalls.RDMA_RESOLVE_ADDR)) {
-            int error = ControlCalls.RDMA_RESOLVE_ADDR.error(identifier, MemorySegment.NULL,
+            int error = ControlCalls.RDMA_RESOLVE_ADDR.error(pointer, MemorySegment.NULL,
                     SocketAddresses.write(destination, entry.arena), timeoutMillis);
             if (error != 0) {
                 throw ControlCalls.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
@@ -145,7 +141,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void resolveRoute(int timeoutMillis) throws VerbsException {
         try (Entry _ = enter(ControlCalls.RDMA_RESOLVE_ROUTE)) {
-            ControlCalls.RDMA_RESOLVE_ROUTE.check(this, identifier, timeoutMillis);
+            ControlCalls.RDMA_RESOLVE_ROUTE.check(this, pointer, timeoutMillis);
         }
     }
 
@@ -153,7 +149,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public Device device() {
         if (device == null && tryEnter()) {
             try {
-                MemorySegment context = rdma_cm_id.verbs(identifier);
+                MemorySegment context = rdma_cm_id.verbs(pointer);
                 if (context.address() != 0) {
                     device = manager.devices.of(context);
                 }
@@ -172,7 +168,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
             return 0;
         }
         try {
-            return Byte.toUnsignedInt(rdma_cm_id.port_num(identifier));
+            return Byte.toUnsignedInt(rdma_cm_id.port_num(pointer));
         } finally {
             leave();
         }
@@ -232,7 +228,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
         awaitCalls();
         manager.channelLock.lock();
         try {
-            rdma_cm_id.qp(identifier, MemorySegment.NULL);
+            rdma_cm_id.qp(pointer, MemorySegment.NULL);
         } finally {
             manager.channelLock.unlock();
         }
@@ -251,11 +247,11 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     private void establish(ControlCall call, ConnectionParameters parameters) throws VerbsException {
         try (Entry entry = enter(call)) {
-            if (rdma_cm_id.qp(identifier).address() == 0) {
+            if (rdma_cm_id.qp(pointer).address() == 0) {
                 throw new VerbsException(call.name, Errno.EINVAL.number(), toString(),
                         "make a queue pair for this identifier first");
             }
-            int error = call.error(identifier, ConnectionParameterCodec.write(call, parameters, entry.arena));
+            int error = call.error(pointer, ConnectionParameterCodec.write(call, parameters, entry.arena));
             if (error != 0) {
                 throw call.failure(error, this + ", " + parameters);
             }
@@ -265,7 +261,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void listen(int backlog) throws VerbsException {
         try (Entry _ = enter(ControlCalls.RDMA_LISTEN)) {
-            ControlCalls.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, identifier,
+            ControlCalls.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, pointer,
                     backlog);
         }
     }
@@ -273,7 +269,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void reject(byte[] privateData) throws VerbsException {
         try (Entry entry = enter(ControlCalls.RDMA_REJECT)) {
-            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, identifier,
+            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, pointer,
                     ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, entry.arena),
                     (byte) privateData.length);
         }
@@ -282,7 +278,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void disconnect() throws VerbsException {
         try (Entry _ = enter(ControlCalls.RDMA_DISCONNECT)) {
-            ControlCalls.RDMA_DISCONNECT.check(this, identifier);
+            ControlCalls.RDMA_DISCONNECT.check(this, pointer);
             IbverbsQueuePair attached = attached();
             if (attached != null) {
                 attached.moved(QueuePairState.ERROR);
@@ -328,7 +324,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     }
 
     private MemorySegment address() {
-        return rdma_route.addr(rdma_cm_id.route(identifier));
+        return rdma_route.addr(rdma_cm_id.route(pointer));
     }
 
     @Override
@@ -397,7 +393,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     void destroy() {
         // Returns when every event of this that was taken is acknowledged, so no more requests can come.
-        Destruction.check(ControlCalls.RDMA_DESTROY_ID, identifier);
+        Destruction.check(ControlCalls.RDMA_DESTROY_ID, pointer);
         manager.forget(this);
         List<RdmacmIdentifier> unclaimed;
         synchronized (this) {

@@ -160,7 +160,7 @@ final class WorkRequestBlock {
             block.set(JAVA_LONG, ATOMIC_OPERAND, request.compareOrAdd());
             block.set(JAVA_LONG, ATOMIC_SWAP, request.swap());
         } else if (request.destination() instanceof IbverbsAddressHandle handle) {
-            block.set(JAVA_LONG, DATAGRAM_HANDLE, handle.pointer().address());
+            block.set(JAVA_LONG, DATAGRAM_HANDLE, handle.pointer.address());
             block.set(JAVA_INT, DATAGRAM_NUMBER, request.destinationNumber());
             block.set(JAVA_INT, DATAGRAM_KEY, request.destinationKey());
         } else {
@@ -177,9 +177,9 @@ final class WorkRequestBlock {
     void fill(SendRequest request, IbverbsMemoryWindow window, IbverbsMemoryRegion region) {
         fill(request);
         WindowBinding binding = request.binding();
-        block.set(JAVA_LONG, WINDOW, window.pointer().address());
+        block.set(JAVA_LONG, WINDOW, window.pointer.address());
         block.set(JAVA_INT, WINDOW_KEY, window.nextKey());
-        block.set(JAVA_LONG, BOUND_REGION, region.pointer().address());
+        block.set(JAVA_LONG, BOUND_REGION, region.pointer.address());
         block.set(JAVA_LONG, BOUND_ADDRESS, region.address() + binding.offsetBytes());
         block.set(JAVA_LONG, BOUND_LENGTH, binding.lengthBytes());
         block.set(JAVA_INT, BOUND_ACCESS, AccessBits.of(binding.access()));

@@ -28,9 +28,10 @@ final class Datagram {
 
     final int source;
     final MemorySegment memory = MemorySegment.ofArray(new byte[HEADER_BYTES + SharedMemoryDevice.MTU_BYTES]);
-    private int lengthBytes;
-    private boolean hasImmediate;
-    private int immediate;
+    /** Of header and data. */
+    int lengthBytes;
+    boolean hasImmediate;
+    int immediate;
 
     /** An empty datagram. */
     Datagram(int source) {
@@ -55,20 +56,5 @@ final class Datagram {
         lengthBytes = HEADER_BYTES + data;
         hasImmediate = request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
         immediate = request.immediate();
-    }
-
-    /** Length of header and data. */
-    int lengthBytes() {
-        return lengthBytes;
-    }
-
-    /** Whether it carries immediate data. */
-    boolean hasImmediate() {
-        return hasImmediate;
-    }
-
-    /** The immediate data. */
-    int immediate() {
-        return immediate;
     }
 }

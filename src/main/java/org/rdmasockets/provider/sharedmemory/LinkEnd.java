@@ -105,8 +105,8 @@ final class LinkEnd implements LinkHandler {
     private volatile Object lost;
     /** Whether an entry of any connection was ever lost. */
     private volatile boolean spoiled;
-    /** The next of those, while this is among them. */
-    private LinkEnd nextBusy;
+    /** The next of those, while this is among them; for {@link Links}. */
+    LinkEnd nextBusy;
     private volatile boolean closed;
     /** For all who know no other; never changed. */
     final LinkEnd[] alone = {this};
@@ -129,7 +129,7 @@ final class LinkEnd implements LinkHandler {
     void connect(SharedMemoryIdentifier identifier, ConnectionParameters parameters) throws VerbsException {
         SharedMemoryQueuePair own = identifier.queuePair();
         LinkPeer peer = register(UNKNOWN_SLOT);
-        peer.identifier(identifier);
+        peer.identifier = identifier;
         if (!identifier.partner(peer)) {
             peer.release();
             return;
@@ -139,7 +139,7 @@ final class LinkEnd implements LinkHandler {
         }
         Greeting greeting = new Greeting(own.domain.number, parameters, identifier.remoteAddress(),
                 identifier.localAddress());
-        peer.tellSlot();
+        peer.slotTold = true;
         if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
             peer.release();
         } else if (closed) {
@@ -233,10 +233,10 @@ final class LinkEnd implements LinkHandler {
      * False if the last entry for the peer's connection was sent before; then nothing is sent.
      */
     boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
-        Letter letter = new Letter(kind, flags, peer.peerSlot(), value, payload);
+        Letter letter = new Letter(kind, flags, peer.peerSlot, value, payload);
         writer.lock();
         try {
-            if (peer.isSilent()) {
+            if (peer.silent) {
                 return false;
             }
             put(letter);
@@ -248,7 +248,7 @@ final class LinkEnd implements LinkHandler {
         }
         if (kind == FAILED) {
             writer.notifyPeer();
-        } else if (kind != END || !peer.hasSaidLast()) { // else nobody waits for it
+        } else if (kind != END || !peer.endReceived) { // else nobody waits for it
             ring();
         }
         return true;
@@ -506,18 +506,6 @@ final class LinkEnd implements LinkHandler {
         }
     }
 
-    /** What {@link Links} remembers after this one. */
-    void nextBusy(LinkEnd end) {
-        nextBusy = end;
-    }
-
-    /** The same, which is forgotten here. */
-    LinkEnd takeNextBusy() {
-        LinkEnd next = nextBusy;
-        nextBusy = null;
-        return next;
-    }
-
     /** Goes on with entries that were left behind. */
     void drainPostponed() {
         postponed.set(false);
@@ -655,7 +643,7 @@ final class LinkEnd implements LinkHandler {
         LinkPeer[] all = peers;
         int slot = entry.slot();
         LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
-        if (peer == null || !peer.isSpoiled()) {
+        if (peer == null || !peer.spoiled) {
             return false;
         }
         if (entry.kind() == END || entry.kind() == REJECT) { // nothing follows
@@ -672,7 +660,7 @@ final class LinkEnd implements LinkHandler {
         LinkPeer[] all = peers;
         int slot = entry.slot();
         LinkPeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
-        if (peer == null || !peer.isSlotTold()) {
+        if (peer == null || !peer.slotTold) {
             throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
                     + ", where there is no connection");
         }
@@ -727,7 +715,7 @@ final class LinkEnd implements LinkHandler {
         }
         SharedMemoryIdentifier request = listener.newRequest(destination, greeting.source(), peer,
                 greeting.parameters());
-        peer.identifier(request);
+        peer.identifier = request;
         return listener.offer(request);
     }
 
@@ -746,7 +734,7 @@ final class LinkEnd implements LinkHandler {
     /** The connection that has a slot of the other side, or null. */
     private LinkPeer withPeerSlot(int peerSlot) {
         for (LinkPeer peer : peers) {
-            if (peer != null && peer.peerSlot() == peerSlot) {
+            if (peer != null && peer.peerSlot == peerSlot) {
                 return peer;
             }
         }

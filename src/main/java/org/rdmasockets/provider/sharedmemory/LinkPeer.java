@@ -25,24 +25,24 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     private final RingWriter writer;
     private final LinkSlot slot;
     /** The other side's slot, -1 until it is known. */
-    private volatile int peerSlot;
+    volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
     private volatile boolean alive;
     /** The kind of the entry that could not be taken in, so that the connection has to end; 0 if there is none. */
     private volatile byte lostKind; // written under this
     /** Whether an entry was ever lost: those behind it are none for this connection. */
-    private volatile boolean spoiled;
+    volatile boolean spoiled;
     /** Whether the other side was told of our slot, or is about to be; by then all below is set. */
-    private volatile boolean slotTold;
+    volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
-    private boolean silent;
+    boolean silent;
     /** Our end; null until a handler has the request. */
-    private volatile SharedMemoryIdentifier identifier;
+    volatile SharedMemoryIdentifier identifier;
     /** Our queue pair; null until there is one. Written under this monitor. */
     private volatile SharedMemoryQueuePair queuePair;
     /** Guarded by this, as are the next two. */
     private boolean endSent;
-    private volatile boolean endReceived;
+    volatile boolean endReceived;
     private boolean released;
     /** How many of the queue pair's completion queues know the link; written under this, before the release. */
     private byte attachedQueues;
@@ -76,26 +76,6 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         return slot.index();
     }
 
-    /** The other side's slot, -1 until it is known. */
-    int peerSlot() {
-        return peerSlot;
-    }
-
-    /** Says that the other side is about to be told of our slot. */
-    void tellSlot() {
-        slotTold = true;
-    }
-
-    /** Whether an entry of the other side may name our slot. */
-    boolean isSlotTold() {
-        return slotTold;
-    }
-
-    /** Sets the identifier of our end. */
-    void identifier(SharedMemoryIdentifier newIdentifier) {
-        identifier = newIdentifier;
-    }
-
     /** Takes over what the other side says of itself; false if its slot cannot exist. */
     boolean greet(Greeting greeting) {
         peerDomain = greeting.domain();
@@ -126,16 +106,6 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     public boolean isAlive() {
         // A link that fails takes its memory first, and tells this a moment later.
         return alive && end.link.isOpen();
-    }
-
-    /** Whether the last entry for the other side was sent; under the writer's lock. */
-    boolean isSilent() {
-        return silent;
-    }
-
-    /** Whether the other side has said its last word. */
-    boolean hasSaidLast() {
-        return endReceived;
     }
 
     /** Says that the last entry for the other side is about to be sent; under the writer's lock. */
@@ -364,7 +334,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
         Greeting greeting = new Greeting(own.domain.number, answer, identifier.localAddress(),
                 identifier.remoteAddress());
-        tellSlot();
+        slotTold = true;
         return end.send(this, LinkEnd.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();
     }
 
@@ -584,11 +554,6 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     synchronized void spoil(int kind) {
         lostKind = (byte) kind;
         spoiled = true;
-    }
-
-    /** Whether an entry could not be taken in, so that those behind it must not be either. */
-    boolean isSpoiled() {
-        return spoiled;
     }
 
     /** The last entry has come: false if {@link #breakUp} has ended by now, and does not see to it. */

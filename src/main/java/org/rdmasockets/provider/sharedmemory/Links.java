@@ -89,7 +89,7 @@ final class Links implements LinkOwner {
         LinkEnd before;
         do {
             before = busy.get();
-            end.nextBusy(before);
+            end.nextBusy = before;
         } while (!busy.compareAndSet(before, end));
     }
 
@@ -104,13 +104,14 @@ final class Links implements LinkOwner {
         try {
             while (end != null) {
                 LinkEnd drained = end;
-                end = drained.takeNextBusy();
+                end = drained.nextBusy;
+                drained.nextBusy = null;
                 drained.drainPostponed();
             }
         } finally {
             while (end != null) {
                 LinkEnd left = end;
-                end = left.takeNextBusy();
+                end = left.nextBusy;
                 drainLater(left);
             }
         }

@@ -199,8 +199,8 @@ final class ReceiveQueue {
 
     /** Takes a datagram with its routing header; one for which there is no receive is lost. */
     synchronized void take(Datagram datagram) {
-        if (begin(datagram.lengthBytes()) != Status.SUCCESS || !fill(null, datagram.memory, 0,
-                datagram.lengthBytes())) {
+        if (begin(datagram.lengthBytes) != Status.SUCCESS || !fill(null, datagram.memory, 0,
+                datagram.lengthBytes)) {
             return;
         }
         if (completions.receivedDatagram(room, remove(), datagram)) {

@@ -16,8 +16,8 @@ final class Reservation {
         SharedMemoryCompletionQueue sends = own(domain, config.sendQueue());
         SharedMemoryCompletionQueue receives = own(domain, config.receiveQueue());
         checkOpen(call, !domain.isClosed(), "protection domain");
-        checkOpen(call, !sends.isClosed() && !receives.isClosed(), "completion queue");
-        checkOpen(call, shared == null || !shared.isClosed(), "shared receive queue");
+        checkOpen(call, !sends.closed && !receives.closed, "completion queue");
+        checkOpen(call, shared == null || !shared.closed, "shared receive queue");
         SharedMemoryDevice.checkSizes(call, config, shared == null);
         if (!sends.tryReserve(config.maxSends())) {
             throw noRoom(call, sends, "maxSends=" + config.maxSends());

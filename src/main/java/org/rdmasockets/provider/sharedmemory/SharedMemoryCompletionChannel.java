@@ -28,7 +28,7 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     /** Adds an event of a queue, which its arming ends. */
     void add(SharedMemoryCompletionQueue queue) {
         synchronized (events) {
-            if (queue.addEvent()) {
+            if (++queue.events == 1) {
                 append(queue);
             }
             ready = true;
@@ -40,7 +40,7 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
         if (first == null) {
             first = queue;
         } else {
-            last.nextWithEvents(queue);
+            last.nextWithEvents = queue;
         }
         last = queue;
     }
@@ -89,8 +89,9 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
         synchronized (events) {
             SharedMemoryCompletionQueue queue = closed ? null : first;
             if (queue != null) {
-                first = queue.takeNextWithEvents();
-                if (queue.takeEvent()) {
+                first = queue.nextWithEvents;
+                queue.nextWithEvents = null;
+                if (--queue.events > 0) {
                     append(queue);
                 }
             }

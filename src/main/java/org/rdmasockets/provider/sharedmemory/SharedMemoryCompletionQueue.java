@@ -44,10 +44,10 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
      * has armed the queue, or was told of it, has been in the monitor or hears of it by who was.
      */
     private int count;
-    private volatile boolean closed;
+    volatile boolean closed;
     /** Events in the channel, and which queue comes after this one there; guarded by the channel. */
-    private int events;
-    private SharedMemoryCompletionQueue nextWithEvents;
+    int events;
+    SharedMemoryCompletionQueue nextWithEvents;
 
     /** An empty queue of at least 1 entry; its events go to the channel, if any. */
     SharedMemoryCompletionQueue(SharedMemoryDevice device, int entries, SharedMemoryCompletionChannel channel) {
@@ -61,11 +61,6 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     /** The faults of a test, or null. */
     Faults faults() {
         return device.fabric.faults();
-    }
-
-    /** Whether close was called. */
-    boolean isClosed() {
-        return closed;
     }
 
     /** Promises entries to a queue pair; false if there are not as many. */
@@ -152,32 +147,10 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     /** Adds the completion of a receive that a datagram filled; returns what {@link #complete} does. */
     synchronized boolean receivedDatagram(QueueRoom room, long id, Datagram datagram) {
-        boolean report = add(room, id, CompletionOpcode.RECEIVE, datagram.lengthBytes(), datagram.hasImmediate(),
-                datagram.immediate());
+        boolean report = add(room, id, CompletionOpcode.RECEIVE, datagram.lengthBytes, datagram.hasImmediate,
+                datagram.immediate);
         completions.setSource((head + count - 1) % rooms.length, datagram.source);
         return report;
-    }
-
-    /** For the channel: counts an event; true for the first. */
-    boolean addEvent() {
-        return ++events == 1;
-    }
-
-    /** For the channel: counts an event out; true if there are more. */
-    boolean takeEvent() {
-        return --events > 0;
-    }
-
-    /** For the channel: which queue comes next. */
-    void nextWithEvents(SharedMemoryCompletionQueue next) {
-        nextWithEvents = next;
-    }
-
-    /** For the channel: the same, which is forgotten here. */
-    SharedMemoryCompletionQueue takeNextWithEvents() {
-        SharedMemoryCompletionQueue next = nextWithEvents;
-        nextWithEvents = null;
-        return next;
     }
 
     /** Makes an event for whoever waits for the channel. */

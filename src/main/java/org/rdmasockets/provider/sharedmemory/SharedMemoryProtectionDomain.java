@@ -174,7 +174,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), text(memory, access), "there are "
                     + SharedMemoryDevice.MAX_REGIONS + " memory regions already: close some");
         }
-        region.key(key);
+        region.key = key;
         device.fabric.regions.put(key, region);
         return region;
     }
@@ -185,7 +185,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Gives the processes that this domain has connections to access to a region. */
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
-        region.next(shared);
+        region.next = shared;
         shared = region;
         if (!isClosed()) {
             for (LinkEnd end : ends) {
@@ -214,7 +214,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
                 ends = Arrays.copyOf(ends, ends.length + 1);
                 ends[ends.length - 1] = end;
             }
-            for (SharedMemoryRegion region = shared; region != null; region = region.next()) {
+            for (SharedMemoryRegion region = shared; region != null; region = region.next) {
                 announce(region, end);
             }
         }
@@ -230,15 +230,15 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private synchronized void takeOut(SharedMemoryRegion region) {
         if (shared == region) {
-            shared = region.next();
+            shared = region.next;
             return;
         }
         SharedMemoryRegion before = shared;
-        while (before != null && before.next() != region) {
-            before = before.next();
+        while (before != null && before.next != region) {
+            before = before.next;
         }
         if (before != null) {
-            before.next(region.next());
+            before.next = region.next;
         }
     }
 

@@ -26,9 +26,9 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Where the memory is from, or null. */
     private final OwnMemory source;
     /** The key, local and remote; set before publication. */
-    private int key;
+    int key;
     /** The next one that other processes can map, or null; guarded by the domain. */
-    private SharedMemoryRegion next;
+    SharedMemoryRegion next;
     /** Number of accesses in progress, and {@link #CLOSED}. */
     private volatile int users;
 
@@ -39,21 +39,6 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         this.memory = memory;
         this.access = access;
         this.source = source;
-    }
-
-    /** Sets the key, before anybody else sees this. */
-    void key(int newKey) {
-        key = newKey;
-    }
-
-    /** The next one in the domain's list, or null; for the domain. */
-    SharedMemoryRegion next() {
-        return next;
-    }
-
-    /** Sets the next one in the domain's list; for the domain. */
-    void next(SharedMemoryRegion newNext) {
-        next = newNext;
     }
 
     /** The memory that any process can be given access to; null if it cannot. */

@@ -32,7 +32,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     /** Guarded by this; 0 for none. */
     private int limit;
     private volatile boolean limitReached;
-    private volatile boolean closed;
+    volatile boolean closed;
 
     /** An empty queue. */
     SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
@@ -40,11 +40,6 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
         device = domain.device();
         room = new QueueRoom(0);
         receives = new PostedReceives(maxReceives, maxElements);
-    }
-
-    /** Whether close was called. */
-    boolean isClosed() {
-        return closed;
     }
 
     /** Takes room in a completion queue for all receives, if no other queue pair has; false if there is none. */

@@ -51,7 +51,7 @@ class DeviceFactsTest {
         expected.add(Capability.SOFTWARE_TRANSFER);
         DeviceFacts facts = facts(DeviceFacts.VENDOR_RXE, TransportType.ROCE);
         assertEquals(expected, facts.capabilities());
-        assertFalse(facts.isSiw());
+        assertFalse(facts.siw);
     }
 
     @Test
@@ -60,7 +60,7 @@ class DeviceFactsTest {
         DeviceFacts facts = facts(DeviceFacts.VENDOR_SIW, TransportType.IWARP);
         assertEquals(EnumSet.of(Capability.REMOTE_ACCESS_TO_ANY_MEMORY, Capability.SOFTWARE_TRANSFER,
                 Capability.SHARED_RECEIVE_QUEUES), facts.capabilities());
-        assertTrue(facts.isSiw());
+        assertTrue(facts.siw);
     }
 
     @Test
