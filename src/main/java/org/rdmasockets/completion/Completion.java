@@ -24,7 +24,6 @@ public final class Completion {
     /** In an inbox: its neighbour there, or null. Written before this is put in, then under the protocol lock. */
     private Completion next;
 
-    /** An empty slot. */
     Completion() {
         this(null);
     }

@@ -58,7 +58,6 @@ public final class CompletionInbox {
     /** True once the client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
-    /** An inbox of a client with so many outstanding work requests at most. */
     CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
         this.shard = shard;
         this.reader = new Waiter(shard.poller.spinPolicy);

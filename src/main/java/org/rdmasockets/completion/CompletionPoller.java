@@ -134,7 +134,6 @@ public final class CompletionPoller implements AutoCloseable {
         this(events, settings, Faults.NONE);
     }
 
-    /** A poller with test hooks. */
     CompletionPoller(EventPoller events, PollerSettings settings, Faults faults) {
         this.events = events;
         this.settings = settings;

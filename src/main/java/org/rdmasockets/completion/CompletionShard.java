@@ -73,7 +73,6 @@ public final class CompletionShard extends Apart {
     /** No more inboxes; guarded by the monitor of inboxes. */
     private boolean closed;
 
-    /** A shard over a queue that only this shard polls and arms. */
     CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue, Side side) {
         this.siblings = siblings;
         this.side = side;
@@ -312,7 +311,7 @@ public final class CompletionShard extends Apart {
         // An event that was taken leaves the queue armed in name: what comes while this thread is awake it finds here,
         // so nobody else has to arm, and no peer to ring, until it arms and looks once more, below.
         int awake = event ? MAX_AWAKE_BATCHES : 0;
-        while (awake > 0 && deliverSome()) {
+        while (awake > 0 && deliver() > 0) {
             awake--;
         }
         boolean disarmed = event;
@@ -339,14 +338,14 @@ public final class CompletionShard extends Apart {
         return false;
     }
 
-    /** Delivers one batch; true if there was any. */
-    private boolean deliverSome() {
+    /** Delivers one batch; how many completions there were. */
+    private int deliver() {
         WakeList touched;
-        boolean some;
+        int some;
         cqLock.lock();
         try {
             touched = pollBatch(null, null);
-            some = polled > 0;
+            some = polled;
         } finally {
             cqLock.unlock();
         }
@@ -530,21 +529,13 @@ public final class CompletionShard extends Apart {
 
     /** Delivers every completion that is in the queue at this time. Any thread that may wait for cqLock. */
     void drain() {
+        int some;
         int left = queue.entries();
-        boolean full;
         do {
-            WakeList touched;
-            cqLock.lock();
-            try {
-                touched = pollBatch(null, null);
-                full = wasFull();
-                left -= polled;
-            } finally {
-                cqLock.unlock();
-            }
-            wake(touched);
+            some = deliver();
+            left -= some;
             // The queue gives the oldest first: after as many as fit, what is left came later.
-        } while (full && left > 0);
+        } while (some == batch.capacity() && left > 0);
     }
 
     /** Takes a slot back that was applied. Any thread. */

@@ -51,12 +51,6 @@ public record PollerSettings(String threadName, int batch, int spinBudgetNanos, 
                 firstQueueEntries, maxQueueEntries);
     }
 
-    /** The same with another number of processors, at least 1. */
-    public PollerSettings withProcessors(int count) {
-        return new PollerSettings(threadName, batch, spinBudgetNanos, count, tickMillis, watchMillis, valve,
-                firstQueueEntries, maxQueueEntries);
-    }
-
     /** The same with another tick, 1 to 60,000 milliseconds. */
     public PollerSettings withTickMillis(int millis) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, millis, watchMillis, valve,
@@ -67,17 +61,5 @@ public record PollerSettings(String threadName, int batch, int spinBudgetNanos, 
     public PollerSettings withWatchMillis(int millis) {
         return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, millis, valve,
                 firstQueueEntries, maxQueueEntries);
-    }
-
-    /** The same with the valve, which lets the poller wake now and then, or without. */
-    public PollerSettings withValve(boolean on) {
-        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, on,
-                firstQueueEntries, maxQueueEntries);
-    }
-
-    /** The same with other sizes of the first and the largest completion queue of a device, in entries. */
-    public PollerSettings withQueueEntries(int first, int max) {
-        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, watchMillis, valve,
-                first, max);
     }
 }

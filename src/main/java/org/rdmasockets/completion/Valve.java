@@ -14,7 +14,6 @@ final class Valve {
     private volatile long openedNanos;
     private volatile int relays;
 
-    /** Open at first. */
     Valve(long nowNanos) {
         openedNanos = nowNanos;
     }

@@ -18,7 +18,6 @@ final class WakeList {
     /** Among the shard's empty ones, the one behind it; else null. */
     WakeList next;
 
-    /** A list for batches of so many completions. */
     WakeList(int capacity) {
         inboxes = new CompletionInbox[capacity];
         kinds = new int[capacity];

@@ -344,7 +344,7 @@ class CompletionInboxTest {
                 polls.incrementAndGet();
             }
         };
-        PollerSettings settings = PollerSettings.defaults().withProcessors(3);
+        PollerSettings settings = Settings.withProcessors(PollerSettings.defaults(), 3);
         try (Fixture f = new Fixture(settings, counting)) {
             CompletionInbox inbox = f.open(client);
             inbox.spinBudgetNanos(1_000_000);
@@ -372,7 +372,7 @@ class CompletionInboxTest {
 
     @Test
     void takingInAllocatesNothing() throws Exception {
-        PollerSettings settings = PollerSettings.defaults().withProcessors(3);
+        PollerSettings settings = Settings.withProcessors(PollerSettings.defaults(), 3);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             AtomicInteger ready = new AtomicInteger();
             CompletionInbox inbox = f.open(new CompletionClient() {

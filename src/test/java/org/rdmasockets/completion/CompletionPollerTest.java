@@ -152,7 +152,7 @@ class CompletionPollerTest {
 
     @Test
     void failedQueueFailsItsInboxesOnly() throws Exception {
-        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 64);
+        PollerSettings settings = Settings.withQueueEntries(64, 64);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             TestClient other = new TestClient();
             CompletionInbox broken = f.open(client);
@@ -284,7 +284,7 @@ class CompletionPollerTest {
 
     @Test
     void laterQueuesAreLargerAndEmptyOnesAreDestroyed() throws Exception {
-        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 1_024);
+        PollerSettings settings = Settings.withQueueEntries(64, 1_024);
         try (Fixture f = new Fixture(settings, Faults.NONE)) {
             List<CompletionInbox> inboxes = new ArrayList<>();
             for (int i = 0; i < 8; i++) {
@@ -299,7 +299,7 @@ class CompletionPollerTest {
 
     @Test
     void saysSoWhenTheDeviceHasNoMore() throws Exception {
-        PollerSettings settings = PollerSettings.defaults().withQueueEntries(64, 64);
+        PollerSettings settings = Settings.withQueueEntries(64, 64);
         try (Fixture f = new Fixture(settings, Faults.NONE, 1, 128)) {
             f.open(client);
             VerbsException none = assertThrows(VerbsException.class, () -> f.open(new TestClient()));
@@ -331,7 +331,7 @@ class CompletionPollerTest {
 
     @Test
     void openersThatRaceNeverShareRoom() throws Exception {
-        PollerSettings settings = PollerSettings.defaults().withQueueEntries(100, 100);
+        PollerSettings settings = Settings.withQueueEntries(100, 100);
         try (Fixture f = new Fixture(settings, Faults.NONE);
                 ExecutorService openers = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<CompletionInbox>> opened = new ArrayList<>();
@@ -368,7 +368,7 @@ class CompletionPollerTest {
                 }
             }
         };
-        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0).withValve(false);
+        PollerSettings settings = Settings.withValve(PollerSettings.defaults().withSpinBudgetNanos(0), false);
         try (Fixture f = new Fixture(settings, faults)) {
             f.poller.execute(() -> waking[0] = Thread.currentThread());
             Fixture.eventually("the poller's thread", () -> waking[0] != null);

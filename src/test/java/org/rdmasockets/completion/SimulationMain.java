@@ -33,8 +33,8 @@ final class SimulationMain {
 
     private static PollerSettings settings(int spinNanos, boolean valve, int queueEntries) {
         // Spinning as on a machine with more processors, whatever this one has.
-        return PollerSettings.defaults().withSpinBudgetNanos(spinNanos).withProcessors(3).withValve(valve)
-                .withQueueEntries(queueEntries, queueEntries);
+        PollerSettings spinning = Settings.withQueueEntries(queueEntries, queueEntries).withSpinBudgetNanos(spinNanos);
+        return Settings.withValve(Settings.withProcessors(spinning, 3), valve);
     }
 
     /** Who watches does so for ever, so that a wake-up that is lost there shows. */

@@ -8,8 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who may spin. Without a scheduler queue, so that other tests' threads do not matter. */
 class SpinPolicyTest {
-    private static final PollerSettings SETTINGS = PollerSettings.defaults()
-            .withProcessors(3);
+    private static final PollerSettings SETTINGS = Settings.withProcessors(PollerSettings.defaults(), 3);
     private static final int BUDGET_NANOS = 40_000;
 
     private static SpinPolicy policy(PollerSettings settings) {
@@ -19,7 +18,7 @@ class SpinPolicyTest {
     @Test
     void nobodySpinsWithOneProcessor() {
         assertTrue(policy(SETTINGS).allows());
-        assertFalse(policy(SETTINGS.withProcessors(1)).allows());
+        assertFalse(policy(Settings.withProcessors(SETTINGS, 1)).allows());
     }
 
     @Test
@@ -38,7 +37,7 @@ class SpinPolicyTest {
 
     @Test
     void bothEndsOfAConnectionMaySpinInOneProcessOfTwoProcessors() {
-        SpinPolicy policy = policy(SETTINGS.withProcessors(2));
+        SpinPolicy policy = policy(Settings.withProcessors(SETTINGS, 2));
         assertTrue(policy.begin(Side.ACTIVE, false));
         assertTrue(policy.begin(Side.PASSIVE, false));
         assertFalse(policy.areTooMany(Side.ACTIVE));

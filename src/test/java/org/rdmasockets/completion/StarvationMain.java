@@ -54,8 +54,8 @@ final class StarvationMain {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Integer.parseInt(args[1]));
         SimulatedEvents events = new SimulatedEvents();
         SimulatedDevice device = new SimulatedDevice(events, true);
-        CompletionPoller poller = new CompletionPoller(events, PollerSettings.defaults()
-                .withSpinBudgetNanos(0).withValve(Boolean.parseBoolean(args[0])));
+        CompletionPoller poller = new CompletionPoller(events, Settings.withValve(
+                PollerSettings.defaults().withSpinBudgetNanos(0), Boolean.parseBoolean(args[0])));
         Thread third = Thread.ofVirtual().start(StarvationMain::measure);
         for (int i = 0; i < 2; i++) {
             End a = new End();

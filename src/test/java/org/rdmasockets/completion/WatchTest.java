@@ -17,7 +17,7 @@ import org.rdmasockets.completion.Fixture.Waiting;
 class WatchTest {
     /** Without the valve, which leaves waking to the poller's thread at times. */
     private static final PollerSettings SETTINGS =
-            PollerSettings.defaults().withSpinBudgetNanos(0).withValve(false)
+            Settings.withValve(PollerSettings.defaults().withSpinBudgetNanos(0), false)
                     .withWatchMillis((int) TimeUnit.HOURS.toMillis(1));
 
     private static final int BRIEF_MILLIS = 10;

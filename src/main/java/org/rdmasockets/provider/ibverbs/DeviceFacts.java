@@ -24,7 +24,6 @@ final class DeviceFacts {
     private final boolean rxe;
     final boolean siw;
 
-    /** The facts of a device. */
     DeviceFacts(MemorySegment context, TransportType transport, MemorySegment attr) {
         this.context = context;
         this.transport = transport;

@@ -14,7 +14,6 @@ import org.rdmasockets.verbs.VerbsException;
 final class NumaNodes {
     private final Path root;
 
-    /** Nodes as a file system tells them. */
     NumaNodes(Path root) {
         this.root = root;
     }

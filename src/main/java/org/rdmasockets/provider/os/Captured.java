@@ -12,7 +12,6 @@ final class Captured {
     /** The same. */
     private final ByteBuffer number;
 
-    /** As long as an arena. */
     Captured(Arena arena) {
         memory = arena.allocate(BYTES, BYTES);
         number = Posix.buffer(memory);

@@ -53,7 +53,6 @@ public final class SocketDirectory {
     /** Whether this process has looked for names that others left behind. */
     private final AtomicBoolean swept = new AtomicBoolean();
 
-    /** The user's directory in one of these places. */
     SocketDirectory(List<Path> places) {
         this.places = places;
         user = PacketSocket.ownUser();

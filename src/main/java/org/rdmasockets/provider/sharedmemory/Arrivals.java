@@ -43,7 +43,6 @@ final class Arrivals {
     /** Of senders. */
     private final ApartLock writing = new ApartLock();
 
-    /** Nothing was left yet. */
     Arrivals() {
         this(0);
     }

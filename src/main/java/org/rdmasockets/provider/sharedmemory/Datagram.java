@@ -33,7 +33,6 @@ final class Datagram {
     boolean hasImmediate;
     int immediate;
 
-    /** An empty datagram. */
     Datagram(int source) {
         this.source = source;
         memory.set(ValueLayout.JAVA_BYTE, 0, VERSION_6);

@@ -15,9 +15,6 @@ final class Deadlines {
     /** Whether there may be any; written after {@link #waiting}. */
     private volatile boolean any;
 
-    /** Nobody waits. */
-    Deadlines() {}
-
     /** Takes somebody up. */
     synchronized void add(Expiring one) {
         waiting.add(one);

@@ -21,9 +21,6 @@ abstract class EventDelivery implements ConnectionIdentifier {
     private Thread dispatcher;
     private boolean stopped;
 
-    /** No handler yet. */
-    EventDelivery() {}
-
     @Override
     public final synchronized void handler(ConnectionHandler newHandler) {
         handler = Objects.requireNonNull(newHandler);

@@ -18,9 +18,6 @@ class IdQueue {
     private int head;
     private int count;
 
-    /** Nothing is in it. */
-    IdQueue() {}
-
     private int at(int run) {
         return head + run & firsts.length - 1;
     }

@@ -111,7 +111,6 @@ final class LinkEnd implements LinkHandler {
     /** For all who know no other; never changed. */
     final LinkEnd[] alone = {this};
 
-    /** The end of a new link. */
     LinkEnd(SharedMemoryFabric fabric, Link link) {
         this.fabric = fabric;
         this.link = link;

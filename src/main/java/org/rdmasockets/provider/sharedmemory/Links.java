@@ -29,7 +29,6 @@ final class Links implements LinkOwner {
         }
     }
 
-    /** No links. */
     Links(SharedMemoryFabric fabric) {
         this.fabric = fabric;
     }

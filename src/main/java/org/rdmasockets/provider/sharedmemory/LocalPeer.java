@@ -29,7 +29,6 @@ final class LocalPeer implements Peer {
     /** Whether the arrivals are locked for a write that is not told yet. */
     private boolean locked;
 
-    /** A peer in this process. */
     LocalPeer(HandleTable<SharedMemoryRegion> regions, SharedMemoryQueuePair target) {
         this.regions = regions;
         this.target = target;

@@ -81,7 +81,6 @@ final class PortTable {
     /** Where the search for a free port goes on, 0 until there was one; guarded by this. */
     private int next;
 
-    /** A table without claims. */
     PortTable(SharedMemoryFabric fabric) {
         this.fabric = fabric;
     }

@@ -36,7 +36,6 @@ final class PostedReceives extends IdQueue {
         }
     }
 
-    /** None yet. */
     PostedReceives(int most, int maxElements) {
         this.most = most;
         this.maxElements = maxElements;

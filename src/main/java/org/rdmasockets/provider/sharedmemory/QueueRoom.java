@@ -17,7 +17,6 @@ class QueueRoom {
     /** How often it was given back; by GIVEN. */
     private volatile int given;
 
-    /** All room is free. */
     QueueRoom(int queuePairNumber) {
         this.queuePairNumber = queuePairNumber;
     }

@@ -400,7 +400,6 @@ final class ReceiveQueue {
     private static final class SharedRoom extends QueueRoom {
         private final QueueRoom shared;
 
-        /** A view of the room. */
         SharedRoom(int queuePairNumber, QueueRoom shared) {
             super(queuePairNumber);
             this.shared = shared;

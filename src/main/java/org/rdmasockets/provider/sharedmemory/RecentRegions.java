@@ -21,9 +21,6 @@ abstract class RecentRegions {
     private PeerMemory[] others;
     private byte oldest;
 
-    /** None yet. */
-    RecentRegions() {}
-
     /**
      * Finds memory that a request may touch, of the domain of that number, and enters it; null if the other end does
      * not allow this. The link is always the same.

@@ -27,7 +27,6 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     private int failedWith;
     private String failedAs;
 
-    /** A search that has not begun. */
     RouteSearch(SharedMemoryFabric fabric, SharedMemoryIdentifier identifier) {
         this.fabric = fabric;
         this.identifier = identifier;

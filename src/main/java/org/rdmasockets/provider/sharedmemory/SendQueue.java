@@ -63,7 +63,6 @@ final class SendQueue implements Deadlines.Expiring {
     /** Whether a completion of this queue has to be reported; guarded by this. */
     private boolean unreported;
 
-    /** An empty queue that is not connected. */
     SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
         this.owner = owner;
         this.completions = completions;

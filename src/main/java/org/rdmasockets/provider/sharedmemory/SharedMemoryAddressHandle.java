@@ -8,7 +8,6 @@ final class SharedMemoryAddressHandle implements AddressHandle {
     private final SharedMemoryProtectionDomain domain;
     private volatile boolean closed;
 
-    /** An open handle. */
     SharedMemoryAddressHandle(SharedMemoryProtectionDomain domain) {
         this.domain = domain;
     }

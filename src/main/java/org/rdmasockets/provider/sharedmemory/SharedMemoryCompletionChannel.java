@@ -20,7 +20,6 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     private volatile Predicate<? super CompletionQueue> handler;
     private volatile boolean closed;
 
-    /** A channel without events. */
     SharedMemoryCompletionChannel(SharedMemoryDevice device) {
         this.device = device;
     }

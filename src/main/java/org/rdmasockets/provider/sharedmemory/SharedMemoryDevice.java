@@ -51,7 +51,6 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     /** Guarded by itself. */
     private final ArrayDeque<DeviceEvent> events = new ArrayDeque<>();
 
-    /** The device of a fabric. */
     SharedMemoryDevice(SharedMemoryFabric fabric) {
         this.fabric = fabric;
     }

@@ -62,7 +62,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
     /** Whether the partner went while its request was being accepted. */
     private boolean partnerGone;
 
-    /** An identifier without address and handler. */
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
         fabric().opened(this);
@@ -730,7 +729,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private static final class LocalPartner implements Partner {
         private final SharedMemoryIdentifier identifier;
 
-        /** A partner in this process. */
         LocalPartner(SharedMemoryIdentifier identifier) {
             this.identifier = identifier;
         }

@@ -34,7 +34,6 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     private volatile boolean limitReached;
     volatile boolean closed;
 
-    /** An empty queue. */
     SharedMemorySharedReceiveQueue(SharedMemoryProtectionDomain domain, int maxReceives, int maxElements) {
         this.domain = domain;
         device = domain.device();

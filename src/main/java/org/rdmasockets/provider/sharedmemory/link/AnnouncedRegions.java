@@ -33,7 +33,6 @@ final class AnnouncedRegions {
     /** Whether {@link #waiting} has something; changed under lock, read by producers. */
     private volatile boolean heldUp;
 
-    /** Sends on a socket that the link owns. */
     AnnouncedRegions(Link link, PacketSocket socket) {
         this.link = link;
         this.socket = socket;

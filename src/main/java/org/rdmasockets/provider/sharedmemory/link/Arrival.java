@@ -20,7 +20,6 @@ final class Arrival extends Source {
     /** Who it is, once it said hello. */
     private PeerId peer;
 
-    /** A connection that a listener accepted from a process of that number. */
     Arrival(LinkHub hub, PacketSocket socket, int process) {
         super(hub, socket);
         this.process = process;

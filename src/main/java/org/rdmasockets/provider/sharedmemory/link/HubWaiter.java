@@ -13,7 +13,6 @@ public final class HubWaiter implements AutoCloseable {
     /** How many sockets the last wait found; the waiting thread only. */
     private int found;
 
-    /** A waiter for the sockets of a hub. */
     HubWaiter(LinkHub hub, EpollWait wait) {
         this.hub = hub;
         this.wait = wait;

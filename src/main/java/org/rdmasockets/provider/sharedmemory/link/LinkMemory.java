@@ -10,7 +10,6 @@ final class LinkMemory extends Mapping {
     /** Slabs that were entered and are left when this is freed; guarded by itself. */
     private final List<PeerRegion> slabs;
 
-    /** Maps what has to be memory for a link. */
     LinkMemory(int descriptor) throws VerbsException {
         slabs = new ArrayList<>(); // before there is something to lose
         super(descriptor, SegmentLayout.BYTES, SegmentLayout.BYTES, false);

@@ -31,7 +31,6 @@ final class RingReader {
     /** Whether the peer broke the rules of the ring, so that it is never read again. */
     private boolean broken;
 
-    /** Reads the ring of a direction, from its beginning. */
     RingReader(Link link, MemorySegment memory, ByteBuffer buffer, int direction) {
         this.link = link;
         this.buffer = buffer;

@@ -10,7 +10,6 @@ abstract class Source {
     /** What the hub and the kernel know it by, 0 for nothing yet; set before it is watched. */
     volatile int number;
 
-    /** A socket that is not watched yet. */
     Source(LinkHub hub, PacketSocket socket) {
         this.hub = hub;
         this.socket = socket;
