@@ -15,6 +15,7 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
@@ -120,12 +121,12 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     public QueuePair createQueuePair(QueuePairConfig config) throws VerbsException {
-        return QueuePairFactory.create(this, null, QueuePairDemand.of(config));
+        return create(QueuePairType.RELIABLE_CONNECTION, config, null);
     }
 
     @Override
     public QueuePair createQueuePair(QueuePairConfig config, SharedReceiveQueue receives) throws VerbsException {
-        return QueuePairFactory.create(this, null, QueuePairDemand.of(config, this, receives));
+        return create(QueuePairType.RELIABLE_CONNECTION, config, Objects.requireNonNull(receives));
     }
 
     @Override
@@ -139,7 +140,12 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
-        return QueuePairFactory.create(this, null, QueuePairDemand.ofDatagrams(config));
+        return create(QueuePairType.UNRELIABLE_DATAGRAM, config, null);
+    }
+
+    private QueuePair create(QueuePairType type, QueuePairConfig config, SharedReceiveQueue receives)
+            throws VerbsException {
+        return QueuePairFactory.create(new QueuePairParents(this, type, config, receives), null);
     }
 
     @Override

@@ -28,7 +28,6 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final QueuePairParents parents;
     /** The connection it belongs to, or null. */
     private final RdmacmIdentifier identifier;
-    private final QueuePairDemand demand;
     private final MemorySegment queuePair;
     private final int number;
     private final int maxInlineBytes;
@@ -42,17 +41,16 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private volatile QueuePairState state;
 
     /** A queue pair that exists, of a connection or of none: null. */
-    IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
-            MemorySegment queuePair, int maxInlineBytes) {
+    IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, MemorySegment queuePair,
+            int maxInlineBytes) {
         this.device = (IbverbsDevice) parents.domain.device();
         this.parents = parents;
         this.identifier = identifier;
-        this.demand = demand;
         this.queuePair = queuePair;
         this.maxInlineBytes = maxInlineBytes;
         number = ibv_qp.qp_num(queuePair);
         state = identifier == null ? QueuePairState.RESET : QueuePairState.INIT; // rdma_create_qp does a step more
-        requests = new WorkRequestBlock(demand.config().maxSendElements(), demand.ownReceiveElements());
+        requests = new WorkRequestBlock(parents.config.maxSendElements(), parents.receiveElements());
     }
 
     @Override
@@ -62,7 +60,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     @Override
     public QueuePairType type() {
-        return demand.type();
+        return parents.type;
     }
 
     @Override
@@ -72,7 +70,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     @Override
     public QueuePairConfig config() {
-        return demand.config();
+        return parents.config;
     }
 
     @Override
@@ -164,7 +162,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     }
 
     private boolean isDatagram() {
-        return demand.type() == QueuePairType.UNRELIABLE_DATAGRAM;
+        return parents.type == QueuePairType.UNRELIABLE_DATAGRAM;
     }
 
     /** Why the device must not even see a datagram, or what is none where only datagrams go: it drops it silently. */

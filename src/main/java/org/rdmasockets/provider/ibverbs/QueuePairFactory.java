@@ -21,23 +21,21 @@ final class QueuePairFactory {
      * Makes a queue pair of a connection that the caller has entered, or of none: null. Throws if the device refuses,
      * or a completion queue has no room.
      */
-    static IbverbsQueuePair create(IbverbsProtectionDomain domain, RdmacmIdentifier identifier, QueuePairDemand demand)
-            throws VerbsException {
+    static IbverbsQueuePair create(QueuePairParents parents, RdmacmIdentifier identifier) throws VerbsException {
         ControlCall call = identifier == null ? ControlCalls.IBV_CREATE_QP : ControlCalls.RDMA_CREATE_QP;
-        IbverbsDevice device = (IbverbsDevice) domain.device();
-        checkLimits(call, device, demand);
+        IbverbsDevice device = (IbverbsDevice) parents.domain.device();
+        checkLimits(call, device, parents);
         if (identifier == null) {
-            checkCapability(call, device, demand);
+            checkCapability(call, device, parents);
         }
-        QueuePairParents parents = new QueuePairParents(domain, demand);
         boolean created = false;
         try (Arena arena = Arena.ofConfined()) {
             parents.acquire(call);
             MemorySegment attr = ibv_qp_init_attr.allocate(arena);
-            MemorySegment pointer = create(parents, identifier, demand, attr);
+            MemorySegment pointer = create(parents, identifier, attr);
             created = true;
             int inlineBytes = ibv_qp_cap.max_inline_data(ibv_qp_init_attr.cap(attr));
-            return new IbverbsQueuePair(parents, identifier, demand, pointer, inlineBytes);
+            return new IbverbsQueuePair(parents, identifier, pointer, inlineBytes);
         } finally {
             if (!created) {
                 parents.release(false);
@@ -45,9 +43,9 @@ final class QueuePairFactory {
         }
     }
 
-    private static void checkCapability(ControlCall call, IbverbsDevice device, QueuePairDemand demand)
+    private static void checkCapability(ControlCall call, IbverbsDevice device, QueuePairParents parents)
             throws VerbsException {
-        boolean datagrams = demand.type() == QueuePairType.UNRELIABLE_DATAGRAM;
+        boolean datagrams = parents.type == QueuePairType.UNRELIABLE_DATAGRAM;
         if (!device.supports(datagrams ? Capability.DATAGRAMS : Capability.MANUAL_CONNECT)) {
             throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device, datagrams
                     ? "this device has no datagrams (Capability.DATAGRAMS)" : "this device's queue pairs are connected "
@@ -55,28 +53,28 @@ final class QueuePairFactory {
         }
     }
 
-    private static void checkLimits(ControlCall call, IbverbsDevice device, QueuePairDemand demand)
+    private static void checkLimits(ControlCall call, IbverbsDevice device, QueuePairParents parents)
             throws VerbsException {
         DeviceAttributes limits = device.attributes();
-        QueuePairConfig config = demand.config();
-        if (Math.max(config.maxSends(), demand.ownReceives()) > limits.maxWorkRequests()
-                || Math.max(config.maxSendElements(), demand.ownReceiveElements()) > limits.maxScatterGather()) {
-            throw new VerbsException(call.name, Errno.EINVAL.number(), demand.toString(),
+        QueuePairConfig config = parents.config;
+        if (Math.max(config.maxSends(), parents.receives()) > limits.maxWorkRequests()
+                || Math.max(config.maxSendElements(), parents.receiveElements()) > limits.maxScatterGather()) {
+            throw new VerbsException(call.name, Errno.EINVAL.number(), parents.toString(),
                     "this device's queues have at most " + limits.maxWorkRequests() + " requests of "
                             + limits.maxScatterGather() + " elements");
         }
     }
 
     /** No attribute tells how much can be sent inline: asks for half as long as the device finds it too much. */
-    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
-            MemorySegment attr) throws VerbsException {
+    private static MemorySegment create(QueuePairParents parents, RdmacmIdentifier identifier, MemorySegment attr)
+            throws VerbsException {
         IbverbsDevice device = (IbverbsDevice) parents.domain.device();
-        int wanted = demand.config().maxInlineBytes();
+        int wanted = parents.config.maxInlineBytes();
         int inlineBytes = Math.min(wanted, device.inlineLimit);
         while (true) {
-            fill(attr, parents, demand, inlineBytes);
+            fill(attr, parents, inlineBytes);
             try {
-                MemorySegment pointer = call(parents, identifier, demand, attr);
+                MemorySegment pointer = call(parents, identifier, attr);
                 if (inlineBytes < wanted) {
                     device.inlineLimit = inlineBytes;
                 }
@@ -90,22 +88,22 @@ final class QueuePairFactory {
         }
     }
 
-    private static MemorySegment call(QueuePairParents parents, RdmacmIdentifier identifier, QueuePairDemand demand,
-            MemorySegment attr) throws VerbsException {
+    private static MemorySegment call(QueuePairParents parents, RdmacmIdentifier identifier, MemorySegment attr)
+            throws VerbsException {
         MemorySegment domain = parents.domain.pointer;
         if (identifier == null) {
-            return ControlCalls.IBV_CREATE_QP.pointer(demand, domain, attr);
+            return ControlCalls.IBV_CREATE_QP.pointer(parents, domain, attr);
         }
-        ControlCalls.RDMA_CREATE_QP.check(demand, identifier.pointer, domain, attr);
+        ControlCalls.RDMA_CREATE_QP.check(parents, identifier.pointer, domain, attr);
         return rdma_cm_id.qp(identifier.pointer);
     }
 
-    private static void fill(MemorySegment attr, QueuePairParents parents, QueuePairDemand demand, int inlineBytes) {
-        QueuePairConfig config = demand.config();
+    private static void fill(MemorySegment attr, QueuePairParents parents, int inlineBytes) {
+        QueuePairConfig config = parents.config;
         attr.fill((byte) 0);
         ibv_qp_init_attr.send_cq(attr, parents.sendQueue.pointer);
         ibv_qp_init_attr.recv_cq(attr, parents.receiveQueue.pointer);
-        ibv_qp_init_attr.qp_type(attr, demand.type() == QueuePairType.UNRELIABLE_DATAGRAM ? rdma_h.IBV_QPT_UD()
+        ibv_qp_init_attr.qp_type(attr, parents.type == QueuePairType.UNRELIABLE_DATAGRAM ? rdma_h.IBV_QPT_UD()
                 : rdma_h.IBV_QPT_RC());
         ibv_qp_init_attr.sq_sig_all(attr, config.signalAll() ? 1 : 0);
         if (parents.sharedReceives != null) {
@@ -113,9 +111,9 @@ final class QueuePairFactory {
         }
         MemorySegment cap = ibv_qp_init_attr.cap(attr);
         ibv_qp_cap.max_send_wr(cap, config.maxSends());
-        ibv_qp_cap.max_recv_wr(cap, demand.ownReceives());
+        ibv_qp_cap.max_recv_wr(cap, parents.receives());
         ibv_qp_cap.max_send_sge(cap, config.maxSendElements());
-        ibv_qp_cap.max_recv_sge(cap, demand.ownReceiveElements());
+        ibv_qp_cap.max_recv_sge(cap, parents.receiveElements());
         ibv_qp_cap.max_inline_data(cap, inlineBytes);
     }
 }

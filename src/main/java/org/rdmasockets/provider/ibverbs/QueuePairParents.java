@@ -1,31 +1,43 @@
 package org.rdmasockets.provider.ibverbs;
 
+import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairType;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
-/** The domain of a queue pair, its completion queues and its room there. For one thread at a time. */
+/** What a queue pair is made of, and its room in the completion queues. For one thread at a time. */
 final class QueuePairParents {
     final IbverbsProtectionDomain domain;
+    final QueuePairType type;
+    final QueuePairConfig config;
     final IbverbsCompletionQueue sendQueue;
     final IbverbsCompletionQueue receiveQueue;
     /** Where its receives come from, or null if they are its own. */
     final IbverbsSharedReceiveQueue sharedReceives;
-    private final int sends;
-    private final int receives;
     /** How many of the steps of {@link #acquire} were taken. */
     private int steps;
 
-    /** Nothing is held yet. */
-    QueuePairParents(IbverbsProtectionDomain domain, QueuePairDemand demand) {
+    /** Nothing is held yet; receives are its own if {@code sharedReceives} is null. */
+    QueuePairParents(IbverbsProtectionDomain domain, QueuePairType type, QueuePairConfig config,
+            SharedReceiveQueue sharedReceives) {
         this.domain = domain;
-        this.sendQueue = own(domain, demand.config().sendQueue());
-        this.receiveQueue = own(domain, demand.config().receiveQueue());
-        this.sharedReceives = demand.sharedReceives();
-        this.sends = demand.config().maxSends();
-        this.receives = demand.ownReceives();
+        this.type = type;
+        this.config = config;
+        this.sendQueue = own(domain, config.sendQueue());
+        this.receiveQueue = own(domain, config.receiveQueue());
+        this.sharedReceives = sharedReceives == null ? null : own(domain, sharedReceives);
     }
 
-    private static IbverbsCompletionQueue own(IbverbsProtectionDomain domain, Object queue) {
+    private static IbverbsSharedReceiveQueue own(IbverbsProtectionDomain domain, SharedReceiveQueue receives) {
+        if (!(receives instanceof IbverbsSharedReceiveQueue own) || own.domain().device() != domain.device()) {
+            throw new IllegalArgumentException("the shared receive queue belongs to another device");
+        }
+        return own;
+    }
+
+    private static IbverbsCompletionQueue own(IbverbsProtectionDomain domain, CompletionQueue queue) {
         if (!(queue instanceof IbverbsCompletionQueue own) || own.device() != domain.device()) {
             throw new IllegalArgumentException("the completion queue belongs to another device");
         }
@@ -40,10 +52,10 @@ final class QueuePairParents {
         steps++;
         receiveQueue.retain(call);
         steps++;
-        check(call, sendQueue.tryReserve(sends), sendQueue, "maxSends=" + sends);
+        check(call, sendQueue.tryReserve(config.maxSends()), sendQueue, "maxSends=" + config.maxSends());
         steps++;
         if (sharedReceives == null) {
-            check(call, receiveQueue.tryReserve(receives), receiveQueue, "maxReceives=" + receives);
+            check(call, receiveQueue.tryReserve(receives()), receiveQueue, "maxReceives=" + receives());
             steps++;
             return;
         }
@@ -71,10 +83,10 @@ final class QueuePairParents {
         if (steps >= 5 && sharedReceives != null) {
             sharedReceives.release();
         } else if (steps >= 5) {
-            giveBack(receiveQueue, receives, used);
+            giveBack(receiveQueue, receives(), used);
         }
         if (steps >= 4) {
-            giveBack(sendQueue, sends, used);
+            giveBack(sendQueue, config.maxSends(), used);
         }
         if (steps >= 3) {
             receiveQueue.release();
@@ -94,5 +106,22 @@ final class QueuePairParents {
         } else {
             queue.unreserve(count);
         }
+    }
+
+    /** How many receives of its own it has. */
+    int receives() {
+        return sharedReceives == null ? config.maxReceives() : 0;
+    }
+
+    /** How many elements a receive of its own can have. */
+    int receiveElements() {
+        return sharedReceives == null ? config.maxReceiveElements() : 0;
+    }
+
+    @Override
+    public String toString() {
+        return "maxSends=" + config.maxSends() + ", maxReceives=" + receives() + ", maxSendElements="
+                + config.maxSendElements() + ", maxReceiveElements=" + receiveElements() + ", maxInlineBytes="
+                + config.maxInlineBytes();
     }
 }

@@ -23,6 +23,7 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -176,26 +177,28 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) throws VerbsException {
-        return createQueuePair(domain, QueuePairDemand.of(config));
+        return makeQueuePair(domain, config, null);
     }
 
     @Override
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
             throws VerbsException {
-        return createQueuePair(domain, QueuePairDemand.of(config, domain, receives));
+        return makeQueuePair(domain, config, Objects.requireNonNull(receives));
     }
 
-    private QueuePair createQueuePair(ProtectionDomain domain, QueuePairDemand demand) throws VerbsException {
+    private QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
+            throws VerbsException {
         ControlCall call = ControlCalls.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
             throw new VerbsException(call.name, Errno.EINVAL.number(), toString(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
+        QueuePairParents parents = new QueuePairParents(own, QueuePairType.RELIABLE_CONNECTION, config, receives);
         try (Entry _ = enter(call)) {
             beginQueuePair(call);
             try {
-                IbverbsQueuePair made = QueuePairFactory.create(own, this, demand);
+                IbverbsQueuePair made = QueuePairFactory.create(parents, this);
                 endQueuePair(made);
                 return made;
             } catch (Throwable e) {

@@ -112,18 +112,13 @@ public final class Mappings {
     /** Maps whole pages of a sealed memfd; throws {@code ENOMEM} if there are too many mappings. */
     static long map(int descriptor, long bytes) throws VerbsException {
         reserve(1);
-        long address = -1;
         try {
-            address = Posix.MMAP.call(0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED, descriptor, 0L);
-        } finally {
-            if (address < 0) {
-                release(1);
-            }
+            return Posix.MMAP.check("lengthBytes=" + bytes, 0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED,
+                    descriptor, 0L);
+        } catch (Throwable e) {
+            release(1);
+            throw e;
         }
-        if (address < 0) {
-            throw Posix.MMAP.failure(-address, "lengthBytes=" + bytes);
-        }
-        return address;
     }
 
     /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */

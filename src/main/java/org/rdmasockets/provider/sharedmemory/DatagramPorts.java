@@ -92,17 +92,13 @@ public final class DatagramPorts {
         }
 
         private void search() {
-            boolean begun = false;
             try {
                 dial = fabric.links.hub().dialForDatagrams(destination, this);
-                begun = true;
             } catch (VerbsException e) {
-                begun = true;
                 onFailed(e);
-            } finally {
-                if (!begun) {
-                    refuse("the search failed");
-                }
+            } catch (Throwable e) {
+                refuse("the search failed");
+                throw e;
             }
         }
 
@@ -174,7 +170,6 @@ public final class DatagramPorts {
         }
     }
 
-    /** No ports. */
     DatagramPorts(SharedMemoryFabric fabric) {
         this.fabric = fabric;
     }

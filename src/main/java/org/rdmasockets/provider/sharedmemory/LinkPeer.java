@@ -367,14 +367,11 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     /** Says the last word. If that fails, for want of memory perhaps, it can be said later. */
     private void sendLast(int kind, int value, byte[] payload) {
-        boolean sent = false;
         try {
             end.send(this, kind, 0, value, payload);
-            sent = true;
-        } finally {
-            if (!sent) {
-                takeBackEnd();
-            }
+        } catch (Throwable e) {
+            takeBackEnd();
+            throw e;
         }
     }
 
@@ -643,7 +640,6 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         private int length;
         private boolean filling;
 
-        /** None has begun. */
         IncomingSends(LinkPeer peer) {
             this.peer = peer;
         }

@@ -2,8 +2,10 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
@@ -39,15 +41,14 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private final LinkEnd home;
     /** Whether this domain is for connections within this process only. */
     private final boolean local;
-    /** Open regions that other processes can map, each leads to the next; guarded by this. */
-    private SharedMemoryRegion shared;
+    /** Open regions that other processes can map, hardly ever any; guarded by this. */
+    private final List<SharedMemoryRegion> shared = new ArrayList<>(0);
     /**
      * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed. Null
      * once this is closed. Written under this monitor.
      */
     private volatile LinkEnd[] ends = NO_ENDS;
 
-    /** A domain without regions. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device) {
         this(device, null, false);
     }
@@ -185,8 +186,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Gives the processes that this domain has connections to access to a region. */
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
-        region.next = shared;
-        shared = region;
+        shared.add(region);
         if (!isClosed()) {
             for (LinkEnd end : ends) {
                 announce(region, end);
@@ -214,7 +214,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
                 ends = Arrays.copyOf(ends, ends.length + 1);
                 ends[ends.length - 1] = end;
             }
-            for (SharedMemoryRegion region = shared; region != null; region = region.next) {
+            for (SharedMemoryRegion region : shared) {
                 announce(region, end);
             }
         }
@@ -224,21 +224,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     void forget(SharedMemoryRegion region) {
         device.fabric.regions.remove(region.remoteKey());
         if (region.shared() != null) {
-            takeOut(region);
-        }
-    }
-
-    private synchronized void takeOut(SharedMemoryRegion region) {
-        if (shared == region) {
-            shared = region.next;
-            return;
-        }
-        SharedMemoryRegion before = shared;
-        while (before != null && before.next != region) {
-            before = before.next;
-        }
-        if (before != null) {
-            before.next = region.next;
+            synchronized (this) {
+                shared.remove(region);
+            }
         }
     }
 
@@ -275,7 +263,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     @Override
     public QueuePair createDatagramQueuePair(QueuePairConfig config) throws VerbsException {
-        Reservation.make("ibv_create_qp", this, config, null);
+        QueueOwner.reserve("ibv_create_qp", this, config, null);
         HandleTable<DatagramQueuePair> table = device.fabric.datagrams();
         int handle = 0;
         try {
@@ -288,7 +276,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             table.put(handle, made);
             return made;
         } catch (Throwable e) {
-            Reservation.undo(config, null);
+            QueueOwner.unreserve(config, null);
             table.remove(handle);
             throw e;
         }

@@ -31,11 +31,11 @@ final class SharedMemoryQueuePair extends QueueOwner {
      */
     static SharedMemoryQueuePair create(SharedMemoryProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
-        Reservation.make("rdma_create_qp", domain, config, shared);
+        reserve("rdma_create_qp", domain, config, shared);
         try {
             return new SharedMemoryQueuePair(domain, config, shared);
         } catch (Throwable e) {
-            Reservation.undo(config, shared);
+            unreserve(config, shared);
             throw e;
         }
     }

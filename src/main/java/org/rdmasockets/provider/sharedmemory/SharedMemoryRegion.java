@@ -27,8 +27,6 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private final OwnMemory source;
     /** The key, local and remote; set before publication. */
     int key;
-    /** The next one that other processes can map, or null; guarded by the domain. */
-    SharedMemoryRegion next;
     /** Number of accesses in progress, and {@link #CLOSED}. */
     private volatile int users;
 

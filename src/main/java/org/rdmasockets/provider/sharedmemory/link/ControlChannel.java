@@ -43,7 +43,6 @@ final class ControlChannel {
     /** Whether the socket came to its end, or the link is closed; guarded by lock. */
     private boolean ended;
 
-    /** Reads a socket that the link owns. */
     ControlChannel(Link link, PacketSocket socket) {
         this.link = link;
         this.socket = socket;
@@ -157,30 +156,28 @@ final class ControlChannel {
 
     private void mapReserved() {
         PeerRegion mapped = null;
-        boolean added = false;
-        boolean kept = false;
         try {
             mapped = new PeerRegion(buffer);
-            regions.add(mapped);
-            added = true;
-            if (mapped.tag() == Slabs.TAG) {
-                takeSlab(mapped);
-            }
-            kept = true;
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
                 regions.add(lost(e.getMessage()));
             }
+            return;
         } finally {
             if (mapped == null) {
                 PeerRegions.release(Frame.second(buffer));
-            } else if (added && !kept) {
-                regions.remove(mapped);
-            } else if (!kept) {
-                mapped.close();
             }
+        }
+        try {
+            regions.add(mapped);
+            if (mapped.tag() == Slabs.TAG) {
+                takeSlab(mapped);
+            }
+        } catch (Throwable e) {
+            regions.remove(mapped);
+            throw e;
         }
     }
 

@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
@@ -35,10 +34,6 @@ public final class LinkHub implements AutoCloseable {
     private static final Log LOG = new Log(LinkHub.class);
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
     private static final LimitedLog REFUSALS = new LimitedLog(LOG);
-    /** The ports that Linux gives out by itself, as a rule ({@code net.ipv4.ip_local_port_range}). */
-    private static final int FIRST_FREE_PORT = 32_768;
-    private static final int LAST_FREE_PORT = 60_999;
-    private static final int PORT_ATTEMPTS = 1000;
     /** With that many who connected and are no link yet, others wait, and who says nothing goes. */
     private static final int MOST_ARRIVALS = 256;
     /** The same of one process. */
@@ -122,24 +117,12 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Takes the name of an address or wildcard and a port, 0 for a free one, exclusively among all processes of this
-     * user in this network namespace. Processes that dial it are accepted in {@link HubWaiter#drain}. Throws
-     * {@code EADDRINUSE} if the name is taken.
+     * Takes the name of an address or wildcard and a port, not 0, exclusively among all processes of this user in this
+     * network namespace. Processes that dial it are accepted in {@link HubWaiter#drain}. Throws {@code EADDRINUSE} if
+     * the name is taken.
      */
     public LinkListener listen(InetSocketAddress address) throws VerbsException {
-        if (address.getPort() != 0) {
-            return LinkListener.open(this, address, false);
-        }
-        for (int i = 0;; i++) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_FREE_PORT, LAST_FREE_PORT + 1);
-            try {
-                return LinkListener.open(this, new InetSocketAddress(address.getAddress(), port), false);
-            } catch (VerbsException e) {
-                if (e.errno() != Errno.EADDRINUSE || i == PORT_ATTEMPTS) {
-                    throw e;
-                }
-            }
-        }
+        return LinkListener.open(this, address, false);
     }
 
     /**
@@ -150,17 +133,21 @@ public final class LinkHub implements AutoCloseable {
      */
     public Dial dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
         try {
-            return Dial.start(this, ListenerName.of(address), handler);
+            return dial(ListenerName.of(address), ListenerName.wildcard(address), handler);
+        } catch (VerbsException e) {
+            throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
+        }
+    }
+
+    private Dial dial(String name, String wildcard, DialHandler handler) throws VerbsException {
+        try {
+            return Dial.start(this, name, handler);
         } catch (VerbsException e) {
             if (e.errno() != Errno.ECONNREFUSED) {
                 throw e;
             }
         }
-        try {
-            return Dial.start(this, ListenerName.wildcard(address), handler);
-        } catch (VerbsException e) {
-            throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
-        }
+        return Dial.start(this, wildcard, handler);
     }
 
     /**
@@ -173,14 +160,8 @@ public final class LinkHub implements AutoCloseable {
 
     /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
     public Dial dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
-        try {
-            return Dial.start(this, ListenerName.forDatagrams(ListenerName.of(address)), handler);
-        } catch (VerbsException e) {
-            if (e.errno() != Errno.ECONNREFUSED) {
-                throw e;
-            }
-        }
-        return Dial.start(this, ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
+        return dial(ListenerName.forDatagrams(ListenerName.of(address)),
+                ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
     }
 
     /** Why nobody listens for us: perhaps for another user. */

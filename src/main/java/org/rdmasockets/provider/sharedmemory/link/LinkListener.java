@@ -58,7 +58,7 @@ public final class LinkListener extends Source implements AutoCloseable {
         close();
     }
 
-    /** The address or wildcard that was taken, and the port, never 0. */
+    /** The address or wildcard that was taken, and the port. */
     public InetSocketAddress address() {
         return address;
     }

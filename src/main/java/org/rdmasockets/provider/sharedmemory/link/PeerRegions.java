@@ -57,11 +57,12 @@ final class PeerRegions {
         openBytes += region.lengthBytes();
     }
 
-    /** Closes and removes an open region. */
+    /** Closes a region, and removes it if it was added. */
     void remove(PeerRegion region) {
-        regions.remove(region.remoteKey());
+        if (regions.remove(region.remoteKey(), region)) {
+            openBytes -= region.lengthBytes();
+        }
         region.close();
-        openBytes -= region.lengthBytes();
     }
 
     /** Closes and removes all. */

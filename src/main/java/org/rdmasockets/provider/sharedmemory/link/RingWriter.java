@@ -64,7 +64,6 @@ public final class RingWriter {
     /** Upper half of the first word of the entry begun; guarded by lock. */
     private int kindAndFlags;
 
-    /** Fills the ring of a direction, from its beginning. */
     RingWriter(Link link, MemorySegment memory, ByteBuffer buffer, int direction) {
         this.link = link;
         this.memory = memory;
@@ -257,14 +256,11 @@ public final class RingWriter {
 
     private void notifyMapped(boolean letter) {
         if (takeArmed(letter)) {
-            boolean rung = false;
             try {
                 link.ring();
-                rung = true;
-            } finally {
-                if (!rung) { // the peer sleeps and asks no more: the next entry of any connection rings
-                    INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
-                }
+            } catch (Throwable e) { // the peer sleeps and asks no more: the next entry of any connection rings
+                INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
+                throw e;
             }
         }
     }

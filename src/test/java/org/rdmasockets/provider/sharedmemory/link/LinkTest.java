@@ -15,7 +15,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -41,7 +40,6 @@ import org.rdmasockets.verbs.VerbsException;
 @SuppressWarnings("try")
 class LinkTest {
     private static final byte[] NOTHING = {};
-    private static final InetSocketAddress FREE_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     private static final Set<AccessFlag> WRITABLE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
     private Node.Pair pair;
@@ -471,7 +469,7 @@ class LinkTest {
         BlockingQueue<Recorder> slow = new LinkedBlockingQueue<>();
         try (LinkHub slowHub = drainedByHand(slow);
                 HubWaiter slowWaiter = slowHub.newWaiter();
-                LinkListener listener = slowHub.listen(FREE_PORT)) {
+                LinkListener listener = Node.listen(slowHub, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Link> dial = pair.near().outcome(listener.address());
             Await.until("a link", () -> drain(slowWaiter) && dial.isDone() && !slow.isEmpty());
             Recorder quick = (Recorder) dial.get().handler();

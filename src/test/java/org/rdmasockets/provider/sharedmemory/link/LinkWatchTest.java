@@ -3,7 +3,6 @@ package org.rdmasockets.provider.sharedmemory.link;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
@@ -26,7 +25,7 @@ class LinkWatchTest {
         try (Node node = new Node();
                 LinkHub hub = LinkTest.drainedByHand(links);
                 HubWaiter waiter = hub.newWaiter();
-                LinkListener listener = hub.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
+                LinkListener listener = Node.listen(hub, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Link> dial = node.outcome(listener.address());
             Await.until("a link", () -> LinkTest.drain(waiter) && dial.isDone() && !links.isEmpty());
             Link link = links.element().link;

@@ -7,7 +7,9 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A hub with a thread that drains it, as a process has it. */
@@ -58,7 +60,21 @@ final class Node implements AutoCloseable {
 
     /** A listener on a free port of the loopback address. */
     LinkListener listen() throws VerbsException {
-        return hub.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        return listen(hub, InetAddress.getLoopbackAddress());
+    }
+
+    /** A listener of a hub on a free port. */
+    static LinkListener listen(LinkHub hub, InetAddress address) throws VerbsException {
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(32_768, 61_000);
+            try {
+                return hub.listen(new InetSocketAddress(address, port));
+            } catch (VerbsException e) {
+                if (e.errno() != Errno.EADDRINUSE) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Dials and waits for the link. */

@@ -48,7 +48,7 @@ final class PeerMain {
 
     private static void listen(InetSocketAddress address) throws Exception {
         try (Node node = new Node()) {
-            System.out.println(node.hub.listen(address).address().getPort());
+            System.out.println(Node.listen(node.hub, address.getAddress()).address().getPort());
             echoAll(node.nextLink(), node);
         }
     }
@@ -65,7 +65,7 @@ final class PeerMain {
             } catch (VerbsException e) {
                 LoggerFactory.getLogger(PeerMain.class).warn("as expected: {}", e.getMessage());
             }
-            System.out.println(node.hub.listen(address).address().getPort());
+            System.out.println(Node.listen(node.hub, address.getAddress()).address().getPort());
             Recorder end = node.nextLink();
             end.next();
             System.out.println("region 1 " + enter(end.link.peerRegion(1)));
