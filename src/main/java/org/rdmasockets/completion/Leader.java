@@ -29,19 +29,23 @@ final class Leader {
         while (true) {
             boolean polledNothing = shard.lead(inbox, waiter, SpinPolicy.LOOKS) <= 0;
             if (inbox.hasNews(waiter) && inbox.enterIfReady(role, waiter)) {
-                waiter.learn(last - start <= allowed, policy);
+                waiter.learn(true, last - start, allowed, policy);
                 return true;
             }
             long now = System.nanoTime();
             if (now - start >= budget) {
-                waiter.learn(false, policy);
+                waiter.learn(false, now - start, allowed, policy);
                 return false;
             }
             if (!inbox.isOpen() || polledNothing && policy.wasDescheduled(last, now, budget)) {
                 return false;
             }
             if (now - checked >= SpinPolicy.CHECK_NANOS) {
-                if (policy.isCrowded() || policy.areTooMany(shard.side)) {
+                if (policy.isCrowded()) {
+                    waiter.leaves(now - start, allowed);
+                    return false;
+                }
+                if (policy.areTooMany(shard.side)) {
                     return false;
                 }
                 checked = now;

@@ -4,25 +4,27 @@ package org.rdmasockets.completion;
  * The waiting side of one role of an inbox: who is parked, what it has polled for itself, and what its waits have
  * taught about spinning. All but {@link #thread} is touched only by the role's one caller.
  *
- * <p>Spinning pays when the peer answers within the budget, and a peer that spins as well does. But two that park
- * answer late because both have to be woken, so each would learn to go on parking, and they would take turns at it for
- * ever. Therefore some waits in a row that were parked and yet short, so short that waking may have been most of each,
- * are followed by a few trials: spins that last until a peer that has to be woken has answered. Its own waits are as
- * short then, so both are on trial at once, and if waking was what took the time, they meet. One short wait alone says
- * nothing: where requests come at random, many waits are short, and each spin takes a processor from the other process.
+ * <p>A spin gains what it leaves of its budget, and loses what it spent if nothing came: a processor that the peer, or
+ * other threads of this process, could have had. Spinning pays while the mean of that is at least half of the budget,
+ * as it is with a peer that spins as well. But two that park answer late because both have to be woken, so each would
+ * learn to go on parking, and they would take turns at it for ever. Therefore some waits in a row that were parked and
+ * yet short, so short that waking may have been most of each, are followed by a few trials: spins that last until a
+ * peer that has to be woken has answered. Its own waits are as short then, so both are on trial at once, and if waking
+ * was what took the time, they meet. One short wait alone says nothing: where requests come at random, many waits are
+ * short, and each spin takes a processor from the other process.
  */
 final class Waiter {
-    /** The full score of {@link #hits}. */
+    /** What a spin gains that ends at once. */
     static final int ALWAYS = 256;
     /** The weight of a new value in the moving mean is one in 2^3. */
     static final int WEIGHT_SHIFT = 3;
-    /** While less than half of the spins pay, one wait in so many spins, to see whether that has changed. */
+    /** While spins do not pay, one wait in so many spins, to see whether that has changed. */
     static final int PROBE_INTERVAL = 64;
     /** A trial lasts for so many times the budget, and a parked wait was short if it was no longer. */
     private static final int TRIAL_FACTOR = 16;
     /** But no longer than this, or than the budget if that is more. */
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** The last of so many trials must not fail. */
+    /** The last of so many trials must not fail, nor any that follows, until spins pay. */
     private static final int TRIALS = 4;
     /** Where more threads were woken during a wait, others of this process want the processor that a trial takes. */
     private static final int MOST_WAKES = 2;
@@ -33,7 +35,7 @@ final class Waiter {
 
     /** {@link #slot} has a completion: then this has the protocol lock, and applies it before all else. */
     private static final byte HOLDS = 1;
-    /** The last spin ended in time: then the next one may, too. */
+    /** The last spin gained enough: then the next one may, too. */
     private static final byte PAID = 2;
     /** The last wait was brief, and hardly anybody else was woken meanwhile: then the next one may be so, too. */
     private static final byte BRIEF = 4;
@@ -54,8 +56,8 @@ final class Waiter {
     int section = -1;
     /** For a completion that this polls for itself; null if there was none since it was parked, or put in. */
     private Completion slot;
-    /** Moving share of spins that ended in time, 0 to {@link #ALWAYS}. */
-    private short hits = ALWAYS;
+    /** Moving mean of what spins have gained, 0 to {@link #ALWAYS}. */
+    private short gains = ALWAYS;
     /** Waits since the last probe. */
     private byte unspun;
     /** Trials left. */
@@ -72,7 +74,7 @@ final class Waiter {
     /** One that has not waited yet: it spins if that has paid for others when they were new. */
     Waiter(SpinPolicy policy) {
         if (!policy.newcomersSpin()) {
-            hits = 0;
+            gains = 0;
             flags = 0;
         }
         set(BRIEF, policy.newcomersAreBrief());
@@ -158,27 +160,38 @@ final class Waiter {
     }
 
     private boolean spinsPay() {
-        return hits >= ALWAYS / 2;
+        return gains >= ALWAYS / 2;
     }
 
-    /** Learns from a spin that ended by what it waited for within the budget, or did not. */
-    void learn(boolean hit, SpinPolicy policy) {
+    /** Learns from a spin of so long that ended by what it waited for, or because its time was over. */
+    void learn(boolean came, long nanos, int budgetNanos, SpinPolicy policy) {
+        int gain = (came ? ALWAYS : 0) - cost(nanos, budgetNanos);
+        boolean hit = gain >= ALWAYS / 2;
         if ((fresh & UNSPUN) != 0) {
             fresh &= ~UNSPUN;
             policy.newcomerHas(hit);
         }
         set(PAID, hit);
-        hits += (short) ((hit ? ALWAYS : 0) - hits >> WEIGHT_SHIFT);
+        gains = (short) Math.max(0, gains + (gain - gains >> WEIGHT_SHIFT));
         if (trials == 0 || --trials > 0) {
             return;
         }
-        // Once two have met, they go on to meet.
-        if (hit) {
-            trials = (byte) (spinsPay() ? 0 : TRIALS);
+        if (spinsPay()) {
             policy.trialsPaid();
+        } else if (hit) {
+            trials = 1;
         } else {
             policy.trialsFailed();
         }
+    }
+
+    /** Learns from a spin that ended after so long because others wanted its carrier: it might have gained. */
+    void leaves(long nanos, int budgetNanos) {
+        gains = (short) Math.max(0, gains - (cost(nanos, budgetNanos) >> WEIGHT_SHIFT));
+    }
+
+    private static int cost(long nanos, int budgetNanos) {
+        return (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
     }
 
     /** Learns that a watch was not worthwhile: a thread that had taken no event had to wake this one, or none did. */

@@ -29,7 +29,7 @@ class WaiterTest {
 
     @Test
     void aSpinThatPaysIsNotCutShort() {
-        waiter.learn(true, policy);
+        waiter.learn(true, 0, BUDGET_NANOS, policy);
         assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS), "the peer may have to be woken next time");
     }
 
@@ -42,16 +42,51 @@ class WaiterTest {
             probes += waiter.spinNanos(BUDGET_NANOS) > 0 ? 1 : 0;
         }
         assertEquals(10, probes);
-        waiter.learn(true, policy);
+        waiter.learn(true, 0, BUDGET_NANOS, policy);
         assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "one hit brings it back");
-        waiter.learn(false, policy);
+        waiter.learn(false, BUDGET_NANOS, BUDGET_NANOS, policy);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "until the next miss");
     }
 
     @Test
-    void fewMissesAmongManyHitsDoNotEndSpinning() {
-        miss(5);
+    void twoMissesAmongManyHitsDoNotEndSpinning() {
+        miss(2);
         assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
+    }
+
+    @Test
+    void spinsThatComeSoonPayAndThoseThatTakeMostOfTheBudgetDoNot() {
+        assertTrue(paysAfter(960, 1, 2 * BUDGET_NANOS / 5), "a peer that works for some time first");
+        assertFalse(paysAfter(960, 1, 3 * BUDGET_NANOS / 5), "waking would take no longer");
+    }
+
+    @Test
+    void spinsThatOftenComeSoonButNotAlwaysDoNotPay() {
+        assertTrue(paysAfter(960, 8, BUDGET_NANOS / 10), "one miss in eight");
+        assertFalse(paysAfter(960, 3, BUDGET_NANOS / 10), "one in three, as where requests come at random");
+    }
+
+    @Test
+    void whoLeavesBecauseOthersWantTheCarrierLearnsFromThat() {
+        waiter.leaves(1_000, BUDGET_NANOS);
+        assertFalse(waiter.isTrying(), "it was hardly in the way");
+        for (int i = 0; i < 20; i++) {
+            waiter.leaves(BUDGET_NANOS / 2, BUDGET_NANOS);
+        }
+        miss(1);
+        assertTrue(waiter.isTrying());
+    }
+
+    @Test
+    void trialsThatOnceHitDoNotGoOnUnlessSpinsPay() {
+        miss(20);
+        parkBriefly(waiter, CALM);
+        miss(TRIALS - 1);
+        waiter.learn(true, 0, BUDGET_NANOS, policy);
+        assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "one more");
+        miss(1);
+        assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
+        assertTrue(parksUntilTrial() > 1, "one hit brings no further trials");
     }
 
     @Test
@@ -62,7 +97,7 @@ class WaiterTest {
         parkBriefly(waiter, 1);
         for (int i = 0; i < TRIALS; i++) {
             assertEquals(TRIAL_NANOS, waiter.spinNanos(BUDGET_NANOS));
-            waiter.learn(false, policy);
+            waiter.learn(false, BUDGET_NANOS, BUDGET_NANOS, policy);
         }
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS), "they failed");
     }
@@ -97,7 +132,7 @@ class WaiterTest {
     @Test
     void newConnectionsDoNotSpinWhereTheFirstSpinsOfOthersHaveNotPaid() {
         for (int i = 0; i < 20; i++) {
-            new Waiter(policy).learn(false, policy);
+            new Waiter(policy).learn(false, BUDGET_NANOS, BUDGET_NANOS, policy);
         }
         int spins = 0;
         for (int i = 0; i < 640; i++) {
@@ -105,7 +140,7 @@ class WaiterTest {
         }
         assertEquals(10, spins, "some look whether that has changed");
         for (int i = 0; i < 20; i++) {
-            new Waiter(policy).learn(true, policy);
+            new Waiter(policy).learn(true, 0, BUDGET_NANOS, policy);
         }
         assertEquals(BUDGET_NANOS, new Waiter(policy).spinNanos(BUDGET_NANOS));
     }
@@ -150,7 +185,7 @@ class WaiterTest {
         }
         Waiter another = new Waiter(policy);
         for (int i = 0; i < 20; i++) {
-            another.learn(false, policy);
+            another.learn(false, BUDGET_NANOS, BUDGET_NANOS, policy);
         }
         parkBriefly(another, CALM);
         assertEquals(0, another.spinNanos(BUDGET_NANOS), "they have just failed for the other one");
@@ -162,11 +197,11 @@ class WaiterTest {
         miss(20);
         parkBriefly(waiter, CALM);
         miss(TRIALS - 1);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 40; i++) {
             assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0);
-            waiter.learn(true, policy);
+            waiter.learn(true, 0, BUDGET_NANOS, policy);
         }
-        miss(4);
+        miss(2);
         assertEquals(BUDGET_NANOS, waiter.spinNanos(BUDGET_NANOS));
         miss(20);
         assertEquals(1, parksUntilTrial(), "the next trials come at once");
@@ -202,9 +237,18 @@ class WaiterTest {
         }
     }
 
+    /** Whether a new one spins after so many spins, the last of each {@code round} above one in vain. */
+    private boolean paysAfter(int spins, int round, int nanos) {
+        for (int i = 1; i <= spins; i++) {
+            boolean came = round == 1 || i % round != 0;
+            waiter.learn(came, came ? nanos : BUDGET_NANOS, BUDGET_NANOS, policy);
+        }
+        return !waiter.isTrying();
+    }
+
     private void miss(int times) {
         for (int i = 0; i < times; i++) {
-            waiter.learn(false, policy);
+            waiter.learn(false, BUDGET_NANOS, BUDGET_NANOS, policy);
         }
     }
 
