@@ -24,7 +24,7 @@ final class Waiter {
     private static final int TRIAL_FACTOR = 16;
     /** But no longer than this, or than the budget if that is more. */
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** The last of so many trials must not fail, nor any that follows, until spins pay. */
+    /** The last of so many trials must not fail; then so many follow, until spins pay. */
     private static final int TRIALS = 4;
     /** Where more threads were woken during a wait, others of this process want the processor that a trial takes. */
     private static final int MOST_WAKES = 2;
@@ -179,7 +179,7 @@ final class Waiter {
         if (spinsPay()) {
             policy.trialsPaid();
         } else if (hit) {
-            trials = 1;
+            trials = TRIALS;
         } else {
             policy.trialsFailed();
         }

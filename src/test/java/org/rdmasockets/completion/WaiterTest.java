@@ -83,8 +83,8 @@ class WaiterTest {
         parkBriefly(waiter, CALM);
         miss(TRIALS - 1);
         waiter.learn(true, 0, BUDGET_NANOS, policy);
-        assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "one more");
-        miss(1);
+        assertTrue(waiter.spinNanos(BUDGET_NANOS) > 0, "once more");
+        miss(TRIALS);
         assertEquals(0, waiter.spinNanos(BUDGET_NANOS));
         assertTrue(parksUntilTrial() > 1, "one hit brings no further trials");
     }
