@@ -14,6 +14,9 @@ import org.rdmasockets.transport.StreamOptions;
  */
 final class OptionValues {
     private static final Recent<OptionValues> RECENT = new Recent<>();
+    /** What sockets begin with, and server sockets. */
+    private static final OptionValues CLIENT = new OptionValues().shared();
+    private static final OptionValues SERVER = forServer();
 
     /** The transport asked for, null for none; once it is chosen, what it is and why. */
     Transport transport;
@@ -59,6 +62,53 @@ final class OptionValues {
     private StreamOptions sizes;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
+    /** What {@link #passedOn} and {@link #connected} gave last, as most connections of a socket are alike. */
+    private volatile OptionValues heir;
+    private volatile OptionValues connected;
+
+    private static OptionValues forServer() {
+        OptionValues values = new OptionValues();
+        values.reuseAddress = true; // as the JDK's server sockets on Linux
+        return values.shared();
+    }
+
+    /** The values of a new socket; {@code direct} if it asks for no proxy. */
+    static OptionValues initial(boolean server, boolean direct) {
+        OptionValues values = server ? SERVER : CLIENT;
+        if (direct) {
+            values = values.copy();
+            values.direct = true;
+            values = values.shared();
+        }
+        return values;
+    }
+
+    /** The values of a socket that had the given ones, and now has a connection that a listener with these accepted. */
+    OptionValues passedOn(OptionValues before) {
+        OptionValues known = before == CLIENT ? heir : null;
+        if (known == null) {
+            known = before.copy();
+            known.inherit(this);
+            known = known.shared();
+            heir = before == CLIENT ? known : heir;
+        }
+        return known;
+    }
+
+    /** These values once there is a connection: what it goes over, and why, and how its stream is carried. */
+    OptionValues connected(String over, String reason, String kind) {
+        OptionValues known = connected;
+        if (known == null || !known.transport.name().equals(over) || !known.transport.reason().equals(reason)
+                || !known.streamKind.name().equals(kind)) {
+            known = copy();
+            known.transport = new Transport(over, reason);
+            known.streamKind = StreamKind.valueOf(kind);
+            known.forgetSet();
+            known = known.shared();
+            connected = known;
+        }
+        return known;
+    }
 
     /** Keeps in mind that the application has set an option, for a transport that is not known yet. */
     void noteSet(SocketOption<?> name, Object value) {

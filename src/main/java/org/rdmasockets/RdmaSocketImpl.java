@@ -80,10 +80,7 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Makes a socket that holds nothing yet; {@code direct} if it asks for no proxy. */
     RdmaSocketImpl(boolean server, boolean direct) {
         this.server = server;
-        OptionValues first = new OptionValues();
-        first.direct = direct;
-        first.reuseAddress = server; // as the JDK's server sockets on Linux
-        options = first.shared();
+        options = OptionValues.initial(server, direct);
     }
 
     @Override
@@ -246,11 +243,7 @@ final class RdmaSocketImpl extends SocketImpl {
         if (address != remote && address != null && remote.toString().equals(address.toString())) {
             address = remote; // one object, if also named alike; a proxy's destination may be a name alone
         }
-        OptionValues changed = options.copy();
-        changed.transport = new Transport(connection.transport(), chosen.reason());
-        changed.streamKind = StreamKind.valueOf(connection.streamKind());
-        changed.forgetSet();
-        options = changed.shared();
+        options = options.connected(connection.transport(), chosen.reason(), connection.streamKind());
         state = State.CONNECTED;
     }
 
@@ -337,8 +330,7 @@ final class RdmaSocketImpl extends SocketImpl {
                 if (clientEnd != null) {
                     clientEnd.close();
                 }
-                options = options.copy();
-                options.inherit(inherited);
+                options = inherited.passedOn(options);
                 fd = null; // java.net has made one, which stands for nothing
                 address = chosen.connection().remoteAddress().getAddress();
                 port = chosen.connection().remoteAddress().getPort();

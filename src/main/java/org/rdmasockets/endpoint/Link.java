@@ -91,6 +91,7 @@ final class Link implements Protocol {
 
     @Override
     public void allocate(Side side) throws IOException {
+        settings.check(connection);
         Device device = connection.device();
         lender = new Lender(this, settings, side == Side.ACTIVE); // else it is open once this is accepted
         borrower = new Borrower(this);

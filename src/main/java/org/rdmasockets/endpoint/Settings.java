@@ -99,14 +99,6 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
         return Math.max(completions, sends + maxReceives());
     }
 
-    @Override
-    public void check(byte[] privateData) throws IOException {
-        check(Greeting.decode(privateData));
-        if (entrance != null) {
-            entrance.check(privateData);
-        }
-    }
-
     /** Refuses a peer that works otherwise. */
     void check(Greeting peer) throws EndpointException {
         if (peer.raw() != raw) {
@@ -121,12 +113,22 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
 
     @Override
     public Link make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
-        checkPlace(connection.identifier());
-        check(connection.device());
+        if (asked != null) {
+            byte[] greeting = asked.privateData();
+            check(Greeting.decode(greeting));
+            if (entrance != null) {
+                entrance.check(greeting);
+            }
+        }
         return new Link(this, connection);
     }
 
-    /** Refuses a connection that is not where it is wanted. */
+    /** Refuses a connection that is not where it is wanted, or whose device cannot do what is wanted. */
+    void check(VerbsConnection connection) throws EndpointException {
+        checkPlace(connection.identifier());
+        check(connection.device());
+    }
+
     private void checkPlace(ConnectionIdentifier identifier) throws EndpointException {
         String name = identifier.device().info().name();
         if (device != null && !device.equals(name)) {

@@ -14,6 +14,16 @@ public enum FlowKind {
 
     private static final FlowKind[] ALL = values();
 
+    /** The kind of a name; throws {@code IllegalArgumentException} if there is none. */
+    public static FlowKind named(String name) {
+        for (FlowKind kind : ALL) {
+            if (kind.name().equals(name)) {
+                return kind;
+            }
+        }
+        throw new IllegalArgumentException("no stream is carried by " + name);
+    }
+
     /** The kind that a peer names in its private data; {@link #CREDIT_RING} also for one that is not known here. */
     static FlowKind ofCode(int code) {
         return code > 0 && code < ALL.length ? ALL[code] : CREDIT_RING;

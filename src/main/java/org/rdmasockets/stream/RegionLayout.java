@@ -30,6 +30,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
  * after it was delivered.
  *
+ * @param settings what it is for
  * @param stagedOffset where the staged chunks begin
  * @param outgoingOffset where the messages to send begin
  * @param incomingOffset where the received messages begin
@@ -37,8 +38,8 @@ import org.rdmasockets.verbs.MemoryRegion;
  * @param ringOffset where the small chunks begin
  * @param remoteBytes size of the remote region
  */
-record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset, long sendBytes, long ringOffset,
-        long remoteBytes) {
+record RegionLayout(StreamSettings settings, long stagedOffset, long outgoingOffset, long incomingOffset,
+        long sendBytes, long ringOffset, long remoteBytes) {
     /** Where the position of a {@link ReadRing} lies: so far before the ring, on both ends. */
     static final int POSITION_BEFORE_RING = 64;
     /** Where the peer's position is read to: so far before the ring. iWARP wants that the peer may write there. */
@@ -51,6 +52,10 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
 
     /** The layout for some sizes. */
     static RegionLayout of(StreamSettings settings) {
+        RegionLayout before = last;
+        if (before != null && before.settings.equals(settings)) {
+            return before;
+        }
         long staged = settings.copiesAtPost() ? 0 : line(settings.firstSendBytes());
         long outgoing = line(staged
                 + (settings.copiesAtPost() ? 0 : (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES));
@@ -61,30 +66,10 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
         long maps = MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES;
         long ring = settings.flow() == FlowKind.READ_RING ? line(maps) + SINK_BEFORE_RING
                 : line(maps + TargetTable.ENTRY_BYTES);
-        return shared(new RegionLayout(staged, outgoing, incoming, end, ring, ring + 2L * settings.firstChunkBytes()));
-    }
-
-    private static RegionLayout shared(RegionLayout made) {
-        RegionLayout before = last;
-        if (made.equals(before)) {
-            return before;
-        }
+        RegionLayout made = new RegionLayout(settings, staged, outgoing, incoming, end, ring,
+                ring + 2L * settings.firstChunkBytes());
         last = made;
         return made;
-    }
-
-    // By hand, because what the compiler makes spins classes in a JVM that starts.
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof RegionLayout that && stagedOffset == that.stagedOffset
-                && outgoingOffset == that.outgoingOffset && incomingOffset == that.incomingOffset
-                && sendBytes == that.sendBytes && ringOffset == that.ringOffset && remoteBytes == that.remoteBytes;
-    }
-
-    @Override
-    public int hashCode() {
-        long sums = ((stagedOffset * 31 + outgoingOffset) * 31 + incomingOffset) * 31 + sendBytes;
-        return Long.hashCode((sums * 31 + ringOffset) * 31 + remoteBytes);
     }
 
     /**
@@ -96,7 +81,7 @@ record RegionLayout(long stagedOffset, long outgoingOffset, long incomingOffset,
     }
 
     /** The private data for connect or accept, which tells a peer where to write. */
-    ConnectData describe(MemoryRegion remote, StreamSettings settings) {
+    ConnectData describe(MemoryRegion remote) {
         return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remote.address(),
                 remote.remoteKey(), TargetTable.ENTRIES, remote.address() + ringOffset, remote.remoteKey(),
                 settings.firstChunkBytes(), settings.maps(), settings.flow(), settings.flowBytes());

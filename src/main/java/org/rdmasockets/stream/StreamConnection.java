@@ -92,7 +92,7 @@ public final class StreamConnection {
 
     /** What the peer must know to write to us: the private data for connect or accept. */
     public ConnectData localData() {
-        return RegionLayout.of(settings).describe(remoteRegion, settings);
+        return RegionLayout.of(settings).describe(remoteRegion);
     }
 
     /** Posts all receives; before connect or accept, because the peer may send at once. */

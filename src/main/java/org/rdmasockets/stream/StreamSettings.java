@@ -87,7 +87,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     // By hand, because what the compiler makes spins classes in a JVM that starts.
     @Override
     public boolean equals(Object other) {
-        return other instanceof StreamSettings that && immediateData == that.immediateData
+        return this == other || other instanceof StreamSettings that && immediateData == that.immediateData
                 && emptyReceive == that.emptyReceive && receiverNotReadyRetry == that.receiverNotReadyRetry
                 && copiesAtPost == that.copiesAtPost && maxSends == that.maxSends && maxReceives == that.maxReceives
                 && sendBufferBytes == that.sendBufferBytes && receiveBufferBytes == that.receiveBufferBytes

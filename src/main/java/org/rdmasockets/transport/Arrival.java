@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
@@ -116,9 +117,9 @@ final class Arrival<P extends Protocol> {
     void accept(Protocol.Maker<P> maker) {
         boolean ownFault = false;
         try {
-            maker.check(request.privateData());
+            P prepared = VerbsConnection.of(engine, identifier, events, maker, request);
             ownFault = true;
-            P prepared = VerbsConnection.make(engine, identifier, events, maker, request);
+            prepared.connection().allocate(Side.PASSIVE);
             if (!keep(prepared)) {
                 prepared.connection().abort();
                 return;
@@ -137,7 +138,9 @@ final class Arrival<P extends Protocol> {
 
     /** No more reads at once than the peer has asked for. */
     private ConnectionParameters answer(ConnectionParameters own) {
-        return new ConnectionParameters(own.privateData(),
+        boolean fits = own.responderResources() <= request.responderResources()
+                && own.initiatorDepth() <= request.initiatorDepth();
+        return fits ? own : new ConnectionParameters(own.privateData(),
                 Math.min(own.responderResources(), request.responderResources()),
                 Math.min(own.initiatorDepth(), request.initiatorDepth()), own.retryCount(),
                 own.receiverNotReadyRetryCount());

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -296,7 +297,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         begin();
         try {
             if (step == Step.MAKE) {
-                protocol = VerbsConnection.make(engine, identifier, events, maker, null);
+                P made = VerbsConnection.of(engine, identifier, events, maker, null);
+                made.connection().allocate(Side.ACTIVE);
+                protocol = made;
             } else if (step == Step.REQUEST) {
                 identifier.connect(protocol.parameters());
             } else {

@@ -100,10 +100,10 @@ public interface Protocol extends CompletionClient {
             return 0;
         }
 
-        /** Checks what a peer asks for, before anything is made for it. If it throws, the peer is refused. */
-        void check(byte[] privateData) throws IOException;
-
-        /** Set-up pool: makes one, without the device; what the peer asked for is null at the end that connects. */
+        /**
+         * Set-up pool: makes one, without the device; what the peer asked for is null at the end that connects. If it
+         * throws, that was wrong, and the peer is refused.
+         */
         P make(VerbsConnection connection, ConnectionParameters asked) throws IOException;
     }
 }

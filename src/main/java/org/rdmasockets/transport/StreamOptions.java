@@ -62,7 +62,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
         inlineBytes = Math.max(0, inlineBytes);
         maps = possibleMaps(maps);
-        FlowKind.valueOf(streamKind);
+        FlowKind.named(streamKind);
         messageBytes = Math.clamp(messageBytes, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
         spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
         keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
@@ -76,7 +76,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
 
     /** How a stream is to be carried. */
     FlowKind flow() {
-        return FlowKind.valueOf(streamKind);
+        return FlowKind.named(streamKind);
     }
 
     /** The same for another flow, which is proposed, or agreed to. */
@@ -87,18 +87,16 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     }
 
     @Override
-    public void check(byte[] privateData) throws IOException {
-        ConnectData.decode(privateData);
-    }
-
-    @Override
     public StreamTransport make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
-        return new StreamTransport(connection, asked == null ? this : withFlow(agree(asked)));
+        if (asked == null) {
+            return new StreamTransport(connection, this, null);
+        }
+        ConnectData peer = ConnectData.decode(asked.privateData());
+        return new StreamTransport(connection, withFlow(agree(peer.flow(), asked)), peer);
     }
 
     /** What is proposed, if this end would propose it, too; so nobody else decides how much memory it takes. */
-    private FlowKind agree(ConnectionParameters asked) throws IOException {
-        FlowKind proposed = ConnectData.decode(asked.privateData()).flow();
+    private FlowKind agree(FlowKind proposed, ConnectionParameters asked) {
         boolean possible = proposed != FlowKind.READ_RING
                 || asked.responderResources() > 0 && asked.initiatorDepth() > 0;
         return proposed == flow() && possible ? proposed : FlowKind.CREDIT_RING;

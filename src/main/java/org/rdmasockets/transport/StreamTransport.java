@@ -52,6 +52,8 @@ public final class StreamTransport implements Connection, Protocol {
 
     private final VerbsConnection connection;
     private final StreamOptions options;
+    /** What the peer has asked with, until it is connected; null at the end that connects. */
+    private ConnectData asked;
     private ProtectionDomain domain;
     /** Null where none is needed. */
     private MemoryRegion sendRegion;
@@ -63,10 +65,11 @@ public final class StreamTransport implements Connection, Protocol {
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
 
-    /** A stream that needs nothing yet. */
-    StreamTransport(VerbsConnection connection, StreamOptions options) {
+    /** A stream that needs nothing yet; what the peer has asked with is null at the end that connects. */
+    StreamTransport(VerbsConnection connection, StreamOptions options, ConnectData asked) {
         this.connection = connection;
         this.options = options;
+        this.asked = asked;
     }
 
     // The protocol side: what the connection and the inbox ask for.
@@ -160,11 +163,11 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void start(byte[] privateData, boolean accepted) throws IOException {
-        ConnectData peer = ConnectData.decode(privateData);
         if (accepted) {
-            stream.startAccepted(peer);
+            stream.startAccepted(asked);
+            asked = null;
         } else {
-            stream.start(peer);
+            stream.start(ConnectData.decode(privateData));
         }
         if (stream.isListening()) {
             connection.liveness.listen(System.nanoTime());

@@ -85,22 +85,29 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /**
-     * Not for the poller thread: makes what a connection needs, with receives posted, ready to connect, or to accept
-     * what the peer has asked for, else null. Throws if the device refuses; the identifier stays the caller's then.
+     * A connection that has nothing yet; to accept what the peer has asked for, else null. Throws if nobody can ask for
+     * that; the identifier stays the caller's then.
      */
-    static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+    static <P extends Protocol> P of(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             Protocol.Maker<P> maker, ConnectionParameters asked) throws IOException {
         VerbsConnection connection = new VerbsConnection(engine, identifier, events);
         P protocol = maker.make(connection, asked);
         connection.protocol = protocol;
+        return protocol;
+    }
+
+    /**
+     * Not for the poller thread: makes what this needs, with receives posted, ready to connect or to accept. Throws if
+     * the device refuses; the identifier stays the caller's then.
+     */
+    void allocate(Side side) throws IOException {
         boolean made = false;
         try {
-            protocol.allocate(asked == null ? Side.ACTIVE : Side.PASSIVE);
+            protocol.allocate(side);
             made = true;
-            return protocol;
         } finally {
             if (!made) {
-                connection.destroy();
+                destroy();
             }
         }
     }

@@ -2,10 +2,9 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.SequencedSet;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -55,9 +54,9 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Connections in the queue. */
     private int queued;
     /** Requests that wait for a place, the oldest first. */
-    private final SequencedSet<Arrival<P>> held = new LinkedHashSet<>();
+    private final ArrayDeque<Arrival<P>> held = new ArrayDeque<>();
     /** Requests that are being accepted, the oldest first. */
-    private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
+    private final ArrayDeque<Arrival<P>> arriving = new ArrayDeque<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder = new InOrder();
     private volatile Protocol.Maker<P> maker;
@@ -213,7 +212,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         }
         Arrival<P> next = held.getFirst();
         arriving.add(next);
-        held.remove(next);
+        held.removeFirst();
         next.counted = true;
         used++;
         return next;
@@ -223,8 +222,9 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {
-            held.remove(arrival);
-            arriving.remove(arrival);
+            if (!arriving.remove(arrival)) {
+                held.remove(arrival);
+            }
             if (connection != null) {
                 used += arrival.counted ? 0 : 1; // the peer was slow
                 arrival.counted = true;

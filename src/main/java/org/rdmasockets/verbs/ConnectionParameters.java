@@ -27,6 +27,11 @@ public record ConnectionParameters(byte[] privateData, int responderResources, i
         return privateData.clone();
     }
 
+    /** {@return how many bytes the private data has} */
+    public int privateDataBytes() {
+        return privateData.length;
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof ConnectionParameters that && Arrays.equals(privateData, that.privateData)

@@ -53,8 +53,6 @@ class ArrivalFaultsTest {
     private enum Step {
         /** The listener takes the request. */
         REQUEST,
-        /** The private data is looked at. */
-        CHECK,
         /** The connection is made. */
         MAKE,
         /** What to answer is asked for. */
@@ -120,12 +118,6 @@ class ArrivalFaultsTest {
     /** Makes streams that are as faulty as they shall be. */
     private final class FaultyMaker implements Protocol.Maker<Protocol> {
         private final StreamOptions target = StreamOptions.DEFAULT;
-
-        @Override
-        public void check(byte[] privateData) throws IOException {
-            pass(Step.CHECK);
-            target.check(privateData);
-        }
 
         @Override
         public Protocol make(VerbsConnection connection, ConnectionParameters asked) throws IOException {

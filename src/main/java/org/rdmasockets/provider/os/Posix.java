@@ -101,13 +101,15 @@ final class Posix {
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
     /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
-    private static final MemorySegment ONE = Arena.global().allocate(Long.BYTES, Long.BYTES);
+    private static final long ONE;
 
     /** Where all threads leave the errno that nobody reads. */
     private static final Captured IGNORED = new Captured(Arena.global());
 
     static {
-        buffer(ONE).putLong(0, 1);
+        MemorySegment one = Arena.global().allocate(Long.BYTES, Long.BYTES);
+        buffer(one).putLong(0, 1);
+        ONE = one.address();
     }
 
     private Posix() {}
@@ -206,7 +208,7 @@ final class Posix {
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        SEND.callSurely(IGNORED, descriptor, ONE.address(), 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
+        SEND.callSurely(IGNORED, descriptor, ONE, 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
@@ -216,7 +218,7 @@ final class Posix {
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        WRITE.callSurely(IGNORED, descriptor, ONE.address(), Long.BYTES, 0L, 0L);
+        WRITE.callSurely(IGNORED, descriptor, ONE, Long.BYTES, 0L, 0L);
     }
 
     /**

@@ -15,7 +15,12 @@ import org.rdmasockets.verbs.VerbsException;
 final class LocalAddresses {
     /** How many places {@link #recent} remembers; a power of two. */
     private static final int PLACES = 16;
-    private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
+    private static final AtomicReferenceArray<Named> RECENT = new AtomicReferenceArray<>(PLACES);
+    /** The last one that was found to be given without a name: to find out takes two texts. */
+    private static volatile InetAddress nameless;
+
+    /** An address, and what it was called when it came. */
+    private record Named(InetSocketAddress address, String name) {}
 
     private LocalAddresses() {}
 
@@ -26,13 +31,13 @@ final class LocalAddresses {
     static InetSocketAddress recent(InetSocketAddress address) {
         String name = address.getHostString();
         int place = (address.hashCode() ^ name.hashCode()) & PLACES - 1;
-        InetSocketAddress before = RECENT.get(place);
+        Named before = RECENT.get(place);
         // Equal addresses of IPv6 may have different scopes.
-        if (address.getAddress() instanceof Inet4Address && address.equals(before)
-                && name.equals(before.getHostString())) {
-            return before;
+        if (before != null && address.getAddress() instanceof Inet4Address && address.equals(before.address)
+                && name.equals(before.name)) {
+            return before.address;
         }
-        RECENT.set(place, address);
+        RECENT.set(place, new Named(address, name));
         return address;
     }
 
@@ -70,12 +75,19 @@ final class LocalAddresses {
      */
     static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
         InetAddress host = known.getAddress();
-        boolean named = !known.getHostString().equals(host.getHostAddress());
         // Equal addresses of IPv6 may have different scopes.
-        if (named || host instanceof Inet6Address || !address.getAddress().equals(host)) {
+        if (host instanceof Inet6Address || !address.getAddress().equals(host) || !isNameless(known)) {
             return address;
         }
         return address.equals(known) ? known : new InetSocketAddress(host, address.getPort());
+    }
+
+    private static boolean isNameless(InetSocketAddress known) {
+        InetAddress host = known.getAddress();
+        if (host != nameless && known.getHostString().equals(host.getHostAddress())) {
+            nameless = host;
+        }
+        return host == nameless;
     }
 
     /** Where a connection to an address goes: connecting to the wildcard means this host. */

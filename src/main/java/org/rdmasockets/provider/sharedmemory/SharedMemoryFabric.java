@@ -1,8 +1,8 @@
 package org.rdmasockets.provider.sharedmemory;
 
-import java.util.Collections;
 import java.util.IdentityHashMap;
-import java.util.Set;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.provider.sharedmemory.link.HandleTable;
@@ -33,8 +33,7 @@ final class SharedMemoryFabric {
 
     final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
-    private final Set<SharedMemoryIdentifier> identifiers = Collections.synchronizedSet(
-            Collections.newSetFromMap(new IdentityHashMap<>())); // half as large as a concurrent one
+    private final Map<SharedMemoryIdentifier, Boolean> identifiers = new IdentityHashMap<>(); // guarded by itself
     /** What tests bend, or null. */
     private volatile Faults faults;
     private volatile boolean removed;
@@ -79,26 +78,34 @@ final class SharedMemoryFabric {
 
     /** Takes a new identifier up. */
     void opened(SharedMemoryIdentifier identifier) {
-        identifiers.add(identifier);
+        synchronized (identifiers) {
+            identifiers.put(identifier, true);
+        }
     }
 
     /** Forgets an identifier that closes. */
     void closed(SharedMemoryIdentifier identifier) {
-        identifiers.remove(identifier);
+        synchronized (identifiers) {
+            identifiers.remove(identifier);
+        }
     }
 
     /** How many identifiers are open, for tests. */
     int identifiers() {
-        return identifiers.size();
+        synchronized (identifiers) {
+            return identifiers.size();
+        }
     }
 
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;
         device.removed();
-        for (SharedMemoryIdentifier identifier : identifiers.toArray(SharedMemoryIdentifier[]::new)) {
-            identifier.deviceRemoved();
+        List<SharedMemoryIdentifier> open;
+        synchronized (identifiers) {
+            open = List.copyOf(identifiers.keySet());
         }
+        open.forEach(SharedMemoryIdentifier::deviceRemoved);
     }
 
     /** Whether the device was removed. */

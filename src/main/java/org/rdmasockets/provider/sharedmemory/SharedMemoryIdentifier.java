@@ -115,11 +115,15 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** Refuses a call if this is closed or in another state; the monitor is held. */
-    private void require(String call, State... allowed) throws VerbsException {
+    private void require(String call, State allowed) throws VerbsException {
+        require(call, allowed, allowed);
+    }
+
+    private void require(String call, State oneAllowed, State otherAllowed) throws VerbsException {
         if (closed) {
             throw Refusals.closed(call, "connection identifier");
         }
-        if (!List.of(allowed).contains(state)) {
+        if (state != oneAllowed && state != otherAllowed) {
             throw Refusals.invalid(call, peerText(), "the identifier is not in the right state: " + state);
         }
     }
@@ -141,7 +145,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         PortTable.Claim taken = null;
         try {
-            taken = fabric().ports.claim(LocalAddresses.recent(wanted));
+            taken = fabric().ports.claim(wanted);
         } finally {
             bound(taken, wanted.getPort() == 0);
         }
@@ -363,16 +367,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
     /** The queue pair that a call needs, with private data that fits; the monitor is held. */
     private SharedMemoryQueuePair checkedQueuePair(String call, ConnectionParameters parameters, int mostBytes)
             throws VerbsException {
-        checkPrivateData(call, parameters.privateData(), mostBytes);
+        checkPrivateData(call, parameters.privateDataBytes(), mostBytes);
         if (queuePair == null) {
             throw Refusals.invalid(call, peerText(), "make a queue pair for this identifier first");
         }
         return queuePair;
     }
 
-    private static void checkPrivateData(String call, byte[] data, int mostBytes) throws VerbsException {
-        if (data.length > mostBytes) {
-            throw Refusals.invalid(call, "privateDataBytes=" + data.length,
+    private static void checkPrivateData(String call, int bytes, int mostBytes) throws VerbsException {
+        if (bytes > mostBytes) {
+            throw Refusals.invalid(call, "privateDataBytes=" + bytes,
                     "private data has at most " + mostBytes + " bytes here");
         }
     }
@@ -616,7 +620,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     public void reject(byte[] privateData) throws VerbsException {
         synchronized (this) {
             require("rdma_reject", State.REQUESTED, State.ENDED);
-            checkPrivateData("rdma_reject", privateData, MAX_REJECTION_BYTES);
+            checkPrivateData("rdma_reject", privateData.length, MAX_REJECTION_BYTES);
             state = State.ENDED;
         }
         partner.reject(privateData.clone());

@@ -170,11 +170,14 @@ public final class Slabs {
         boolean zeroed;
         synchronized (this) {
             BitSet dirty = slice.slab.dirty;
-            int before = dirty.cardinality();
-            dirty.clear(slice.page(), slice.page() + slice.pages());
-            int cleaned = before - dirty.cardinality();
-            dirtyPages -= cleaned;
-            zeroed = cleaned == 0;
+            int before = dirtyPages;
+            for (int page = slice.page(); page < slice.page() + slice.pages(); page++) {
+                if (dirty.get(page)) {
+                    dirty.clear(page);
+                    dirtyPages--;
+                }
+            }
+            zeroed = dirtyPages == before;
         }
         if (!zeroed) {
             slice.segment().fill((byte) 0);
