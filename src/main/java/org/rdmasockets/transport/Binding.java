@@ -253,7 +253,7 @@ public final class Binding implements AutoCloseable {
     private void practise(ConnectionIdentifier spare, Protocol.Maker<?> maker) throws IOException {
         Protocol made = null;
         try {
-            made = VerbsConnection.make(engine, spare, new ConnectionEvents(engine.poller()), maker, null);
+            made = VerbsConnection.make(engine, spare, new ConnectionEvents(engine.poller()), maker);
             engine.practised();
         } finally {
             if (made != null) {

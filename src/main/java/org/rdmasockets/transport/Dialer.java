@@ -8,7 +8,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -101,7 +100,30 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
                 : now + TransportSettings.CURRENT.connectTimeoutNanos();
         boolean done = false;
         try {
-            resolveAndMake();
+            if (maker.trafficClass() != 0) {
+                identifier.trafficClass(maker.trafficClass());
+            }
+            boolean routed = identifier.resolveAtOnce(remote);
+            if (!routed) {
+                routeMillis = millisLeft();
+                identifier.handler(this);
+                identifier.resolveAddress(remote, routeMillis);
+            }
+            if (!routed && !engine.mayBlock) {
+                expect(ConnectionEvent.RouteResolved.class); // between processes the memory belongs to the way
+            }
+            long left = Patience.remaining(deadlineNanos);
+            if (first) {
+                deadlineNanos = later(deadlineNanos,
+                        System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
+            }
+            perform(Step.MAKE);
+            if (first) { // what this process takes for it is not taken from the time that the peer has
+                deadlineNanos = System.nanoTime() + left;
+            }
+            if (!routed && engine.mayBlock) {
+                expect(ConnectionEvent.RouteResolved.class);
+            }
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
@@ -133,39 +155,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private long leftNanos() {
         long left = Patience.remaining(deadlineNanos);
         return silenceNanos == Long.MAX_VALUE ? left : Math.clamp(silenceNanos - waitedNanos, 0, left - left / 4);
-    }
-
-    /** The first time, what this process takes for it is not taken from the time that the peer has. */
-    private void make() throws IOException {
-        long left = Patience.remaining(deadlineNanos);
-        if (first) {
-            deadlineNanos = later(deadlineNanos,
-                    System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
-        }
-        perform(Step.MAKE);
-        if (first) {
-            deadlineNanos = System.nanoTime() + left;
-        }
-    }
-
-    private void resolveAndMake() throws IOException {
-        if (maker.trafficClass() != 0) {
-            identifier.trafficClass(maker.trafficClass());
-        }
-        if (identifier.resolveAtOnce(remote)) {
-            make();
-            return;
-        }
-        routeMillis = millisLeft();
-        identifier.handler(this);
-        identifier.resolveAddress(remote, routeMillis);
-        if (engine.mayBlock) {
-            make();
-            expect(ConnectionEvent.RouteResolved.class);
-        } else {
-            expect(ConnectionEvent.RouteResolved.class);
-            make(); // between processes the memory belongs to the way
-        }
     }
 
     /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
@@ -297,9 +286,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         begin();
         try {
             if (step == Step.MAKE) {
-                P made = VerbsConnection.of(engine, identifier, events, maker, null);
-                made.connection().allocate(Side.ACTIVE);
-                protocol = made;
+                protocol = VerbsConnection.make(engine, identifier, events, maker);
             } else if (step == Step.REQUEST) {
                 identifier.connect(protocol.parameters());
             } else {

@@ -23,7 +23,6 @@ import org.rdmasockets.stream.StreamSettings;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionQueue;
-import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -81,14 +80,27 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void allocate(Side side) throws IOException {
-        StreamSettings settings = settings(connection.identifier(), options);
+        Device device = connection.device();
+        int port = connection.identifier().portNumber();
+        Made before = last;
+        if (before == null || before.options != options || before.device != device || before.port != port) {
+            before = new Made(device, port, options, SETTINGS.same(settings(device, port, options)));
+            last = before;
+        }
+        StreamSettings settings = before.settings;
         domain = connection.identifier().allocateProtectionDomain();
         long sendBytes = settings.sendRegionBytes();
         sendRegion = sendBytes == 0 ? null : allocateLocal(sendBytes);
-        remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened(settings.flow(), side));
+        // What the peer may do with the region it is told of. Who has agreed to messages needs no region for it.
+        Set<AccessFlag> opened = settings.flow() == FlowKind.READ_RING ? READ_TOO
+                : settings.flow() == FlowKind.SEND_RECEIVE && side == Side.PASSIVE ? LOCAL : REMOTE;
+        remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened);
         inbox = connection.openInbox(side, settings.maxSends() + settings.maxReceives());
-        QueuePair queuePair = connection.createQueuePair(domain, queues(inbox.shard().queue(), settings,
-                options.inlineBytes()));
+        // One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled.
+        CompletionQueue queue = inbox.shard().queue();
+        QueuePair queuePair = connection.createQueuePair(domain, QUEUES.same(new QueuePairConfig(queue, queue,
+                settings.maxSends(), settings.maxReceives(), settings.sendElements(), 1, options.inlineBytes(),
+                false)));
         StreamConnection made = new StreamConnection(queuePair, sendRegion, remoteRegion, settings,
                 inbox.workRequestIdBase());
         made.postReceives();
@@ -99,35 +111,10 @@ public final class StreamTransport implements Connection, Protocol {
                 options.keepAliveProbeSeconds());
     }
 
-    /** What the peer may do with the region it is told of. Who has agreed to messages needs no region for it. */
-    private static Set<AccessFlag> opened(FlowKind flow, Side side) {
-        return flow == FlowKind.READ_RING ? READ_TOO
-                : flow == FlowKind.SEND_RECEIVE && side == Side.PASSIVE ? LOCAL : REMOTE;
-    }
-
     /** What the connection before was made with; the next is mostly made with the same. */
     private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {}
 
-    /** One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled. */
-    private static QueuePairConfig queues(CompletionQueue queue, StreamSettings settings, int inlineBytes) {
-        return QUEUES.same(new QueuePairConfig(queue, queue, settings.maxSends(), settings.maxReceives(),
-                settings.sendElements(), 1, inlineBytes, false));
-    }
-
     /** What was asked for, within what the device can do. */
-    private static StreamSettings settings(ConnectionIdentifier identifier, StreamOptions options)
-            throws VerbsException {
-        Device device = identifier.device();
-        int port = identifier.portNumber();
-        Made before = last;
-        if (before != null && before.options == options && before.device == device && before.port == port) {
-            return before.settings;
-        }
-        StreamSettings settings = SETTINGS.same(settings(device, port, options));
-        last = new Made(device, port, options, settings);
-        return settings;
-    }
-
     private static StreamSettings settings(Device device, int port, StreamOptions options) throws VerbsException {
         int most = device.attributes().maxWorkRequests();
         StreamSettings settings = StreamSettings

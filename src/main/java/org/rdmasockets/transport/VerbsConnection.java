@@ -84,6 +84,14 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         this.device = identifier.device();
     }
 
+    /** Not for the poller thread: makes one that is ready to connect. Throws as the next two do. */
+    static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
+            Protocol.Maker<P> maker) throws IOException {
+        P protocol = of(engine, identifier, events, maker, null);
+        protocol.connection().allocate(Side.ACTIVE);
+        return protocol;
+    }
+
     /**
      * A connection that has nothing yet; to accept what the peer has asked for, else null. Throws if nobody can ask for
      * that; the identifier stays the caller's then.

@@ -2,9 +2,10 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedSet;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -54,9 +55,9 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Connections in the queue. */
     private int queued;
     /** Requests that wait for a place, the oldest first. */
-    private final ArrayDeque<Arrival<P>> held = new ArrayDeque<>();
+    private final SequencedSet<Arrival<P>> held = new LinkedHashSet<>();
     /** Requests that are being accepted, the oldest first. */
-    private final ArrayDeque<Arrival<P>> arriving = new ArrayDeque<>();
+    private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder = new InOrder();
     private volatile Protocol.Maker<P> maker;
@@ -99,7 +100,24 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Poller thread. */
     private void onEvent(ConnectionIdentifier listening, ConnectionEvent event) {
         switch (event) {
-            case ConnectionEvent.ConnectRequest request -> onRequest(request);
+            case ConnectionEvent.ConnectRequest request -> {
+                Runnable next = null;
+                try {
+                    Arrival<P> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
+                    Runnable acceptance = this::acceptNext;
+                    Runnable refusal = arrival::refuse;
+                    next = hold(arrival) ? acceptance : refusal;
+                } finally {
+                    if (next == null) { // what was thrown costs this request; nobody else knows of it, so this is quick
+                        request.identifier().close();
+                    }
+                }
+                try {
+                    engine.perform(next);
+                } catch (Error e) { // the request has been taken, and must not come again
+                    acceptNextLater();
+                }
+            }
             case ConnectionEvent.DeviceRemoved removed -> {
                 String device = listening.device() == null ? "" : " " + listening.device().info().name();
                 engine.perform(listening::close);
@@ -114,40 +132,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         }
     }
 
-    /** Poller thread: what is thrown here costs this request. */
-    private void onRequest(ConnectionEvent.ConnectRequest request) {
-        Runnable next = null;
-        try {
-            next = take(request);
-        } finally {
-            if (next == null) {
-                request.identifier().close(); // which refuses it; nobody else knows of it, so this is quick
-            }
-        }
-        try {
-            engine.perform(next);
-        } catch (Error e) { // the request has been taken, and must not come again
-            acceptNextLater();
-        }
-    }
-
-    /** What is to be done now. */
-    private Runnable take(ConnectionEvent.ConnectRequest request) {
-        Arrival<P> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
-        boolean taken = false;
-        try {
-            Runnable next = hold(arrival) ? this::acceptNext : arrival::refuse;
-            taken = true;
-            return next;
-        } finally {
-            if (!taken) {
-                synchronized (this) {
-                    held.remove(arrival);
-                }
-            }
-        }
-    }
-
     /** Keeps a request until its turn; false if there is no place. */
     private boolean hold(Arrival<P> arrival) {
         boolean fits;
@@ -159,14 +143,24 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
                 held.add(arrival);
             }
         }
-        if (fits && waits) {
-            arrival.acknowledge();
-            warnIfFull();
-        } else if (!fits && !closed.get()) {
-            full.warn("[{}] the backlog of {} is full, and so is the queue of {} beyond it: {} is refused; call accept "
-                    + "more often, or listen with a larger backlog", local, backlog, MOST_HELD, arrival);
+        boolean told = false;
+        try {
+            if (fits && waits) {
+                arrival.acknowledge();
+                warnIfFull();
+            } else if (!fits && !closed.get()) {
+                full.warn("[{}] the backlog of {} is full, and so is the queue of {} beyond it: {} is refused; call "
+                        + "accept more often, or listen with a larger backlog", local, backlog, MOST_HELD, arrival);
+            }
+            told = true;
+            return fits;
+        } finally {
+            if (!told) {
+                synchronized (this) {
+                    held.remove(arrival);
+                }
+            }
         }
-        return fits;
     }
 
     /** Whether another host would take more than its part; the monitor is held. */
@@ -212,7 +206,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         }
         Arrival<P> next = held.getFirst();
         arriving.add(next);
-        held.removeFirst();
+        held.remove(next);
         next.counted = true;
         used++;
         return next;
@@ -222,9 +216,8 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {
-            if (!arriving.remove(arrival)) {
-                held.remove(arrival);
-            }
+            held.remove(arrival);
+            arriving.remove(arrival);
             if (connection != null) {
                 used += arrival.counted ? 0 : 1; // the peer was slow
                 arrival.counted = true;

@@ -119,7 +119,7 @@ class KnownFaultsTest {
     /** With no connection yet, nothing else comes by and looks again. */
     @Test
     void aFirstRequestThatFindsNoMemoryIsTakenUpAgain() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LIBRARY, true, "transport/VerbsListener\\.(onRequest|takeNext|acceptNext)");
+        costsTheFirstConnectionsAlone(Side.LIBRARY, true, "transport/VerbsListener\\.(onEvent|takeNext|acceptNext)");
     }
 
     @Test

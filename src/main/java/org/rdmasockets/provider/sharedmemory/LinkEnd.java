@@ -607,26 +607,20 @@ final class LinkEnd implements LinkHandler {
         } catch (RuntimeException e) {
             broken(e);
         } catch (Error e) {
-            lose(entry, e);
-        }
-    }
-
-    /**
-     * An entry could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
-     * memory for that either, so it is only noted here; a request that is not known yet stays in the ring instead.
-     */
-    private void lose(RingEntry entry, Error cause) {
-        if (entry.kind() == DATAGRAM) {
-            return; // any of these may be lost
-        }
-        int slot = entry.slot();
-        LinkPeer[] all = peers;
-        LinkPeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
-                : slot < 0 || slot >= all.length ? null : all[slot];
-        if (peer != null) {
-            lose(peer, entry.kind(), cause);
-        } else if (entry.kind() == CONNECT) {
-            sendRejection(entry.value());
+            // It could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
+            // memory for that either, so it is only noted here; a request that is not known yet stays in the ring.
+            if (entry.kind() == DATAGRAM) {
+                return; // any of these may be lost
+            }
+            int slot = entry.slot();
+            LinkPeer[] all = peers;
+            LinkPeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
+                    : slot < 0 || slot >= all.length ? null : all[slot];
+            if (peer != null) {
+                lose(peer, entry.kind(), e);
+            } else if (entry.kind() == CONNECT) {
+                sendRejection(entry.value());
+            }
         }
     }
 
