@@ -31,12 +31,10 @@ final class Assembly {
     /** Nobody will want the rest; written before the last look at turn. */
     private volatile boolean closed;
 
-    /** Nothing has come. */
     Assembly(Link link) {
         this.link = link;
     }
 
-    /** Waits for the next message. */
     Message receive(long deadlineNanos) throws IOException {
         if (!Patience.lock(turn, deadlineNanos)) {
             throw new SocketTimeoutException("no " + WHAT + " has come in time");
@@ -116,7 +114,7 @@ final class Assembly {
             return;
         }
         if (have == whole && region == null) {
-            region = link.domain().allocateForMessage(whole);
+            region = link.domain.allocateForMessage(whole);
             return;
         }
         long size = Math.min(whole, Math.max(FIRST_BYTES, GROWTH * have));
@@ -132,7 +130,7 @@ final class Assembly {
         }
         LocalRegion larger;
         try {
-            larger = link.domain().allocateForMessage(size, region, done);
+            larger = link.domain.allocateForMessage(size, region, done);
         } catch (Throwable e) {
             taken.giveBack();
             throw e;

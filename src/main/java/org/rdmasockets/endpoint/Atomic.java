@@ -10,9 +10,8 @@ final class Atomic extends Operation {
     /** An operation on 8 bytes: compare with one value and swap for another, or else fetch and add the operand. */
     record Task(RemoteRegion remote, boolean swap, long operand, long desired) {}
 
-    /** An atomic that was not begun; the pending is told of the old value. */
     Atomic(Task task, Pending<Long> pending) {
-        super(null);
+        super(null, pending);
         this.task = task;
         this.pending = pending;
     }
@@ -36,11 +35,6 @@ final class Atomic extends Operation {
     @Override
     void succeed(SendSlot slot) {
         pending.complete(slot.value());
-    }
-
-    @Override
-    void fail(EndpointException reason) {
-        pending.fail(reason);
     }
 
     @Override

@@ -56,12 +56,10 @@ public enum BarrierKind {
 
     /** One step at a barrier: tell the one at a place of the list, or wait until that tells. */
     record Step(boolean tell, int place) {
-        /** Tells somebody. */
         static Step tell(int place) {
             return new Step(true, place);
         }
 
-        /** Waits for somebody. */
         static Step hear(int place) {
             return new Step(false, place);
         }

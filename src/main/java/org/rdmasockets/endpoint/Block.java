@@ -53,7 +53,6 @@ final class Block {
         return region.segment().asSlice(offset, length);
     }
 
-    /** Refuses to go on with what has ended. */
     void ensureOpen() {
         if (closed) {
             throw new IllegalStateException("the region is closed");

@@ -24,18 +24,16 @@ final class Borrower {
 
     private record Question(Pending<RemoteLease> pending, Notice notice, long endNanos) {}
 
-    /** Nothing is borrowed. */
     Borrower(Link link) {
         this.link = link;
     }
 
     private SendSide sends() {
-        return link.sends();
+        return link.sends;
     }
 
-    /** Asks the peer for memory. */
     Pending<RemoteLease> ask(long lengthBytes, long nanos, Set<AccessFlag> rights) {
-        Pending<RemoteLease> pending = new Pending<>(link.writers(), "requestRemote");
+        Pending<RemoteLease> pending = new Pending<>(link.writers, "requestRemote");
         long number = nextQuestion++;
         Notice notice = question(new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0, number, 0,
                 lengthBytes, nanos), pending);
@@ -71,7 +69,6 @@ final class Borrower {
         }
     }
 
-    /** The peer lends what was asked for. */
     void onGrant(Header header) throws Violation {
         Question question = answered(header.answers());
         checkLoan(header);
@@ -84,7 +81,6 @@ final class Borrower {
         question.pending.complete(new RemoteLease(link, header, System.nanoTime() + left));
     }
 
-    /** The peer does not lend what was asked for. */
     void onRefusal(Header header) throws Violation {
         Question question = answered(header.answers());
         if (question != null) {
@@ -133,7 +129,7 @@ final class Borrower {
 
     /** Any thread: gives a lease back for the peer's application. */
     Pending<Void> handOver(RemoteLease lease) {
-        Pending<Void> pending = new Pending<>(link.writers(), "handOver");
+        Pending<Void> pending = new Pending<>(link.writers, "handOver");
         link.connection().locked(() -> {
             long number = nextQuestion++;
             handing.put(number, pending);

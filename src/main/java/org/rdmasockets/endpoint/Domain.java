@@ -127,7 +127,6 @@ final class Domain {
         }
     }
 
-    /** How much is registered here. */
     long bytes() {
         return bytes.get();
     }

@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.io.IOException;
 import java.util.Objects;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** An operation of an endpoint failed. The text says what, why and what to do about it. */
@@ -35,16 +36,19 @@ public final class EndpointException extends IOException {
         POISONED
     }
 
-    /** A failure: the message says what, and what to do about it. */
     EndpointException(Reason reason, String message) {
         this(reason, message, WorkCompletionStatus.SUCCESS);
     }
 
-    /** A failure that a device has reported. */
     EndpointException(Reason reason, String message, WorkCompletionStatus status) {
         super(message);
         this.reason = Objects.requireNonNull(reason);
         this.status = status;
+    }
+
+    /** A device that would not take a request, for a reason of this number. */
+    static EndpointException ofPost(String call, int error) {
+        return new EndpointException(Reason.DEVICE, call + " failed: " + Errno.of(error) + " (" + error + ")");
     }
 
     /** The same failure, as it looks to another operation that ends by it: with a stack trace of its own. */

@@ -97,17 +97,14 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         return new Header(kind, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
 
-    /** The same with other counts. */
     Header withTaken(int control, int data) {
         return new Header(kind, flags, control, data, word, number, answers, address, lengthBytes, nanos);
     }
 
-    /** The same with another time. */
     Header withNanos(long time) {
         return new Header(kind, flags, controlTaken, dataTaken, word, number, answers, address, lengthBytes, time);
     }
 
-    /** Writes this to the beginning of a segment. */
     void write(MemorySegment to) {
         to.set(ValueLayout.JAVA_BYTE, 0, (byte) (kind.ordinal() + 1));
         to.set(ValueLayout.JAVA_BYTE, FLAGS_OFFSET, (byte) flags);

@@ -69,7 +69,7 @@ final class Lender {
 
     /** An answer to a question of the peer, which may not ask for more than it takes in. */
     private void answer(Header header, long endNanos) {
-        link.sends().tell(new Notice(header, endNanos, failure -> served--));
+        link.sends.tell(new Notice(header, endNanos, failure -> served--));
     }
 
     private void serve() throws Violation {
@@ -79,7 +79,6 @@ final class Lender {
         }
     }
 
-    /** The peer wants memory. */
     void onRequest(Header header) throws Violation {
         serve();
         long length = header.lengthBytes();
@@ -139,7 +138,7 @@ final class Lender {
     private void allocate(Header request, Set<AccessFlag> rights, Budget.Part part) {
         LocalRegion region;
         try {
-            region = link.domain().allocateNow(request.lengthBytes(), Rights.complete(rights), part);
+            region = link.domain.allocateNow(request.lengthBytes(), Rights.complete(rights), part);
         } catch (IOException | RuntimeException | Error e) {
             LOG.debug("{} no memory for the peer: {}", link, e.getMessage());
             link.connection().locked(() -> {
@@ -174,7 +173,6 @@ final class Lender {
                 answers, remote.address(), remote.length(), 0);
     }
 
-    /** Lends memory of the application to the peer. */
     Notice share(LocalRegion region, long endNanos, Pending<Void> pending) {
         return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos, null), endNanos, pending);
     }
@@ -259,7 +257,7 @@ final class Lender {
         if (part == null) {
             throw new IOException("of what all may have on lease, " + Budget.LEASED);
         }
-        return new Lent(link.domain().copyOf(back.region, part), 0, part);
+        return new Lent(link.domain.copyOf(back.region, part), 0, part);
     }
 
     private void give(Header header, Lent back) {

@@ -47,25 +47,29 @@ final class Link implements Protocol {
     Lender lender;
     Borrower borrower;
     private int maxMessageBytes;
-    private int accessPieceBytes;
-    private Domain domain;
+    /** Most bytes of a request that touches the peer's memory. */
+    int accessPieceBytes;
+    /** Whose memory can be used. */
+    Domain domain;
     private MemoryRegion slots;
     /** Null where the application posts its own receives. */
     private MemoryRegion buffers;
     private CompletionInbox inbox;
-    private Seat readers;
-    private Seat writers;
-    private SendSide sends;
+    /** Where those wait who receive, and those who send, read and write. */
+    Seat readers;
+    Seat writers;
+    SendSide sends;
     private Receives receives;
-    /** Set by start. */
-    private volatile Greeting peer;
+    /** What the peer has said of itself; set by start. */
+    volatile Greeting peer;
     private boolean peerLeaves;
     /** The peer's process ends: once the connection has, the peer has closed it. */
     private boolean peerEnds;
     /** It waits to hear what has come. */
     private boolean owesAnswer;
     private boolean discarded;
-    private EndpointException failure;
+    /** Why the connection is over; null while it is not. */
+    EndpointException failure;
     /** A request has failed. What arrived before is taken in before that counts: the peer may have closed its end. */
     private EndpointException suspicion;
     /** All have been told of the failure. */
@@ -75,7 +79,6 @@ final class Link implements Protocol {
     /** It has failed before this end was closed. */
     private boolean failed;
 
-    /** A connection that needs nothing yet. */
     Link(Settings settings, VerbsConnection connection) {
         this.settings = settings;
         this.connection = connection;
@@ -167,7 +170,6 @@ final class Link implements Protocol {
     /** Something to do with the protocol lock. */
     @FunctionalInterface
     interface Work<T, E extends Exception> {
-        /** Does it. */
         T apply(Link link) throws E;
     }
 
@@ -217,29 +219,13 @@ final class Link implements Protocol {
         connection.locked(lender::open);
     }
 
-    /** Whose memory can be used. */
-    Domain domain() {
-        return domain;
-    }
-
     @Override
     public VerbsConnection connection() {
         return connection;
     }
 
-    /** What it goes over. */
     Device device() {
         return connection.device();
-    }
-
-    /** What the peer has said of itself. */
-    Greeting peer() {
-        return peer;
-    }
-
-    /** Most bytes of a request that touches the peer's memory. */
-    int accessPieceBytes() {
-        return accessPieceBytes;
     }
 
     /** Most bytes of a piece of a message. */
@@ -367,21 +353,6 @@ final class Link implements Protocol {
 
     // The traffic while it is open.
 
-    /** Where those wait who receive. */
-    Seat readers() {
-        return readers;
-    }
-
-    /** Where those wait who send, read and write. */
-    Seat writers() {
-        return writers;
-    }
-
-    /** The send queue. */
-    SendSide sends() {
-        return sends;
-    }
-
     /** The receive queue, which has buffers for messages. */
     ReceiveSide messageSide() {
         return (ReceiveSide) receives;
@@ -406,11 +377,6 @@ final class Link implements Protocol {
     /** Whether the peer must be told at once that control messages were taken. */
     boolean owesControlCredit() {
         return owesAnswer || receives.owesControlCredit();
-    }
-
-    /** Why the connection is over; null while it is not. */
-    EndpointException failure() {
-        return failure;
     }
 
     /** It failed before this end was closed, and not because the peer leaves. */

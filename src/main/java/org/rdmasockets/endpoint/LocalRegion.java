@@ -30,7 +30,6 @@ public final class LocalRegion implements AutoCloseable {
         this.whole = whole;
     }
 
-    /** All of a block. */
     static LocalRegion of(Block block) {
         return new LocalRegion(block, 0, block.length, true);
     }
@@ -140,12 +139,10 @@ public final class LocalRegion implements AutoCloseable {
         return block.memory().asSlice(offset, length);
     }
 
-    /** Locks it for an operation. */
     RangeLocks.Hold hold(boolean exclusive, String user) {
         return block.locks.acquire(offset, length, exclusive, user);
     }
 
-    /** Whether this ends the block. */
     boolean isWhole() {
         return whole;
     }

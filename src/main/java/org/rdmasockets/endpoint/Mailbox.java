@@ -23,7 +23,6 @@ final class Mailbox<T> {
         this.what = what;
     }
 
-    /** Something has arrived. */
     void add(T one) {
         for (Pending<T> taker = takers.poll(); taker != null; taker = takers.poll()) {
             if (!taker.hasEnded()) {
@@ -82,7 +81,6 @@ final class Mailbox<T> {
         }
     }
 
-    /** Nothing more will come. */
     void end(EndpointException reason) {
         end = reason;
         for (Pending<T> taker = takers.poll(); taker != null; taker = takers.poll()) {

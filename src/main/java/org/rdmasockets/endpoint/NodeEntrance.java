@@ -112,7 +112,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
         while (!hasArrived(other)) {
             RdmaEndpoint caller = RdmaEndpoint.over(server.next(deadlineNanos));
-            take(caller, caller.link.peer().node());
+            take(caller, caller.link.peer.node());
         }
         synchronized (this) {
             RdmaEndpoint node = arrived[other];

@@ -21,7 +21,7 @@ final class Notice extends Operation {
      * are compared. {@code ended} is told when it was sent, with null, or why it may not arrive.
      */
     Notice(Header header, long deadlineNanos, Consumer<EndpointException> ended) {
-        super(null);
+        super(null, null);
         this.header = header;
         this.deadlineNanos = deadlineNanos;
         this.ended = ended;

@@ -9,13 +9,16 @@ import org.rdmasockets.verbs.SendRequest;
 abstract class Operation {
     /** What it uses; null for nothing, and when that is released. */
     private RangeLocks.Hold hold;
+    /** Is told of the end; null if nobody is. */
+    private final Pending<?> pending;
     private int outstanding;
     private boolean begun;
     private boolean failed;
 
-    /** An operation that was not posted yet; what it uses is held, null for nothing. */
-    Operation(RangeLocks.Hold hold) {
+    /** An operation that was not posted yet, with null for what it does without. */
+    Operation(RangeLocks.Hold hold, Pending<?> pending) {
         this.hold = hold;
+        this.pending = pending;
     }
 
     /** Whether it counts as a control message. */
@@ -35,10 +38,18 @@ abstract class Operation {
     abstract void fill(SendRequest request, long workRequestId, SendSlot slot);
 
     /** It has ended well; the slot is that of its last request. */
-    abstract void succeed(SendSlot slot);
+    void succeed(SendSlot slot) {
+        if (pending != null) {
+            pending.complete(null);
+        }
+    }
 
     /** It has failed; called once. */
-    abstract void fail(EndpointException reason);
+    void fail(EndpointException reason) {
+        if (pending != null) {
+            pending.fail(reason);
+        }
+    }
 
     /** Its next request was posted. */
     final void posted() {

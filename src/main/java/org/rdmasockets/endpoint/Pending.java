@@ -24,7 +24,7 @@ public final class Pending<T> {
     private EndpointException failure;
     private volatile boolean done;
     /** Who waits; written by who waits. */
-    private volatile Thread waiter;
+    volatile Thread waiter;
 
     /** Something, named in messages, that has not ended; the seat is where to wait for it. */
     Pending(Seat seat, String what) {
@@ -54,16 +54,6 @@ public final class Pending<T> {
         if (parked != null && parked != Thread.currentThread()) {
             LockSupport.unpark(parked);
         }
-    }
-
-    /** Who waits begins or, with null, ends that. */
-    void waiter(Thread thread) {
-        waiter = thread;
-    }
-
-    /** Who waits, or null. */
-    Thread waiter() {
-        return waiter;
     }
 
     /**

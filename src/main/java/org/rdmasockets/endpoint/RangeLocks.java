@@ -31,7 +31,17 @@ final class RangeLocks {
 
         /** The device is done with it. */
         void release() {
-            RangeLocks.this.release(this);
+            Runnable idle = null;
+            synchronized (RangeLocks.this) {
+                holds.remove(this);
+                if (holds.isEmpty()) {
+                    idle = whenIdle;
+                    whenIdle = null;
+                }
+            }
+            if (idle != null) {
+                idle.run();
+            }
         }
 
         private boolean conflicts(long otherFrom, long otherTo, boolean otherExclusive) {
@@ -67,20 +77,6 @@ final class RangeLocks {
     /** Whether an operation on a range would find nothing in the way. */
     synchronized boolean isFree(long from, long length, boolean exclusive) {
         return holds.stream().noneMatch(hold -> hold.conflicts(from, from + length, exclusive));
-    }
-
-    private void release(Hold hold) {
-        Runnable idle = null;
-        synchronized (this) {
-            holds.remove(hold);
-            if (holds.isEmpty()) {
-                idle = whenIdle;
-                whenIdle = null;
-            }
-        }
-        if (idle != null) {
-            idle.run();
-        }
     }
 
     /** Takes no more holds; the task, which must not block, runs when the last hold is gone, now if there is none. */

@@ -3,7 +3,6 @@ package org.rdmasockets.endpoint;
 import java.util.OptionalInt;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.verbs.CompletionOpcode;
-import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
 
@@ -17,7 +16,6 @@ final class RawReceives implements Receives {
 
     private record Posted(LocalRegion region, RangeLocks.Hold hold, Pending<RawMessage> pending) {}
 
-    /** A queue without receives; identifiers of work requests begin with the base. */
     RawReceives(QueuePair queuePair, long idBase) {
         this.queuePair = queuePair;
         this.idBase = idBase;
@@ -35,8 +33,7 @@ final class RawReceives implements Receives {
                 .add(region.block.region, region.offset(), (int) region.length()));
         if (result != QueuePair.POSTED) {
             take(index);
-            throw new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_recv failed: " + Errno.of(result)
-                    + " (" + result + ")");
+            throw EndpointException.ofPost("ibv_post_recv", result);
         }
     }
 
@@ -57,11 +54,6 @@ final class RawReceives implements Receives {
         OptionalInt immediate = completion.hasImmediate() ? OptionalInt.of(completion.immediate())
                 : OptionalInt.empty();
         one.pending.complete(new RawMessage(one.region, write ? 0 : completion.lengthBytes(), immediate, write));
-    }
-
-    @Override
-    public Header late(int index, Completion completion) {
-        return null; // these are the application's bytes
     }
 
     private Posted take(int index) {
@@ -87,31 +79,11 @@ final class RawReceives implements Receives {
     }
 
     @Override
-    public void discard() {
-        // What has arrived is in the memory of who asked for it.
-    }
-
-    @Override
     public void releaseAll() {
         for (int i = 0; i < posted.length; i++) {
             if (posted[i] != null) {
                 take(i);
             }
         }
-    }
-
-    @Override
-    public Header stamp(Header header) {
-        return header;
-    }
-
-    @Override
-    public boolean owesCredit() {
-        return false;
-    }
-
-    @Override
-    public boolean owesControlCredit() {
-        return false;
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.rdmasockets.lock.StackRoom;
@@ -37,13 +38,17 @@ import org.rdmasockets.verbs.DeviceInfo;
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
 
+    private static final int ATOMIC_BYTES = 8;
+
     final Link link;
-    final Calls calls;
     private final Assembly assembly;
+    /** Receives whose callers have given up: the next messages go there, in this order; guarded by itself. */
+    private final ArrayDeque<LeftReceive> leftReceives = new ArrayDeque<>(0);
+
+    private record LeftReceive(LocalRegion region, Pending<RawMessage> pending) {}
 
     private RdmaEndpoint(Link link) {
         this.link = link;
-        calls = new Calls(link);
         assembly = new Assembly(link);
     }
 
@@ -73,7 +78,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         Settings own = link.settings.clone();
         own.pass = null; // shown to one node only
         own.entrance = null;
-        return new RdmaEndpointBuilder(own, new Sharing(link.domain()));
+        return new RdmaEndpointBuilder(own, new Sharing(link.domain));
     }
 
     /**
@@ -110,7 +115,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion allocate(long size, long alignment, Set<AccessFlag> access) throws IOException {
         StackRoom.ensure();
-        return link.domain().allocate(size, alignment, Rights.complete(access), link.settings.strategy);
+        return link.domain.allocate(size, alignment, Rights.complete(access), link.settings.strategy);
     }
 
     /**
@@ -122,7 +127,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws RegionBusyException if the device writes to the memory
      */
     public void send(LocalRegion message) throws IOException {
-        calls.finish(startSend(message));
+        finish(startSend(message));
     }
 
     /**
@@ -133,7 +138,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException as {@link #send(LocalRegion)}
      */
     public void send(LocalRegion message, int immediate) throws IOException {
-        calls.finish(startSend(message, immediate));
+        finish(startSend(message, immediate));
     }
 
     /**
@@ -144,7 +149,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public void sendImmediate(int immediate) throws IOException {
         StackRoom.ensure();
-        calls.finish(calls.message(null, OptionalInt.of(immediate)));
+        finish(beginMessage(null, OptionalInt.of(immediate)));
     }
 
     /**
@@ -156,7 +161,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startSend(LocalRegion message) throws EndpointException {
         StackRoom.ensure();
-        return calls.message(message, OptionalInt.empty());
+        return beginMessage(message, OptionalInt.empty());
     }
 
     /**
@@ -169,7 +174,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startSend(LocalRegion message, int immediate) throws EndpointException {
         StackRoom.ensure();
-        return calls.message(message, OptionalInt.of(immediate));
+        return beginMessage(message, OptionalInt.of(immediate));
     }
 
     /**
@@ -206,7 +211,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Message poll() throws IOException {
         StackRoom.ensure();
-        calls.ensureMessages();
+        ensureMessages();
         return assembly.poll();
     }
 
@@ -217,13 +222,13 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public void wakeup() {
         StackRoom.ensure();
-        calls.ensureMessages();
+        ensureMessages();
         assembly.wakeup();
     }
 
     /** Waits for the next message until a time by {@code System.nanoTime}; the caller has {@link StackRoom}. */
     Message receiveUntil(long deadlineNanos) throws IOException {
-        calls.ensureMessages();
+        ensureMessages();
         return assembly.receive(deadlineNanos);
     }
 
@@ -236,7 +241,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws RegionBusyException if the device works on the memory
      */
     public void read(LocalRegion into, RemoteRegion from) throws IOException {
-        calls.finish(startRead(into, from));
+        finish(startRead(into, from));
     }
 
     /**
@@ -250,7 +255,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startRead(LocalRegion into, RemoteRegion from) throws EndpointException {
         StackRoom.ensure();
-        return calls.read(into, from);
+        return beginRead(into, from);
     }
 
     /**
@@ -262,7 +267,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws RegionBusyException if the device writes to the memory
      */
     public void write(LocalRegion from, RemoteRegion to) throws IOException {
-        calls.finish(startWrite(from, to));
+        finish(startWrite(from, to));
     }
 
     /**
@@ -275,7 +280,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public void write(LocalRegion from, RemoteRegion to, int immediate) throws IOException {
-        calls.finish(startWrite(from, to, immediate));
+        finish(startWrite(from, to, immediate));
     }
 
     /**
@@ -288,7 +293,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to) throws EndpointException {
         StackRoom.ensure();
-        return calls.write(from, to, OptionalInt.empty());
+        return beginWrite(from, to, OptionalInt.empty());
     }
 
     /**
@@ -303,7 +308,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to, int immediate) throws EndpointException {
         StackRoom.ensure();
-        return calls.write(from, to, OptionalInt.of(immediate));
+        return beginWrite(from, to, OptionalInt.of(immediate));
     }
 
     /**
@@ -314,7 +319,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public int receiveImmediate() throws IOException {
         StackRoom.ensure();
-        return calls.takeImmediate(Long.MAX_VALUE);
+        return takeImmediate(Long.MAX_VALUE);
     }
 
     /**
@@ -326,7 +331,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public int receiveImmediate(Duration limit) throws IOException {
         StackRoom.ensure();
-        return calls.takeImmediate(Deadlines.after(limit));
+        return takeImmediate(Deadlines.after(limit));
     }
 
     /**
@@ -342,7 +347,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public long compareAndSwap(RemoteRegion remote, long expected, long desired) throws IOException {
         StackRoom.ensure();
-        return calls.finish(calls.atomic(new Atomic.Task(remote, true, expected, desired)));
+        return finish(atomic(new Atomic.Task(remote, true, expected, desired)));
     }
 
     /**
@@ -357,7 +362,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public long fetchAndAdd(RemoteRegion remote, long increment) throws IOException {
         StackRoom.ensure();
-        return calls.finish(calls.atomic(new Atomic.Task(remote, false, increment, 0)));
+        return finish(atomic(new Atomic.Task(remote, false, increment, 0)));
     }
 
     /**
@@ -396,7 +401,17 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RemoteLease requestRemote(long size, Duration time, Set<AccessFlag> rights) throws IOException {
         StackRoom.ensure();
-        return calls.request(size, time, rights);
+        ensureMessages();
+        if (size < 1) {
+            throw new IllegalArgumentException("at least one byte can be leased, not " + size);
+        }
+        Pending<RemoteLease> answer = link.compute(unused -> link.borrower.ask(size, Deadlines.nanos(time), rights));
+        try {
+            return answer.await(Deadlines.after(link.settings.answerNanos));
+        } catch (Throwable e) {
+            link.connection().locked(() -> link.borrower.withdraw(answer));
+            throw e;
+        }
     }
 
     /**
@@ -413,7 +428,19 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public void share(LocalRegion region, Duration time) throws IOException {
         StackRoom.ensure();
-        calls.finish(calls.share(region, time));
+        ensureMessages();
+        if (!owned(region).isWhole() || !Rights.anyRemote(region.access())) {
+            throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
+                    + (region.isWhole() ? "" : ", which is a part"));
+        }
+        long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings.longestLeaseNanos);
+        Pending<Void> pending = new Pending<>(link.writers, "share");
+        finish(link.compute(unused -> {
+            link.ensureAlive();
+            region.block.lend();
+            link.sends.send(link.lender.share(region, endNanos, pending));
+            return pending;
+        }));
     }
 
     /**
@@ -424,7 +451,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RemoteLease receiveShared() throws IOException {
         StackRoom.ensure();
-        return calls.takeShared(Long.MAX_VALUE);
+        return takeShared(Long.MAX_VALUE);
     }
 
     /**
@@ -436,7 +463,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RemoteLease receiveShared(Duration limit) throws IOException {
         StackRoom.ensure();
-        return calls.takeShared(Deadlines.after(limit));
+        return takeShared(Deadlines.after(limit));
     }
 
     /**
@@ -449,7 +476,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public void handOver(RemoteLease lease) throws IOException {
         StackRoom.ensure();
-        calls.handOver(lease);
+        lease.ensureOf(link);
+        lease.handOver(Deadlines.after(link.settings.answerNanos));
     }
 
     /**
@@ -462,7 +490,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion receiveHandedOver() throws IOException {
         StackRoom.ensure();
-        return calls.takeHandedOver(Long.MAX_VALUE);
+        return takeHandedOver(Long.MAX_VALUE);
     }
 
     /**
@@ -474,7 +502,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion receiveHandedOver(Duration limit) throws IOException {
         StackRoom.ensure();
-        return calls.takeHandedOver(Deadlines.after(limit));
+        return takeHandedOver(Deadlines.after(limit));
     }
 
     /**
@@ -485,7 +513,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException as {@link #send(LocalRegion)}
      */
     public void sendRaw(LocalRegion message) throws IOException {
-        calls.finish(startSendRaw(message, OptionalInt.empty()));
+        finish(startSendRaw(message, OptionalInt.empty()));
     }
 
     /**
@@ -497,7 +525,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public void sendRaw(LocalRegion message, int immediate) throws IOException {
-        calls.finish(startSendRaw(message, OptionalInt.of(immediate)));
+        finish(startSendRaw(message, OptionalInt.of(immediate)));
     }
 
     /**
@@ -515,7 +543,12 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<Void> startSendRaw(LocalRegion message, OptionalInt immediate) throws EndpointException {
         StackRoom.ensure();
-        return calls.rawMessage(message, immediate);
+        ensureRaw();
+        if (immediate.isPresent()) {
+            ensureCan(Capability.IMMEDIATE_DATA, "a raw send with immediate data");
+        }
+        return begin(new Transfer.Task(Transfer.Kind.RAW_MESSAGE, owned(message), null, immediate),
+                link.rawPieceBytes(message.length()));
     }
 
     /**
@@ -541,7 +574,29 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
         StackRoom.ensure();
-        return calls.receiveRaw(size, afterPost);
+        ensureRaw();
+        LeftReceive left;
+        synchronized (leftReceives) {
+            left = leftReceives.poll();
+        }
+        LeftReceive own = left == null ? postReceive(size) : left;
+        boolean over = false;
+        try {
+            afterPost.run();
+            RawMessage message = own.pending.await(Long.MAX_VALUE);
+            over = true;
+            return message;
+        } catch (EndpointException e) {
+            over = true;
+            own.region.block.close();
+            throw e;
+        } finally {
+            if (!over) {
+                synchronized (leftReceives) {
+                    leftReceives.add(own);
+                }
+            }
+        }
     }
 
     /**
@@ -553,7 +608,14 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Pending<RawMessage> startReceiveRaw(LocalRegion region) throws EndpointException {
         StackRoom.ensure();
-        return calls.rawReceive(region);
+        ensureRaw();
+        owned(region);
+        link.rawPieceBytes(region.length());
+        Pending<RawMessage> pending = new Pending<>(link.readers, "receiveRaw");
+        return link.compute(unused -> {
+            link.rawReceives().post(region, pending);
+            return pending;
+        });
     }
 
     /**
@@ -602,6 +664,154 @@ public final class RdmaEndpoint implements AutoCloseable {
             link.close();
         } finally {
             assembly.close();
+        }
+    }
+
+    // What the methods above have in common.
+
+    /** As {@link #startSend}, for a caller that has {@link StackRoom}; null for a message without bytes. */
+    Pending<Void> beginMessage(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        ensureMessages();
+        long length = message == null ? 0 : owned(message).length();
+        if (length > link.peer.maxMessageBytes()) {
+            throw new EndpointException(EndpointException.Reason.LIMIT, "a message of " + length
+                    + " bytes: the peer takes at most " + link.peer.maxMessageBytes());
+        }
+        return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
+    }
+
+    /** As {@link #startRead}, for a caller that has {@link StackRoom}. */
+    Pending<Void> beginRead(LocalRegion into, RemoteRegion from) throws EndpointException {
+        from.ensureAllows(AccessFlag.REMOTE_READ, link);
+        return access(new Transfer.Task(Transfer.Kind.READ, into, from, OptionalInt.empty()));
+    }
+
+    /** As {@link #startWrite}, for a caller that has {@link StackRoom}. */
+    Pending<Void> beginWrite(LocalRegion from, RemoteRegion to, OptionalInt immediate) throws EndpointException {
+        if (immediate.isPresent()) {
+            ensureCan(Capability.IMMEDIATE_DATA, "a write with immediate data");
+        }
+        to.ensureAllows(AccessFlag.REMOTE_WRITE, link);
+        return access(new Transfer.Task(Transfer.Kind.WRITE, from, to, immediate));
+    }
+
+    private Pending<Void> access(Transfer.Task task) {
+        if (owned(task.local()).length() != task.remote().length()) {
+            throw new IllegalArgumentException("a " + task.kind().text() + " needs as many bytes here as there: "
+                    + task.local().length() + " and " + task.remote().length() + "; use a slice");
+        }
+        return begin(task, link.accessPieceBytes);
+    }
+
+    private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
+        Pending<Void> pending = new Pending<>(link.writers, task.kind().text());
+        link.connection().locked(() -> {
+            if (link.failure != null) {
+                pending.fail(link.failure); // the region may have ended with it, but this is why
+            } else if (task.remote() == null) {
+                link.sends.send(new Transfer(task, pieceBytes, pending));
+            } else {
+                link.sends.access(new Transfer(task, pieceBytes, pending));
+            }
+        });
+        return pending;
+    }
+
+    private Pending<Long> atomic(Atomic.Task task) throws EndpointException {
+        RemoteRegion remote = task.remote();
+        if (remote.length() != ATOMIC_BYTES || remote.address() % ATOMIC_BYTES != 0) {
+            throw new IllegalArgumentException("an atomic operation works on 8 bytes at a multiple of 8, not on "
+                    + remote);
+        }
+        ensureCan(Capability.ATOMICS, "an atomic operation");
+        remote.ensureAllows(AccessFlag.REMOTE_ATOMIC, link);
+        Pending<Long> pending = new Pending<>(link.writers, "atomic operation");
+        link.connection().locked(() -> link.sends.access(new Atomic(task, pending)));
+        return pending;
+    }
+
+    private LeftReceive postReceive(long size) throws IOException {
+        LocalRegion region = link.domain.allocateForMessage(size);
+        try {
+            return new LeftReceive(region, startReceiveRaw(region));
+        } catch (Throwable e) {
+            region.block.close();
+            throw e;
+        }
+    }
+
+    private int takeImmediate(long deadlineNanos) throws IOException {
+        ensureMessages();
+        return taken(link.take(link.messageSide().immediates, deadlineNanos, "immediate data"));
+    }
+
+    private RemoteLease takeShared(long deadlineNanos) throws IOException {
+        ensureMessages();
+        return taken(link.take(link.messageSide().shared, deadlineNanos, "shared memory"));
+    }
+
+    private LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
+        ensureMessages();
+        Lender.Lent back = link.take(link.messageSide().handedOver, deadlineNanos, "memory");
+        link.connection().locked(() -> link.lender.taken(back));
+        return back.region();
+    }
+
+    /** Lets the peer send as much again. */
+    private <T> T taken(T one) {
+        link.connection().locked(() -> link.messageSide().taken());
+        return one;
+    }
+
+    /** Begins to tell the peer, a node of the same group, something. */
+    Pending<Void> signal(long number, int word) {
+        ensureMessages();
+        Pending<Void> pending = new Pending<>(link.writers, "signal");
+        Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
+        link.connection().locked(() -> link.sends.tell(new Notice(header, 0, pending)));
+        return pending;
+    }
+
+    /** Waits for what the peer tells as a node of the same group. */
+    Header takeSignal(long deadlineNanos) throws IOException {
+        ensureMessages();
+        return link.take(link.messageSide().signals, deadlineNanos, "signal");
+    }
+
+    /** Waits for the end of an operation, as long as the settings allow. */
+    private <T> T finish(Pending<T> pending) throws IOException {
+        return pending.await(Deadlines.after(link.settings.operationNanos));
+    }
+
+    /** Refuses memory of another protection domain, which the device would refuse by breaking the connection. */
+    private LocalRegion owned(LocalRegion region) {
+        if (region.block.domain != link.domain) {
+            throw new IllegalArgumentException("the region belongs to another endpoint: allocate it here, or connect "
+                    + "by another() of that one");
+        }
+        return region;
+    }
+
+    /** Refuses what a raw endpoint has not. */
+    private void ensureMessages() {
+        if (link.settings.raw) {
+            throw new UnsupportedOperationException("a raw endpoint has neither messages nor leases: build it without "
+                    + "raw(true)");
+        }
+    }
+
+    /** Refuses what only a raw endpoint has. */
+    private void ensureRaw() {
+        if (!link.settings.raw) {
+            throw new UnsupportedOperationException("only a raw endpoint posts its own receives: build it with "
+                    + "raw(true)");
+        }
+    }
+
+    private void ensureCan(Capability capability, String what) {
+        if (!link.device().supports(capability)) {
+            throw new UnsupportedOperationException("device " + link.device().info().name() + " cannot do " + what
+                    + ": it lacks " + capability);
         }
     }
 

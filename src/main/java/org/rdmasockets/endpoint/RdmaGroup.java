@@ -55,16 +55,15 @@ public final class RdmaGroup {
     @FunctionalInterface
     private interface Begin {
         /** Begins it, for the member of that index. */
-        Pending<Void> at(Calls member, int index) throws IOException;
+        Pending<Void> at(RdmaEndpoint member, int index) throws IOException;
     }
 
-    /** Does something with all of them, and waits for all. */
     private void forEach(Begin one) throws IOException {
         StackRoom.ensure();
         OperationScope scope = new OperationScope();
         try {
             for (int i = 0; i < members.size(); i++) {
-                scope.add(one.at(members.get(i).calls, i));
+                scope.add(one.at(members.get(i), i));
             }
         } catch (Throwable t) {
             try {
@@ -85,7 +84,7 @@ public final class RdmaGroup {
      */
     public void scatter(List<LocalRegion> parts) throws IOException {
         ensureOneEach(parts);
-        forEach((member, i) -> member.message(parts.get(i), OptionalInt.empty()));
+        forEach((member, i) -> member.beginMessage(parts.get(i), OptionalInt.empty()));
     }
 
     /**
@@ -98,7 +97,7 @@ public final class RdmaGroup {
     public void scatter(List<LocalRegion> parts, List<RemoteRegion> to) throws IOException {
         ensureOneEach(parts);
         ensureOneEach(to);
-        forEach((member, i) -> member.write(parts.get(i), to.get(i), OptionalInt.empty()));
+        forEach((member, i) -> member.beginWrite(parts.get(i), to.get(i), OptionalInt.empty()));
     }
 
     /**
@@ -108,7 +107,7 @@ public final class RdmaGroup {
      * @throws IOException if any cannot be sent
      */
     public void multicast(LocalRegion message) throws IOException {
-        forEach((member, i) -> member.message(message, OptionalInt.empty()));
+        forEach((member, i) -> member.beginMessage(message, OptionalInt.empty()));
     }
 
     /**
@@ -143,6 +142,6 @@ public final class RdmaGroup {
     public void gather(List<LocalRegion> into, List<RemoteRegion> from) throws IOException {
         ensureOneEach(into);
         ensureOneEach(from);
-        forEach((member, i) -> member.read(into.get(i), from.get(i)));
+        forEach((member, i) -> member.beginRead(into.get(i), from.get(i)));
     }
 }

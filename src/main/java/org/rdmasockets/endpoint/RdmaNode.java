@@ -197,7 +197,7 @@ public final class RdmaNode implements AutoCloseable {
         long sign = 31L * ranks.hashCode() + kind.ordinal();
         List<Pending<Void>> told = new ArrayList<>();
         for (BarrierKind.Step step : kind.steps(ranks.indexOf(rank), ranks.size())) {
-            Calls peer = peers[ranks.get(step.place())].calls;
+            RdmaEndpoint peer = peers[ranks.get(step.place())];
             if (step.tell()) {
                 told.add(peer.signal(sign, kind.ordinal()));
                 continue;

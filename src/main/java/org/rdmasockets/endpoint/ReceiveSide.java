@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.verbs.CompletionOpcode;
-import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
@@ -46,18 +45,17 @@ final class ReceiveSide implements Receives {
     /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
     record Fragment(int index, Header header, MemorySegment bytes) {}
 
-    /** A queue without receives; identifiers of work requests begin with the base. */
     ReceiveSide(Link link, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
         this.link = link;
         this.queuePair = queuePair;
         this.region = region;
         this.own = own;
         this.idBase = idBase;
-        messages = new Mailbox<>(link.readers(), "receive");
-        immediates = new Mailbox<>(link.readers(), "receiveImmediate");
-        shared = new Mailbox<>(link.readers(), "receiveShared");
-        handedOver = new Mailbox<>(link.readers(), "receiveHandedOver");
-        signals = new Mailbox<>(link.readers(), "barrier");
+        messages = new Mailbox<>(link.readers, "receive");
+        immediates = new Mailbox<>(link.readers, "receiveImmediate");
+        shared = new Mailbox<>(link.readers, "receiveShared");
+        handedOver = new Mailbox<>(link.readers, "receiveHandedOver");
+        signals = new Mailbox<>(link.readers, "barrier");
     }
 
     /** How many receives there are. */
@@ -65,12 +63,11 @@ final class ReceiveSide implements Receives {
         return own.dataMessages() + own.controlMessages();
     }
 
-    /** Posts all receives. */
     void postAll() throws IOException {
         for (int i = 0; i < count(own); i++) {
             int result = tryPost(i);
             if (result != QueuePair.POSTED) {
-                throw notPosted(result);
+                throw EndpointException.ofPost("ibv_post_recv", result);
             }
         }
     }
@@ -80,15 +77,10 @@ final class ReceiveSide implements Receives {
                 .add(region, (long) index * own.bufferBytes(), own.bufferBytes()));
     }
 
-    private static EndpointException notPosted(int result) {
-        return new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_recv failed: " + Errno.of(result)
-                + " (" + result + ")");
-    }
-
     private void post(int index) {
         int result = tryPost(index);
         if (result != QueuePair.POSTED) {
-            link.fail(notPosted(result));
+            link.fail(EndpointException.ofPost("ibv_post_recv", result));
         }
     }
 
@@ -110,7 +102,7 @@ final class ReceiveSide implements Receives {
         }
         MemorySegment message = message(index, completion);
         Header header = Header.read(message);
-        link.sends().acknowledge(header);
+        link.sends.acknowledge(header);
         if (header.kind() == Header.Kind.MESSAGE) {
             countData();
             checkMessage(header, completion.lengthBytes() - Header.BYTES);
@@ -174,11 +166,6 @@ final class ReceiveSide implements Receives {
     }
 
     @Override
-    public void flushed(int index) {
-        // The buffer is the connection's own and ends with it.
-    }
-
-    @Override
     public Header late(int index, Completion completion) throws Violation {
         return completion.opcode() == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE ? null
                 : Header.read(message(index, completion));
@@ -200,11 +187,6 @@ final class ReceiveSide implements Receives {
         shared.discard(lease -> { });
         signals.discard(signal -> { });
         handedOver.discard(link.lender::discard);
-    }
-
-    @Override
-    public void releaseAll() {
-        // Likewise.
     }
 
     @Override

@@ -2,32 +2,43 @@ package org.rdmasockets.endpoint;
 
 import org.rdmasockets.completion.Completion;
 
-/** The receive queue of a connection, of messages or raw. Protected by the protocol lock. */
+/**
+ * The receive queue of a connection, of messages or raw. Protected by the protocol lock. A raw one has neither credits
+ * nor words of the peer: what arrives is the application's, in memory of its own.
+ */
 sealed interface Receives permits ReceiveSide, RawReceives {
     /** A receive has completed well; throws if no honest peer sends that. */
     void completed(int index, Completion completion) throws Violation;
 
     /** A receive has completed without anything in it. */
-    void flushed(int index);
+    default void flushed(int index) {}
 
     /** The word of the peer in a receive after the end, or null; throws if no honest peer sends that. */
-    Header late(int index, Completion completion) throws Violation;
+    default Header late(int index, Completion completion) throws Violation {
+        return null;
+    }
 
     /** Nothing more will arrive, for that reason. */
     void end(EndpointException reason);
 
     /** This end was closed: nobody will take what has arrived. */
-    void discard();
+    default void discard() {}
 
     /** The queue pair is gone: the device is done with everything. */
-    void releaseAll();
+    default void releaseAll() {}
 
     /** A header with the counts of this time. */
-    Header stamp(Header header);
+    default Header stamp(Header header) {
+        return header;
+    }
 
     /** Whether the peer should be told soon that data was taken. */
-    boolean owesCredit();
+    default boolean owesCredit() {
+        return false;
+    }
 
     /** Whether the peer must be told at once that control messages were taken. */
-    boolean owesControlCredit();
+    default boolean owesControlCredit() {
+        return false;
+    }
 }

@@ -7,7 +7,6 @@ package org.rdmasockets.endpoint;
 public final class RegionBusyException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    /** A conflict: the message says who works on which bytes. */
     RegionBusyException(String message) {
         super(message);
     }

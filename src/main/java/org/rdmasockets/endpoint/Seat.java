@@ -20,7 +20,6 @@ final class Seat {
     /** Who stands, in order; guarded by this. */
     private final Set<Pending<?>> standing = new LinkedHashSet<>();
 
-    /** An empty seat, for one of the places of an inbox. */
     Seat(CompletionInbox inbox, Role role) {
         this.inbox = inbox;
         this.role = role;
@@ -52,15 +51,15 @@ final class Seat {
     /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
     Wait await(Pending<?> one, long deadlineNanos) {
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
-        one.waiter(Thread.currentThread());
+        one.waiter = Thread.currentThread();
         try {
             Wait end = Wait.READY;
             while (end == Wait.READY && !one.hasEnded()) {
-                end = sit(one) ? waitSitting(deadlineNanos) : park(one, deadlineNanos);
+                end = sit(one) ? inbox.await(role, deadlineNanos) : park(one, deadlineNanos);
             }
             return one.hasEnded() ? Wait.READY : end;
         } finally {
-            one.waiter(null);
+            one.waiter = null;
             leave(one);
         }
     }
@@ -73,10 +72,6 @@ final class Seat {
         }
         standing.add(one);
         return false;
-    }
-
-    private Wait waitSitting(long deadlineNanos) {
-        return inbox.await(role, deadlineNanos);
     }
 
     /** Parks once; an unpark, a spurious one too, leads to another look. */
@@ -113,7 +108,7 @@ final class Seat {
                 sitting = null;
             }
             if (sitting == null && !standing.isEmpty()) {
-                next = standing.iterator().next().waiter();
+                next = standing.iterator().next().waiter;
             }
         }
         if (next != null) {

@@ -2,7 +2,6 @@ package org.rdmasockets.endpoint;
 
 import java.util.ArrayDeque;
 import java.util.List;
-import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
@@ -54,6 +53,28 @@ final class SendSide {
     private boolean counting;
     private EndpointException failure;
 
+    /** A write of nothing, which only an endpoint that is there acknowledges. */
+    private static final class Probe extends Operation {
+        private Probe() {
+            super(null, null);
+        }
+
+        @Override
+        boolean takesReceive() {
+            return false;
+        }
+
+        @Override
+        void fill(SendRequest request, long workRequestId, SendSlot slot) {
+            request.write(workRequestId, 0, 0);
+        }
+
+        @Override
+        public String toString() {
+            return "a sign of life";
+        }
+    }
+
     /** An empty queue; the base is the connection's part of work request identifiers. */
     SendSide(Link link, QueuePair queuePair, MemoryRegion memory, long idBase) {
         this.link = link;
@@ -70,7 +91,6 @@ final class SendSide {
         freeCount = count;
     }
 
-    /** The connection is up. */
     void start(Greeting peer) {
         control.open(peer.controlMessages());
         data.open(peer.dataMessages());
@@ -181,7 +201,6 @@ final class SendSide {
         data.acknowledge(header.dataTaken());
     }
 
-    /** Posts what can be posted. */
     void pump() {
         boolean more = started;
         while (more && link.obstacle() == null) {
@@ -237,8 +256,7 @@ final class SendSide {
         }
         int result = queuePair.postSend(request.signalled());
         if (result != QueuePair.POSTED) {
-            link.fail(new EndpointException(EndpointException.Reason.DEVICE, "ibv_post_send failed: "
-                    + Errno.of(result) + " (" + result + ")"));
+            link.fail(EndpointException.ofPost("ibv_post_send", result));
             return false;
         }
         freeCount--;

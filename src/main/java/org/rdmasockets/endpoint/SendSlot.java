@@ -29,7 +29,6 @@ final class SendSlot {
         request.add(region, offset, Header.BYTES);
     }
 
-    /** Lets a request bring a value here. */
     void value(SendRequest request) {
         request.add(region, offset, Long.BYTES);
     }

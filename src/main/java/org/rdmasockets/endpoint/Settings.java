@@ -84,17 +84,14 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
         return rights;
     }
 
-    /** What this end tells its peer. */
     Greeting greeting() {
         return new Greeting(raw, dataMessages, CONTROL_MESSAGES, bufferBytes, maxMessageBytes, 0);
     }
 
-    /** Receives that are posted at most. */
     int maxReceives() {
         return raw ? receives : ReceiveSide.count(greeting());
     }
 
-    /** Completions that may be there at once. */
     int maxCompletions() {
         return Math.max(completions, sends + maxReceives());
     }
@@ -147,7 +144,6 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
                 : shared.retain(connection.engine(), connection.device());
     }
 
-    /** Refuses what a device cannot do. */
     private void check(Device on) throws EndpointException {
         DeviceAttributes limits = on.attributes();
         check(on, "the send queue", sends, limits.maxWorkRequests());

@@ -55,7 +55,6 @@ final class Slabs {
         return new Piece(uncut.region, uncut.offset, size);
     }
 
-    /** Takes a piece back. */
     synchronized void giveBack(Piece piece) {
         free.computeIfAbsent(piece.bytes, bytes -> new ArrayDeque<>()).push(piece);
     }

@@ -13,7 +13,6 @@ final class Transfer extends Operation {
     private final OptionalInt immediate;
     private final long length;
     private final int pieceBytes;
-    private final Pending<Void> pending;
     private long done;
 
     /** What is done with the bytes. */
@@ -40,7 +39,6 @@ final class Transfer extends Operation {
             return text;
         }
 
-        /** Locks memory for this. */
         RangeLocks.Hold hold(LocalRegion region) {
             return region == null ? null : region.hold(writesLocal, text);
         }
@@ -53,14 +51,13 @@ final class Transfer extends Operation {
 
     /** A transfer that was not begun, in pieces of at most so many bytes; throws if the memory is in use. */
     Transfer(Task task, int pieceBytes, Pending<Void> pending) {
-        super(task.kind.hold(task.local));
+        super(task.kind.hold(task.local), pending);
         kind = task.kind;
         local = task.local;
         remote = task.remote;
         immediate = task.immediate;
         length = local == null ? 0 : local.length();
         this.pieceBytes = pieceBytes;
-        this.pending = pending;
     }
 
     @Override
@@ -99,16 +96,6 @@ final class Transfer extends Operation {
         int first = done == 0 ? Header.FIRST : 0;
         int flags = first | (immediate.isPresent() ? Header.IMMEDIATE : 0);
         return new Header(Header.Kind.MESSAGE, flags, 0, 0, immediate.orElse(0), 0, 0, 0, length, 0);
-    }
-
-    @Override
-    void succeed(SendSlot slot) {
-        pending.complete(null);
-    }
-
-    @Override
-    void fail(EndpointException reason) {
-        pending.fail(reason);
     }
 
     @Override

@@ -4,7 +4,6 @@ package org.rdmasockets.endpoint;
 final class Violation extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** A violation. */
     Violation(String what) {
         super(what, null, false, false);
     }

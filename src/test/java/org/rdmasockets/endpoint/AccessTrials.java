@@ -166,11 +166,11 @@ abstract class AccessTrials extends EndpointTrial {
 
     private static void writeInPieces(String what, RdmaEndpoint end, LocalRegion from, RemoteRegion to)
             throws Exception {
-        Pending<Void> write = new Pending<>(end.link.writers(), "write");
+        Pending<Void> write = new Pending<>(end.link.writers, "write");
         Transfer.Task task = new Transfer.Task(Transfer.Kind.WRITE, from, to, OptionalInt.empty());
         boolean owing = end.link.compute(all -> {
-            all.sends().access(new Transfer(task, 8, write));
-            return all.sends().isOwing();
+            all.sends.access(new Transfer(task, 8, write));
+            return all.sends.isOwing();
         });
         assertTrue(owing, "somebody has to take in what completes");
         Await.until("the write ends " + what, write::hasEnded);

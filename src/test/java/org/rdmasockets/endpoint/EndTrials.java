@@ -183,7 +183,7 @@ abstract class EndTrials extends EndpointTrial {
     void whatHasArrivedIsGoneAfterTheOwnClose() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link.domain();
+        Domain domain = pair.client().link.domain;
         RemoteLease lease = pair.server().requestRemote(700);
         long before = domain.bytes();
         pair.server().handOver(lease);
@@ -213,7 +213,7 @@ abstract class EndTrials extends EndpointTrial {
     void whatAPeerAnnouncesTakesNoMemory() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link.domain();
+        Domain domain = pair.client().link.domain;
         long before = domain.bytes();
         Forged.sendPieces(pair.server(), 64 << 20, 1, 1);
         assertThrows(SocketTimeoutException.class, () -> pair.client().receive(Duration.ofMillis(200)));
@@ -226,7 +226,7 @@ abstract class EndTrials extends EndpointTrial {
     void whatHasComeOfAMessageGoesWithTheConnection() throws Exception {
         Pair first = connect();
         Pair pair = connectSharing(first);
-        Domain domain = pair.client().link.domain();
+        Domain domain = pair.client().link.domain;
         int large = Slabs.MOST_BYTES + 1; // smaller pieces of memory stay with the domain
         Forged.sendPieces(pair.server(), 64 << 20, large / 8000, 8000);
         Await.until("much of a message has come", () -> {
@@ -244,7 +244,7 @@ abstract class EndTrials extends EndpointTrial {
         Pair pair = connect();
         pair.server().link.connection().locked(() -> { // which takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
-                pair.client().link.connection().locked(() -> pair.client().link.sends()
+                pair.client().link.connection().locked(() -> pair.client().link.sends
                         .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
             }
             pair.client().close();
@@ -265,8 +265,8 @@ abstract class EndTrials extends EndpointTrial {
         pair.client().write(here, there, 2);
         Pending<Void> waiting = pair.client().startWrite(here, there, 3);
         boolean asked = pair.client().link.compute(all -> {
-            all.sends().probe();
-            return all.sends().isBusy();
+            all.sends.probe();
+            return all.sends.isBusy();
         });
         assertTrue(asked);
         assertFalse(waiting.isDone());

@@ -19,7 +19,7 @@ final class Forged extends Operation {
     }
 
     private Forged(LocalRegion bytes, Header header, Link link) {
-        super(null);
+        super(null, null);
         this.bytes = bytes;
         this.header = header;
         this.link = link;
@@ -31,7 +31,7 @@ final class Forged extends Operation {
     }
 
     private static void send(RdmaEndpoint from, Forged one) {
-        from.link.connection().locked(() -> from.link.sends().send(one));
+        from.link.connection().locked(() -> from.link.sends.send(one));
     }
 
     /** Sends something with a header, and with honest counts of what has been taken in. */
