@@ -20,8 +20,8 @@ final class Chunk {
     private int arrived;
     /** End of what was read. */
     private int read;
-    /** The chunk behind this one where it is: idle or lent, and nowhere twice; else null. */
-    private Chunk next;
+    /** The chunk behind this one where it is, for whoever has it: idle or lent, and nowhere twice; else null. */
+    Chunk next;
 
     /**
      * Memory that nobody has anything to do with yet. Generation 0 stays for the life of the connection; a chunk of
@@ -32,16 +32,6 @@ final class Chunk {
         this.memory = region.segment();
         this.offset = offset;
         this.generation = generation;
-    }
-
-    /** The chunk behind this one, for whoever has it: null for the last. */
-    Chunk next() {
-        return next;
-    }
-
-    /** Sets the chunk behind this one, for whoever has it; null for the last. */
-    void next(Chunk newNext) {
-        next = newNext;
     }
 
     /** Where it begins, as the peer must name it. */

@@ -64,20 +64,20 @@ final class ChunkStock {
 
     private Chunk take(Chunk chunk) {
         if (idle == chunk) {
-            idle = chunk.next();
+            idle = chunk.next;
         } else {
             Chunk before = idle;
-            while (before.next() != chunk) {
-                before = before.next();
+            while (before.next != chunk) {
+                before = before.next;
             }
-            before.next(chunk.next());
+            before.next = chunk.next;
         }
-        chunk.next(null);
+        chunk.next = null;
         return chunk;
     }
 
     private void put(Chunk chunk) {
-        chunk.next(idle);
+        chunk.next = idle;
         idle = chunk;
     }
 
@@ -170,7 +170,7 @@ final class ChunkStock {
     private Chunk find(boolean permanent) {
         Chunk chunk = idle;
         while (chunk != null && chunk.isPermanent() != permanent) {
-            chunk = chunk.next();
+            chunk = chunk.next;
         }
         return chunk;
     }

@@ -52,12 +52,10 @@ final class Closing {
         return (happened & event) != 0;
     }
 
-    /** The application reads no more. */
     void shutInput() {
         happened |= INPUT_SHUT;
     }
 
-    /** The application writes no more. */
     void shutOutput() {
         happened |= OUTPUT_SHUT;
     }
@@ -156,17 +154,14 @@ final class Closing {
         return (happened & (INPUT_ENDED | DISCONNECT_SENT | PEER_DISCONNECTED)) == 0;
     }
 
-    /** Tells whether the application reads no more: true after {@link #shutInput}. */
     boolean isInputShut() {
         return (happened & INPUT_SHUT) != 0;
     }
 
-    /** Tells whether the application writes no more: true after {@link #shutOutput}. */
     boolean isOutputShut() {
         return has(OUTPUT_SHUT);
     }
 
-    /** Tells whether nothing can be written any more. */
     boolean isOutputOver() {
         return (happened & (OUTPUT_SHUT | PEER_DISCONNECTED)) != 0;
     }

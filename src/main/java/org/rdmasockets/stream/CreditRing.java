@@ -1,5 +1,6 @@
 package org.rdmasockets.stream;
 
+import java.lang.foreign.MemorySegment;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 
@@ -18,18 +19,16 @@ final class CreditRing extends Flow {
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
     private int answered = -1;
 
-    /** Nothing is lent yet but the first chunk. */
     CreditRing(Parts parts) {
         super(parts);
         StreamSettings settings = parts.settings();
-        Regions memory = parts.memory();
-        RegionLayout layout = memory.layout();
+        MemorySegment memory = parts.remote().segment();
         window = new SendWindow(settings.receiverNotReadyRetry());
-        targets = new TargetTable(memory.remote().segment(), layout.offerOffset());
+        targets = new TargetTable(memory, parts.layout().offerOffset());
         received = new ReceiveBuffer(parts.chunks(), settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
         lending = new Lending(sendQueue, window, received);
-        maps = settings.maps() == 0 ? null : new MapTable(memory.remote().segment(), settings.maps());
+        maps = settings.maps() == 0 ? null : new MapTable(memory, settings.maps());
     }
 
     @Override
@@ -41,11 +40,6 @@ final class CreditRing extends Flow {
     String start(ConnectData peer) {
         lending.start(peer);
         return borrowing.start(peer, received.received());
-    }
-
-    @Override
-    boolean isStarted() {
-        return lending.isStarted();
     }
 
     @Override

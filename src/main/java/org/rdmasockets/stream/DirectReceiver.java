@@ -26,13 +26,6 @@ public final class DirectReceiver {
         this.connection = connection;
     }
 
-    /** Refuses who wants to read or to look while so many bytes are looked at, unless that is 0. */
-    static void ensureClosed(int viewed) {
-        if (viewed > 0) {
-            throw new IllegalStateException(STILL_OPEN);
-        }
-    }
-
     /** Lends what is there, up to the end of a chunk: 0 bytes if nothing is there now, -1 at the end of the stream. */
     public int view() throws SocketException {
         connection.ensureTrusted();

@@ -36,7 +36,6 @@ public final class DirectSender {
     /** How many requests will have completed when nothing reads from the memory any more; 0 if nobody waits for it. */
     private long sentAt;
 
-    /** Nothing sent yet. */
     DirectSender(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
         this.connection = connection;
         this.sendQueue = sendQueue;

@@ -1,5 +1,6 @@
 package org.rdmasockets.stream;
 
+import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -15,7 +16,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     /** Where to post. */
     final SendQueue sendQueue;
 
-    /** Of a connection. */
     Flow(Parts parts) {
         connection = parts.connection();
         closing = connection.closing;
@@ -24,7 +24,12 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
 
     /** The parts that flows of a connection are made of. Nobody keeps it: each takes what it needs. */
     record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, ChunkStock chunks,
-            Regions memory, StreamSettings settings) {
+            MemoryRegion remote, StreamSettings settings) {
+        /** Where things lie in the remote region, and in the send queue's. */
+        RegionLayout layout() {
+            return RegionLayout.of(settings);
+        }
+
         /** The flow of a kind. */
         Flow flow(FlowKind kind) {
             return kind == FlowKind.CREDIT_RING ? new CreditRing(this)
@@ -39,9 +44,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      * Begins with what the peer sent, which was checked. Null if all is well, otherwise what the peer did wrong before.
      */
     abstract String start(ConnectData peer);
-
-    /** Tells whether {@link #start} was called. */
-    abstract boolean isStarted();
 
     /** How much may be sent now in one message, if it has a slot: bytes, 0 if no message may be sent. */
     abstract int room();
@@ -58,7 +60,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
      */
     abstract int finish(int count, int kept);
 
-    /** What has arrived. */
     abstract Received received();
 
     /**
@@ -111,9 +112,8 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
         return closing.due() != Closing.NOTHING;
     }
 
-    /** Tells whether there is something to tell. */
     final boolean isDue() {
-        return isAnswerDue() || closing.due() != Closing.NOTHING || isNewsDue();
+        return isAnswerDue() || isWordDue() || isNewsDue();
     }
 
     /** Tells whether what is due can be told now: true if {@link #post} may be called. */
@@ -134,7 +134,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
         return tellNews();
     }
 
-    /** Posts a word about the connection. */
     final int tell(int control) {
         noteControl();
         return sendQueue.postMessage(WorkRequestId.CONTROL, ImmediateData.control(control));

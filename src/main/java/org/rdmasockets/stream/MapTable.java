@@ -41,7 +41,6 @@ final class MapTable {
     /** 0 for nothing, otherwise positive. */
     private final int[] lengths;
 
-    /** An empty table with as many entries as the peer was told of. */
     MapTable(MemorySegment memory, int entries) {
         this.memory = memory;
         offsets = new long[entries];

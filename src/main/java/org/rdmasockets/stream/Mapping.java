@@ -27,13 +27,12 @@ public final class Mapping {
     private final int[] lengths;
     private final long[] offsets;
 
-    /** Of a connection that has started, without a map. */
     Mapping(StreamConnection connection, SendQueue sendQueue, Lending lending, SendWindow window) {
         this.connection = connection;
         this.sendQueue = sendQueue;
         this.lending = lending;
         this.window = window;
-        int entries = Math.min(lending.maps(), MAX_ENTRIES);
+        int entries = Math.min(lending.maps, MAX_ENTRIES);
         lengths = new int[entries];
         offsets = new long[entries];
     }
@@ -99,11 +98,11 @@ public final class Mapping {
     }
 
     private void tell(int index, long address, int key, int length) {
-        boolean big = ConnectData.isNativeBigEndian() != lending.isSwapped();
+        boolean big = ConnectData.isNativeBigEndian() != lending.swap;
         ByteBuffer.wrap(entry).order(big ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN)
                 .putLong(offsets[index]).putLong(address).putInt(key).putInt(length);
         sendQueue.ring.place(entry, 0, entry.length,
-                sendQueue.begin(WorkRequestId.DATA, lending.mapAddress(index), lending.key()));
+                sendQueue.begin(WorkRequestId.DATA, lending.mapAddress(index), lending.key));
         int kept = sendQueue.isInline(entry.length) ? 0 : sendQueue.ring.keep(entry.length);
         if (lending.peerMovesOn() || !window.isRetried()) {
             window.dataSent();

@@ -1,14 +1,12 @@
 package org.rdmasockets.stream;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
  * Messages that lie where they arrived, in the receives of {@link SendReceive}. A receive is posted again when all of
  * its message was read, and only then gives the peer a credit: so there is always a receive for what it may send.
  */
-final class MessageQueue implements Received {
+final class MessageQueue extends Received {
     private final StreamConnection connection;
     private final ReceiveQueue receives;
     private final int credits;
@@ -20,15 +18,11 @@ final class MessageQueue implements Received {
     private int count;
     /** How much of the oldest message was read. */
     private int headOffset;
-    private int unread;
-    private int viewed;
-    private boolean discarding;
     /** Messages that arrived, that were read to their end, and that the peer may have sent. */
     private long arrived;
     private long finished;
     private long granted;
 
-    /** An empty queue. */
     MessageQueue(Flow.Parts parts) {
         connection = parts.connection();
         receives = parts.receiveQueue();
@@ -51,34 +45,17 @@ final class MessageQueue implements Received {
         int tail = (head + count++) % slots.length;
         slots[tail] = slot;
         lengths[tail] = bytes;
-        unread += bytes;
-        if (discarding) {
-            discard();
-        }
+        add(bytes);
         return null;
     }
 
     @Override
-    public int available() {
-        return unread - viewed;
+    int piece() {
+        return unread == 0 ? 0 : lengths[head] - headOffset;
     }
 
     @Override
-    public int read(byte[] bytes, int offset, int length) {
-        DirectReceiver.ensureClosed(viewed);
-        int wanted = Math.min(length, unread);
-        int done = 0;
-        while (done < wanted) {
-            int piece = Math.min(wanted - done, lengths[head] - headOffset);
-            MemorySegment.copy(receives.region().segment(), ValueLayout.JAVA_BYTE, viewedOffset(), bytes,
-                    offset + done, piece);
-            skip(piece);
-            done += piece;
-        }
-        return wanted;
-    }
-
-    private void skip(int bytes) {
+    void skip(int bytes) {
         headOffset += bytes;
         unread -= bytes;
         if (headOffset == lengths[head]) {
@@ -92,38 +69,13 @@ final class MessageQueue implements Received {
     }
 
     @Override
-    public int view() {
-        DirectReceiver.ensureClosed(viewed);
-        viewed = unread == 0 ? 0 : lengths[head] - headOffset;
-        return viewed;
-    }
-
-    @Override
-    public MemoryRegion viewedRegion() {
+    MemoryRegion viewedRegion() {
         return receives.region();
     }
 
     @Override
-    public long viewedOffset() {
+    long viewedOffset() {
         return receives.payloadOffset(slots[head]) + headOffset;
-    }
-
-    @Override
-    public void endView() {
-        int bytes = viewed;
-        viewed = 0;
-        skip(bytes);
-        if (discarding) {
-            discard();
-        }
-    }
-
-    @Override
-    public void discard() {
-        discarding = true;
-        while (unread > 0 && viewed == 0) {
-            skip(lengths[head] - headOffset);
-        }
     }
 
     /** Tells whether the peer should get credits: half of them were used, and their receives are posted again. */

@@ -20,7 +20,6 @@ final class PeerRing {
     private long sentAtLook;
     private long sentMessagesAtLook;
 
-    /** An empty ring. */
     PeerRing(ConnectData peer) {
         address = peer.chunkAddress();
         key = peer.chunkKey();
@@ -28,7 +27,6 @@ final class PeerRing {
         credits = peer.credits();
     }
 
-    /** How much can be written in one piece. */
     int room() {
         long room = Math.min(capacity - (sent - released), capacity - sent % capacity);
         return hasCredit() ? (int) Math.min(room, ImmediateData.MAX_ARGUMENT) : 0;
@@ -39,12 +37,10 @@ final class PeerRing {
         return sentMessages - taken < credits;
     }
 
-    /** Where the next bytes go. */
     long nextAddress() {
         return address + sent % capacity;
     }
 
-    /** Counts a message. */
     void write(int bytes) {
         sent += bytes;
         sentMessages++;
@@ -73,12 +69,10 @@ final class PeerRing {
                 || sentMessages - sentMessagesAtLook >= Math.max(1, credits / PARTS));
     }
 
-    /** Whether anything was sent since we looked last. */
     boolean hasSentSinceLook() {
         return sentMessages != sentMessagesAtLook;
     }
 
-    /** We look now. */
     void look() {
         sentAtLook = sent;
         sentMessagesAtLook = sentMessages;

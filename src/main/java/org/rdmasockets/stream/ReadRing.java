@@ -40,12 +40,11 @@ final class ReadRing extends Flow {
     /** What the peer waits for, one of the words, or NOBODY. */
     private int blockedPeer = NOBODY;
 
-    /** Nothing was sent. */
     ReadRing(Parts parts) {
         super(parts);
         received = new ReceiveRing(parts);
-        region = parts.memory().remote();
-        sinkOffset = parts.memory().layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
+        region = parts.remote();
+        sinkOffset = parts.layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
     }
 
     /** A new one, which is loaded only if it is used. */
@@ -63,11 +62,6 @@ final class ReadRing extends Flow {
         peer = new PeerRing(data);
         swap = data.bigEndian() != ConnectData.isNativeBigEndian();
         return null;
-    }
-
-    @Override
-    boolean isStarted() {
-        return peer != null;
     }
 
     @Override
@@ -175,7 +169,7 @@ final class ReadRing extends Flow {
 
     @Override
     boolean isNewsDue() {
-        return isStarted() && (isWakeDue() || isLookDue() || isBlockedDue());
+        return peer != null && (isWakeDue() || isLookDue() || isBlockedDue());
     }
 
     @Override
@@ -218,7 +212,7 @@ final class ReadRing extends Flow {
      * +----------------+----------------+----------------+----------------+
      * </pre>
      */
-    private static final class ReceiveRing implements Received {
+    private static final class ReceiveRing extends Received {
         /** Length of the position in bytes. */
         static final int POSITION_BYTES = 4 * Long.BYTES;
 
@@ -233,20 +227,15 @@ final class ReadRing extends Flow {
         final long capacity;
         private final int credits;
         private final ReceiveQueue receives;
-        private long arrived;
         private long read;
-        private int viewed;
-        private boolean discarding;
         private long messages;
         /** The counts of both that the peer can know. */
         private long publishedBytes;
         private long published;
 
-        /** An empty ring. */
         ReceiveRing(Flow.Parts parts) {
-            RegionLayout layout = parts.memory().layout();
-            region = parts.memory().remote();
-            offset = layout.ringOffset();
+            region = parts.remote();
+            offset = parts.layout().ringOffset();
             positionOffset = offset - RegionLayout.POSITION_BEFORE_RING;
             capacity = parts.settings().ringBytes();
             credits = parts.settings().credits();
@@ -260,15 +249,12 @@ final class ReadRing extends Flow {
             if (messages - published >= credits) {
                 return "sent more than the " + credits + " messages it had credits for";
             }
-            long room = Math.min(capacity - (arrived - read), capacity - arrived % capacity);
+            long room = Math.min(free(), capacity - (read + unread) % capacity);
             if (bytes == 0 || bytes > room) {
                 return "sent " + bytes + " bytes where it had room for " + room;
             }
             messages++;
-            arrived += bytes;
-            if (discarding) {
-                discard();
-            }
+            add(bytes);
             advance();
             return null;
         }
@@ -281,7 +267,6 @@ final class ReadRing extends Flow {
             }
         }
 
-        /** Shows the peer how far we are. */
         void publish() {
             publishedBytes = read;
             published = Math.max(published, messages - receives.freeCount());
@@ -293,72 +278,35 @@ final class ReadRing extends Flow {
             }
         }
 
-        @Override
-        public int available() {
-            return (int) Math.min(arrived - read - viewed, Integer.MAX_VALUE);
-        }
-
-        /** How much is free. */
         long free() {
-            return capacity - (arrived - read);
+            return capacity - unread;
         }
 
         @Override
-        public int read(byte[] bytes, int at, int length) {
-            DirectReceiver.ensureClosed(viewed);
-            int wanted = (int) Math.min(length, arrived - read);
-            int done = 0;
-            while (done < wanted) {
-                int piece = (int) Math.min(wanted - done, capacity - read % capacity);
-                MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, viewedOffset(), bytes, at + done, piece);
-                read += piece;
-                done += piece;
-            }
-            if (done > 0) {
-                advance();
-            }
-            return done;
+        int piece() {
+            return (int) Math.min(unread, capacity - read % capacity);
         }
 
         @Override
-        public int view() {
-            DirectReceiver.ensureClosed(viewed);
-            viewed = (int) Math.min(Math.min(arrived - read, capacity - read % capacity), Integer.MAX_VALUE);
-            return viewed;
-        }
-
-        @Override
-        public MemoryRegion viewedRegion() {
-            return region;
-        }
-
-        @Override
-        public long viewedOffset() {
-            return offset + read % capacity;
-        }
-
-        @Override
-        public void endView() {
-            read += viewed;
-            viewed = 0;
-            if (discarding) {
-                discard();
-            }
+        void skip(int bytes) {
+            unread -= bytes;
+            read += bytes;
             advance();
         }
 
         @Override
-        public void discard() {
-            discarding = true;
-            if (viewed == 0) {
-                read = arrived;
-                advance();
-            }
+        MemoryRegion viewedRegion() {
+            return region;
+        }
+
+        @Override
+        long viewedOffset() {
+            return offset + read % capacity;
         }
 
         @Override
         public String toString() {
-            return "unread=" + (arrived - read) + " messages=" + messages + " published=" + publishedBytes
+            return "unread=" + unread + " messages=" + messages + " published=" + publishedBytes
                     + " in " + published;
         }
     }

@@ -17,7 +17,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a peer that can do so, a
  * small one is offered in their place; see {@link #offer}.
  */
-final class ReceiveBuffer implements Received {
+final class ReceiveBuffer extends Received {
     /** Chunks that the peer may write into at a time. */
     private static final int AHEAD = 2;
 
@@ -36,14 +36,8 @@ final class ReceiveBuffer implements Received {
     private Chunk filling;
     /** How many chunks are not used up. */
     private byte count;
-    /** Arrived and not yet read. */
-    private int unread;
-    /** Of that, what the reader looks at where it is; it lies in the oldest chunk. */
-    private int viewed;
     /** The chunk that was offered for all others, until the peer has moved to it; else null. */
     private Chunk offered;
-    /** True once nobody will read: what arrives is free at once. */
-    private boolean discarding;
     /** A second chunk was lent. */
     private boolean lentMore;
     /** Data messages that arrived, wrapping around. */
@@ -81,10 +75,7 @@ final class ReceiveBuffer implements Received {
         }
         noteCut(bytes);
         filling.arrive(bytes);
-        unread += bytes;
-        if (discarding) {
-            discard();
-        } else if (room - bytes < stock.lowWater() && mayGrow()) {
+        if (add(bytes) && room - bytes < stock.lowWater() && mayGrow()) {
             stock.wantMore();
         }
         return null;
@@ -103,20 +94,20 @@ final class ReceiveBuffer implements Received {
 
     /** The chunk being filled is the last, and what is unread has not grown by large chunks before a pause already. */
     private boolean mayGrow() {
-        return filling.next() == null && count <= AHEAD && offered == null && lentMore;
+        return filling.next == null && count <= AHEAD && offered == null && lentMore;
     }
 
     /** What the peer may write at once; moves on to the next chunk if the current one is full. */
     private int room() {
         if (filling != null && filling.room() == 0) {
-            filling = filling.next();
+            filling = filling.next;
         }
         return filling == null ? 0 : filling.room();
     }
 
     @Override
-    public int read(byte[] bytes, int offset, int length) {
-        DirectReceiver.ensureClosed(viewed);
+    int read(byte[] bytes, int offset, int length) {
+        ensureNoView();
         int wanted = Math.min(length, unread);
         int done = 0;
         while (done < wanted) {
@@ -128,57 +119,36 @@ final class ReceiveBuffer implements Received {
     }
 
     @Override
-    public int view() {
-        DirectReceiver.ensureClosed(viewed);
-        viewed = unread == 0 ? 0 : head.unread();
-        return viewed;
+    int piece() {
+        return unread == 0 ? 0 : head.unread();
     }
 
     @Override
-    public MemoryRegion viewedRegion() {
+    void skip(int bytes) {
+        head.skip(bytes);
+        unread -= bytes;
+        dropUsedUp();
+    }
+
+    @Override
+    MemoryRegion viewedRegion() {
         return head.region;
     }
 
     @Override
-    public long viewedOffset() {
+    long viewedOffset() {
         return head.unreadOffset();
-    }
-
-    @Override
-    public void endView() {
-        head.skip(viewed);
-        unread -= viewed;
-        viewed = 0;
-        dropUsedUp();
-        if (discarding) {
-            discard();
-        }
-    }
-
-    @Override
-    public void discard() {
-        discarding = true;
-        while (unread > 0 && viewed == 0) {
-            unread -= head.unread();
-            head.skip(head.unread());
-            dropUsedUp();
-        }
     }
 
     /** Takes the oldest chunks out of the queue as long as nobody needs them. */
     private void dropUsedUp() {
         while (head != null && head.isUsedUp()) {
             Chunk usedUp = head;
-            head = usedUp.next();
+            head = usedUp.next;
             filling = filling == usedUp ? head : filling;
             count--;
             stock.takeBack(usedUp);
         }
-    }
-
-    @Override
-    public int available() {
-        return unread - viewed;
     }
 
     /** Whether a chunk can be lent: the peer has room in fewer than two, and one of ours is free or large. */
@@ -190,7 +160,7 @@ final class ReceiveBuffer implements Received {
     /** In how many chunks the peer has room. */
     private int ahead() {
         int ahead = 0;
-        for (Chunk chunk = room() == 0 ? null : filling; chunk != null; chunk = chunk.next()) {
+        for (Chunk chunk = room() == 0 ? null : filling; chunk != null; chunk = chunk.next) {
             ahead++;
         }
         return ahead;
@@ -207,11 +177,11 @@ final class ReceiveBuffer implements Received {
     }
 
     private void append(Chunk chunk) {
-        chunk.next(null);
+        chunk.next = null;
         if (head == null) {
             head = chunk;
         } else {
-            last().next(chunk);
+            last().next = chunk;
         }
         filling = filling == null ? chunk : filling;
         count++;
@@ -224,8 +194,8 @@ final class ReceiveBuffer implements Received {
 
     private Chunk last() {
         Chunk last = head;
-        while (last.next() != null) {
-            last = last.next();
+        while (last.next != null) {
+            last = last.next;
         }
         return last;
     }
@@ -242,7 +212,7 @@ final class ReceiveBuffer implements Received {
      */
     boolean isOfferOfUse() {
         boolean large = false;
-        for (Chunk chunk = filling; chunk != null; chunk = chunk.next()) {
+        for (Chunk chunk = filling; chunk != null; chunk = chunk.next) {
             large |= !chunk.isPermanent() && chunk.room() > 0;
         }
         return large && unread == 0 && offered == null && stock.hasPermanent();
@@ -263,7 +233,7 @@ final class ReceiveBuffer implements Received {
         if (offered == null) {
             return "moved to a chunk that was not offered";
         }
-        for (Chunk chunk = filling; chunk != null; chunk = chunk.next()) {
+        for (Chunk chunk = filling; chunk != null; chunk = chunk.next) {
             lendUntil(-chunk.room());
             chunk.end();
         }
@@ -306,7 +276,7 @@ final class ReceiveBuffer implements Received {
     @Override
     public String toString() {
         StringBuilder chunks = new StringBuilder();
-        for (Chunk chunk = head; chunk != null; chunk = chunk.next()) {
+        for (Chunk chunk = head; chunk != null; chunk = chunk.next) {
             chunks.append(chunk == filling ? " >" : " ").append(chunk);
         }
         return "unread=" + unread + " chunks=" + chunks + (offered == null ? "" : " offered") + " received=" + received

@@ -1,31 +1,90 @@
 package org.rdmasockets.stream;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.rdmasockets.verbs.MemoryRegion;
 
-/** Bytes that have arrived, in their order, until the application has read them. */
-interface Received {
-    /** How much can be read, besides what the reader looks at. */
-    int available();
+/** Bytes that have arrived, in their order, until the application has read them; and the reader's look at them. */
+abstract class Received {
+    /** Arrived and not yet read. */
+    int unread;
+    /** Of that, what the reader looks at where it is: the beginning. */
+    private int viewed;
+    /** True once nobody will read: what arrives is free at once. */
+    private boolean discarding;
 
-    /** Reads what is there, perhaps nothing; not while the reader looks at what is there. */
-    int read(byte[] bytes, int offset, int length);
+    /** How much of what is unread lies in one piece from {@link #viewedOffset()} on; 0 if nothing is there. */
+    abstract int piece();
 
-    /**
-     * Lets the reader look at what is there, as far as it lies in one piece from {@link #viewedOffset()} of
-     * {@link #viewedRegion()}; perhaps 0 bytes. It stays there until {@link #endView}; not while the reader does so
-     * already.
-     */
-    int view();
+    /** Counts so much of {@link #piece} as read. */
+    abstract void skip(int bytes);
 
-    /** Where the bytes are that the reader looks at. */
-    MemoryRegion viewedRegion();
+    /** Where the oldest bytes are. */
+    abstract MemoryRegion viewedRegion();
 
     /** Where they begin in their region. */
-    long viewedOffset();
+    abstract long viewedOffset();
+
+    /** So many bytes have arrived; false if nobody will read them. */
+    final boolean add(int bytes) {
+        unread += bytes;
+        if (discarding) {
+            discard();
+        }
+        return !discarding;
+    }
+
+    /** How much can be read, besides what the reader looks at. */
+    final int available() {
+        return unread - viewed;
+    }
+
+    /** Reads what is there, perhaps nothing; not while the reader looks at what is there. */
+    int read(byte[] bytes, int offset, int length) {
+        ensureNoView();
+        int wanted = Math.min(length, unread);
+        for (int done = 0; done < wanted;) {
+            int piece = Math.min(wanted - done, piece());
+            MemorySegment.copy(viewedRegion().segment(), ValueLayout.JAVA_BYTE, viewedOffset(), bytes, offset + done,
+                    piece);
+            skip(piece);
+            done += piece;
+        }
+        return wanted;
+    }
+
+    /** Refuses to read or to look while the reader looks at something. */
+    final void ensureNoView() {
+        if (viewed > 0) {
+            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+        }
+    }
+
+    /**
+     * Lets the reader look at a {@link #piece} of what is there, perhaps of 0 bytes. It stays there until
+     * {@link #endView}; not while the reader does so already.
+     */
+    final int view() {
+        ensureNoView();
+        viewed = piece();
+        return viewed;
+    }
 
     /** Counts what the reader has looked at as read. */
-    void endView();
+    final void endView() {
+        int bytes = viewed;
+        viewed = 0;
+        skip(bytes);
+        if (discarding) {
+            discard();
+        }
+    }
 
     /** Throws away what is there and what will come, as soon as nobody looks at it. */
-    void discard();
+    final void discard() {
+        discarding = true;
+        while (unread > 0 && viewed == 0) {
+            skip(piece());
+        }
+    }
 }

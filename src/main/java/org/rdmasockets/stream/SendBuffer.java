@@ -41,7 +41,6 @@ final class SendBuffer {
     /** No larger ring is asked for. */
     private int limit;
 
-    /** An empty ring at the beginning of a region. */
     SendBuffer(MemoryRegion first, StreamSettings settings) {
         this.copiesAtPost = false;
         this.first = first;
@@ -84,7 +83,6 @@ final class SendBuffer {
         return capacity;
     }
 
-    /** How much is free. */
     int free() {
         return capacity - used;
     }

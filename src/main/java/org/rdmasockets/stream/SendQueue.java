@@ -79,11 +79,6 @@ final class SendQueue {
         this.ring = ring;
     }
 
-    /** The send region, null if there is none. */
-    MemoryRegion region() {
-        return stage == null ? null : stage.region;
-    }
-
     /**
      * Adds to a request that was begun what announces a chunk: in the send region, unless the device copies what is
      * posted. The slot is below {@link #CONTROL_SLOTS}: the others may be on their way.
@@ -324,7 +319,6 @@ final class SendQueue {
         return completed + outstanding;
     }
 
-    /** Tells whether a keep-alive write is outstanding: true if one is. */
     boolean hasKeepalive() {
         return outstandingKeepalives > 0;
     }

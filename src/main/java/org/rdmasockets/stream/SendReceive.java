@@ -18,12 +18,11 @@ final class SendReceive extends Flow {
     private final SendWindow window;
     private final int headerBytes;
     private final int maxWriteBytes;
-    /** Most bytes that the peer takes in a message; 0 before the start. */
+    /** Most bytes that the peer takes in a message. */
     private int messageBytes;
     /** What the message that was begun says. */
     private int message;
 
-    /** Nothing was sent. */
     SendReceive(Parts parts) {
         super(parts);
         received = new MessageQueue(parts);
@@ -49,11 +48,6 @@ final class SendReceive extends Flow {
         window.start(peer.credits());
         messageBytes = (int) Math.min(peer.flowBytes(), maxWriteBytes);
         return null;
-    }
-
-    @Override
-    boolean isStarted() {
-        return messageBytes > 0;
     }
 
     @Override
@@ -87,7 +81,7 @@ final class SendReceive extends Flow {
             }
             case ImmediateData.UPDATE -> {
                 connection.repost(slot);
-                return raise(argument);
+                return window.raise(argument);
             }
             case ImmediateData.CONTROL -> {
                 connection.repost(slot);
@@ -107,11 +101,7 @@ final class SendReceive extends Flow {
             return null;
         }
         String wrong = received.arrive(slot, bytes);
-        return wrong != null ? wrong : raise(limit);
-    }
-
-    private String raise(int limit) {
-        return window.raise(limit);
+        return wrong != null ? wrong : window.raise(limit);
     }
 
     @Override

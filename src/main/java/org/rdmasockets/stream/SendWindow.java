@@ -55,7 +55,6 @@ final class SendWindow {
         return controls == null;
     }
 
-    /** Counts a data message that was sent. */
     void dataSent() {
         sent++;
         assert limit - sent >= 0;
@@ -140,7 +139,6 @@ final class SendWindow {
             }
         }
 
-        /** How many there may be. */
         int count() {
             return marked + later;
         }

@@ -81,8 +81,7 @@ public final class StreamConnection {
     }
 
     private Flow.Parts parts() {
-        Regions regions = new Regions(sendQueue.region(), remoteRegion, RegionLayout.of(settings));
-        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, regions, settings);
+        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings);
     }
 
     private void use(Flow newFlow) {
@@ -211,7 +210,6 @@ public final class StreamConnection {
         }
     }
 
-    /** Takes what the peer did wrong, or null. */
     private void failIf(String wrong) {
         if (wrong != null) {
             fail(StreamFailure.violation(wrong));

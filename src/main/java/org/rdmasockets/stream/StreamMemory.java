@@ -30,7 +30,6 @@ public final class StreamMemory {
     private long bytes;
     private boolean changed = true;
 
-    /** Speaks for the two who use memory. */
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
         this.chunks = chunks;
         this.sendBuffer = sendBuffer;
@@ -47,7 +46,6 @@ public final class StreamMemory {
         return taken;
     }
 
-    /** Something has changed. */
     void change() {
         changed = true;
     }

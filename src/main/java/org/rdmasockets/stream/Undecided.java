@@ -17,7 +17,6 @@ final class Undecided extends Flow {
     private final Received nothing;
     private final Queue<Message> early = new ArrayDeque<>(0);
 
-    /** Nothing has come yet. */
     Undecided(Parts parts) {
         super(parts);
         proposed = parts.settings().flow();
@@ -41,11 +40,6 @@ final class Undecided extends Flow {
     @Override
     String start(ConnectData peer) {
         throw new IllegalStateException("undecided");
-    }
-
-    @Override
-    boolean isStarted() {
-        return false;
     }
 
     @Override

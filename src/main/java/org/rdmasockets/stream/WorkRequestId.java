@@ -50,7 +50,6 @@ final class WorkRequestId {
         return (int) workRequestId & INDEX_MASK;
     }
 
-    /** Names a kind for a log line. */
     static String name(long workRequestId) {
         return switch (kind(workRequestId)) {
             case RECEIVE -> "receive";

@@ -32,7 +32,6 @@ public final class AcceptQueue<T> implements AutoCloseable {
         this.reset = reset;
     }
 
-    /** A listener begins to fill this. */
     synchronized void join() {
         listeners++;
     }

@@ -97,7 +97,6 @@ final class Arrival<P extends Protocol> {
         return host != null && otherHost != null && host.getAddress().equals(otherHost.getAddress());
     }
 
-    /** Since when this waits, in nanoseconds. */
     long ageNanos(long now) {
         return now - cameNanos;
     }

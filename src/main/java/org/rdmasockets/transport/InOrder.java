@@ -9,7 +9,6 @@ final class InOrder implements Executor {
     /** Whether a thread runs them; protected by this. */
     private boolean running;
 
-    /** Nothing to run yet. */
     InOrder() {
     }
 

@@ -42,7 +42,6 @@ final class Liveness {
     /** Whether this end has not heard the peer, and will speak after a while all the same. */
     private volatile boolean listening;
 
-    /** A connection that is alive now. */
     Liveness(long now) {
         lastActivity = now;
     }
@@ -108,13 +107,11 @@ final class Liveness {
         SINCE.setOpaque(this, now);
     }
 
-    /** Whether a send is unacknowledged for longer than {@link #limitNanos}. */
     boolean isOverdue(long now) {
         long since = since();
         return since != 0 && now - since > limitNanos();
     }
 
-    /** How long a send may be unacknowledged. */
     long limitNanos() {
         return limitNanos;
     }
@@ -124,7 +121,6 @@ final class Liveness {
         return lastActivity;
     }
 
-    /** Whether nothing was heard for as long as keep-alive allows. */
     boolean isIdle(long now) {
         return now - lastActivity > idleNanos;
     }
@@ -133,7 +129,6 @@ final class Liveness {
         return (long) SINCE.getOpaque(this);
     }
 
-    /** What is to be done now. */
     Duty due(long now) {
         long since = since();
         if (isOverdue(now)) {

@@ -160,7 +160,6 @@ public final class NetErrors {
         return new NoRouteToHostException(remote + " is not reached: " + why);
     }
 
-    /** No RDMA device leads there. */
     static IOException noDevice(Object remote) {
         return new NoRouteToHostException("No RDMA device leads to " + remote
                 + "; use the address of an RDMA interface ('rdma link' shows which there are)");

@@ -48,7 +48,6 @@ final class Rings {
         }
     }
 
-    /** Nothing yet besides what the connection was made with. */
     Rings(StreamTransport transport) {
         this.transport = transport;
         memory = transport.stream().memory();
@@ -198,7 +197,6 @@ final class Rings {
         return grown != null && now + 2 * Engine.ROUND_NANOS - grown.seenActivity > grown.pauseNanos();
     }
 
-    /** Registered besides what the connection was made with. */
     long bytes() {
         Growth grown = growth;
         return grown == null ? 0 : grown.bytes;

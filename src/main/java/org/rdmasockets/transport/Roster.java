@@ -117,12 +117,10 @@ final class Roster {
         connection.place = place;
     }
 
-    /** How many connections there are. */
     synchronized int size() {
         return size;
     }
 
-    /** All connections there are now. */
     synchronized Member[] all() {
         return Arrays.copyOf(members, size);
     }

@@ -62,7 +62,6 @@ public final class SetupPool {
         }
     }
 
-    /** Without threads until there is work. */
     SetupPool() {}
 
     /**

@@ -31,7 +31,6 @@ public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set
     /** Where an option can be set. */
     @FunctionalInterface
     interface Target {
-        /** Sets one. */
         <T> void set(SocketOption<T> name, T value) throws IOException;
     }
 

@@ -74,7 +74,6 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
     }
 
-    /** How a stream is to be carried. */
     FlowKind flow() {
         return FlowKind.named(streamKind);
     }

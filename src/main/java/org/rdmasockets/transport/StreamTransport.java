@@ -335,7 +335,6 @@ public final class StreamTransport implements Connection, Protocol {
 
     // What makes and uses memory of this stream.
 
-    /** Where completions arrive. */
     CompletionInbox inbox() {
         return inbox;
     }

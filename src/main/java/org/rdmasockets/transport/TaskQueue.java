@@ -17,7 +17,6 @@ final class TaskQueue {
         private final Runnable work;
         private Task next;
 
-        /** A task that waits for nothing yet. */
         Task(Runnable work) {
             this.work = work;
         }
@@ -41,12 +40,10 @@ final class TaskQueue {
         }
     }
 
-    /** Tells whether there is none. */
     boolean isEmpty() {
         return first == null;
     }
 
-    /** Adds the youngest. */
     void add(Task task) {
         if (first == null) {
             first = task;

@@ -237,7 +237,6 @@ final class TcpConnection implements Connection {
         /** The view that is open, else null; one reader at a time writes it. */
         private volatile DirectView view;
 
-        /** Of a connection. */
         TcpDirect(TcpConnection connection) {
             this.connection = connection;
         }

@@ -31,7 +31,6 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.flag("numa"));
     }
 
-    /** What a socket starts with. */
     static StreamOptions streamOptions() {
         return new StreamOptions(
                 Property.number("receiveBuffer", DEFAULT_BUFFER_BYTES, StreamOptions.MIN_BUFFER_BYTES,

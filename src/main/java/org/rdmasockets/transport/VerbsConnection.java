@@ -463,12 +463,10 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /** Tells whether this connection goes over a device. */
     boolean uses(Device other) {
         return device == other;
     }
 
-    /** Tells whether this connection has a queue pair of this number. */
     boolean uses(Device other, int queuePairNumber) {
         return device == other && queuePair.number() == queuePairNumber;
     }
