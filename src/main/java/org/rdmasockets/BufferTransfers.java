@@ -55,7 +55,6 @@ final class BufferTransfers {
     private Direct direct;
     private long placedAt;
 
-    /** Transfers of one socket. */
     BufferTransfers(Socket socket, RdmaSocketImpl impl) {
         this.socket = socket;
         this.impl = impl;
@@ -265,7 +264,6 @@ final class BufferTransfers {
         return count;
     }
 
-    /** Writes everything. */
     void write(MemorySegment from) throws IOException {
         impl.beginWrite();
         try {

@@ -8,7 +8,6 @@ import java.util.Objects;
 final class ImplInputStream extends InputStream {
     private final RdmaSocketImpl impl;
 
-    /** The stream of a socket. */
     ImplInputStream(RdmaSocketImpl impl) {
         this.impl = impl;
     }

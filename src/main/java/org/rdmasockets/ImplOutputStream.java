@@ -8,7 +8,6 @@ import java.util.Objects;
 final class ImplOutputStream extends OutputStream {
     private final RdmaSocketImpl impl;
 
-    /** The stream of a socket. */
     ImplOutputStream(RdmaSocketImpl impl) {
         this.impl = impl;
     }

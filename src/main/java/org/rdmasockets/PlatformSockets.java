@@ -32,7 +32,6 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
         }
     }
 
-    /** A refusal to replace sockets. */
     static SocketException refused(String text, Exception cause) {
         return (SocketException) new SocketException(text).initCause(cause);
     }

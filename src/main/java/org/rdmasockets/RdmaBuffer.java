@@ -12,10 +12,10 @@ import org.rdmasockets.transport.DirectMemory;
  * Closed or not, it ends with the connection of its socket, and can be written no more.
  */
 public final class RdmaBuffer implements AutoCloseable {
-    private final DirectMemory memory;
+    /** What the transport knows of it. */
+    final DirectMemory memory;
     private final int lengthBytes;
 
-    /** A buffer of a socket. */
     RdmaBuffer(DirectMemory memory) {
         this.memory = memory;
         this.lengthBytes = (int) memory.segment().byteSize();
@@ -36,11 +36,6 @@ public final class RdmaBuffer implements AutoCloseable {
     /** {@return how many bytes it has, also after {@link #close}} */
     public int lengthBytes() {
         return lengthBytes;
-    }
-
-    /** What the transport knows of it. */
-    DirectMemory memory() {
-        return memory;
     }
 
     /**

@@ -27,7 +27,6 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
 
     /** Makes a socket, unbound. */
     interface Maker {
-        /** A new one. */
         DatagramSocket make() throws SocketException;
     }
 
@@ -42,7 +41,6 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
         maker = null;
     }
 
-    /** The socket that does the work. */
     DatagramSocket socket() {
         return socket;
     }

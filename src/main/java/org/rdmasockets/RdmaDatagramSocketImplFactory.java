@@ -76,7 +76,6 @@ public final class RdmaDatagramSocketImplFactory implements DatagramSocketImplFa
         return new RdmaDatagramSocketImpl(() -> ours ? openUdp() : new RdmaDatagramSocket((SocketAddress) null));
     }
 
-    /** Whether a socket of this library asks. */
     private static boolean isForOurs() {
         return STACK.walk(frames -> frames.map(StackFrame::getClassName).anyMatch(OURS::equals));
     }

@@ -47,7 +47,6 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         this(new RdmaSocketImpl(false));
     }
 
-    /** Makes the socket of a connection to come. */
     RdmaSocket(RdmaSocketImpl impl) throws SocketException {
         super(impl);
         this.impl = impl;
@@ -298,7 +297,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
         BufferTransfers.ensureWritable(this);
         try {
-            buffers().write(from.memory(), offset, length);
+            buffers().write(from.memory, offset, length);
             return length;
         } catch (SocketException | InterruptedIOException e) {
             throw BufferTransfers.ofChannel(this, e);
@@ -357,7 +356,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
         }
         BufferTransfers.ensureWritable(this);
         try {
-            buffers().place(at, from.memory(), offset, length);
+            buffers().place(at, from.memory, offset, length);
         } catch (SocketException | InterruptedIOException e) {
             throw BufferTransfers.ofChannel(this, e);
         }

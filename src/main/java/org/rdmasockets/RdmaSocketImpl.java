@@ -3,7 +3,6 @@ package org.rdmasockets;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.invoke.MethodHandles;
 import java.lang.ref.Reference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -12,15 +11,18 @@ import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketImpl;
 import java.net.SocketOption;
+import java.net.SocketTimeoutException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.choice.Chosen;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.NetErrors;
+import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.SocketWishes;
 
 /**
@@ -40,15 +42,10 @@ final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
     private enum State { NEW, UNCONNECTED, CONNECTING, CONNECTED, LISTENING, CLOSED }
 
-    private static final Turn READ = Turn.of(MethodHandles.lookup(), "readTurn");
-    private static final Turn WRITE = Turn.of(MethodHandles.lookup(), "writeTurn");
-
     private final boolean server;
-    /** See {@link Turn}; changed by READ and WRITE only. */
-    @SuppressWarnings("unused")
-    private volatile Object readTurn;
-    @SuppressWarnings("unused")
-    private volatile Object writeTurn;
+    /** Held by the one reader and the one writer, also while they wait. */
+    private final PlainLock readTurn = new PlainLock();
+    private final PlainLock writeTurn = new PlainLock();
     /** Changed under the state lock. */
     private volatile State state = State.NEW;
     /** The connection while state is CONNECTED, else null; changed under the state lock. */
@@ -72,7 +69,6 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
 
-    /** Makes a socket that holds nothing yet. */
     RdmaSocketImpl(boolean server) {
         this(server, false);
     }
@@ -115,7 +111,7 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Holds something that close releases, or else the safety net; state lock held. */
     private void hold(AutoCloseable resource) {
         if (held == null) {
-            held = HeldResource.of(this);
+            held = new HeldResource(this);
         }
         held.hold(resource);
     }
@@ -397,8 +393,15 @@ final class RdmaSocketImpl extends SocketImpl {
     long beginRead() throws IOException {
         StackRoom.ensure();
         long deadlineNanos = deadline(timeoutMillis);
-        READ.take(this, deadlineNanos);
+        take(readTurn, deadlineNanos);
         return deadlineNanos;
+    }
+
+    /** To wait for the turn is part of the operation: it counts for the timeout, which only reads have. */
+    private static void take(PlainLock turn, long deadlineNanos) throws IOException {
+        if (!turn.tryLock() && Patience.await(nanos -> turn.tryLock(nanos) ? true : null, deadlineNanos) == null) {
+            throw new SocketTimeoutException("Read timed out");
+        }
     }
 
     /** The connection to read from, null at the end of the stream; the caller has the turn. */
@@ -407,9 +410,8 @@ final class RdmaSocketImpl extends SocketImpl {
         return inputShutdown ? null : connected;
     }
 
-    /** Lets the next reader in. */
     void endRead() {
-        READ.give(this);
+        readTurn.unlock();
         Reference.reachabilityFence(this); // or the safety net could close what is being read
     }
 
@@ -428,12 +430,11 @@ final class RdmaSocketImpl extends SocketImpl {
      */
     void beginWrite() throws IOException {
         StackRoom.ensure();
-        WRITE.take(this, Long.MAX_VALUE);
+        take(writeTurn, Long.MAX_VALUE);
     }
 
-    /** Lets the next writer in. */
     void endWrite() {
-        WRITE.give(this);
+        writeTurn.unlock();
         Reference.reachabilityFence(this);
     }
 

@@ -13,7 +13,6 @@ import org.rdmasockets.transport.DirectView;
 public final class ReceivedBytes implements AutoCloseable {
     private final DirectView view;
 
-    /** Bytes of a connection. */
     ReceivedBytes(DirectView view) {
         this.view = view;
     }

@@ -59,7 +59,6 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
     private static final Set<SocketOption<?>> SERVER = ALL.values().stream().filter(SupportedOption::onServer)
             .map(SupportedOption::name).collect(Collectors.toUnmodifiableSet());
 
-    /** The options of a kind of socket. */
     static Set<SocketOption<?>> names(boolean server) {
         return server ? SERVER : CLIENT;
     }

@@ -1,6 +1,8 @@
 package org.rdmasockets.lock;
 
+import java.lang.ref.Cleaner;
 import java.time.Duration;
+import java.util.concurrent.ThreadFactory;
 
 /**
  * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to nobody: it keeps
@@ -9,6 +11,21 @@ import java.time.Duration;
  */
 public final class OwnThread {
     private OwnThread() {}
+
+    /** Makes the cleaner's thread: a platform thread, because clean-up must not wait for a free carrier. */
+    private static final class Cleaning implements ThreadFactory {
+        static final Cleaner CLEANER = Cleaner.create(new Cleaning());
+
+        @Override
+        public Thread newThread(Runnable task) {
+            return unstarted("rdma-cleaner", task);
+        }
+    }
+
+    /** What does what is left to be done when something was forgotten. */
+    public static Cleaner cleaner() {
+        return Cleaning.CLEANER;
+    }
 
     /** A daemon platform thread that has not started. */
     public static Thread unstarted(String name, Runnable task) {

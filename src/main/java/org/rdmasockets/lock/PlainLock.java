@@ -50,6 +50,11 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         return tryAcquire(1);
     }
 
+    /** Takes it, waiting so long at most; false if somebody else has it still. */
+    public final boolean tryLock(long nanos) throws InterruptedException {
+        return tryAcquireNanos(1, nanos);
+    }
+
     /** Gives it back. */
     public final void unlock() {
         release(1);

@@ -27,12 +27,6 @@ final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */
     private static final long IN_STREAM = -1;
 
-    /** Releases what the application should have closed, once nobody can; made when there is such a thing first. */
-    private static final class Forgotten {
-        /** A platform thread: clean-up must not wait for a free carrier. */
-        static final Cleaner CLEANER = Cleaner.create(task -> OwnThread.unstarted("rdma-cleaner", task));
-    }
-
     private final StreamTransport transport;
     private final CompletionInbox inbox;
     private final SetupPool setupPool;
@@ -218,12 +212,11 @@ final class StreamDirect implements Direct {
         MemoryRegion region = receiver.viewedRegion();
         SetupPool closer = setupPool;
         // Who has any part of the segment has its scope, and perhaps not the view.
-        leftToView = Forgotten.CLEANER.register(view.segment().scope(), () -> closer.execute(region::close));
+        leftToView = OwnThread.cleaner().register(view.segment().scope(), () -> closer.execute(region::close));
         view = null;
         return region;
     }
 
-    /** How much memory is registered for buffers and maps. */
     long bytes() {
         StreamMaps mapped = maps;
         return pool.bytes() + (mapped == null ? 0 : mapped.bytes());
@@ -273,7 +266,6 @@ final class StreamDirect implements Direct {
         /** Guarded by this. */
         private boolean closed;
 
-        /** An empty pool for memory of the transport's protection domain. */
         DirectPool(SetupPool pool, StreamTransport transport) {
             this.pool = pool;
             this.transport = transport;
@@ -331,7 +323,6 @@ final class StreamDirect implements Direct {
             return !closed;
         }
 
-        /** Takes memory back that nobody reads from. */
         synchronized void giveBack(MemoryRegion region) {
             if (closed) {
                 return;
@@ -346,7 +337,6 @@ final class StreamDirect implements Direct {
             }
         }
 
-        /** How much is registered. */
         synchronized long bytes() {
             return bytes;
         }
@@ -391,7 +381,6 @@ final class StreamDirect implements Direct {
             this.mapping = Mapping.of(transport.stream());
         }
 
-        /** How much is mapped. */
         long bytes() {
             return bytes;
         }
@@ -439,7 +428,7 @@ final class StreamDirect implements Direct {
             Arena arena = Arena.ofShared();
             MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
             // A holder of any part of the segment has its scope.
-            Cleaner.Cleanable end = Forgotten.CLEANER.register(segment.scope(), () -> pool.execute(entry::end));
+            Cleaner.Cleanable end = OwnThread.cleaner().register(segment.scope(), () -> pool.execute(entry::end));
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
@@ -459,7 +448,6 @@ final class StreamDirect implements Direct {
             private long bytes;
             private boolean released;
 
-            /** An entry that is reserved. */
             Entry(int index) {
                 this.index = index;
             }

@@ -1,7 +1,6 @@
 package org.rdmasockets.transport;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
@@ -10,7 +9,6 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
-import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -177,17 +175,7 @@ public final class TcpListener implements Listener {
         }
         room.release(); // the thread may be waiting for room that nobody makes any more
         if (acceptor != null) {
-            awaitFreePort();
-        }
-    }
-
-    /** The JDK leaves the descriptor open until the thread that is in accept has left. */
-    private void awaitFreePort() {
-        try {
-            Patience.await(nanos -> acceptor.join(Duration.ofNanos(nanos)) ? true : null,
-                    System.nanoTime() + CLOSE_NANOS);
-        } catch (InterruptedIOException e) {
-            LOG.debug("[{}] interrupted while closing; it goes on in the background", server.getLocalSocketAddress());
+            OwnThread.awaitEnd(acceptor, CLOSE_NANOS); // until then the JDK leaves the descriptor open
         }
     }
 }

@@ -18,6 +18,6 @@ class IdleHeapGuardTest extends IdleHeapContract {
 
     @Override
     long limit() {
-        return 2_900;
+        return 3_000;
     }
 }
