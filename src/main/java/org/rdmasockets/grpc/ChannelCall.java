@@ -19,7 +19,6 @@ import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
@@ -67,14 +66,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
-    /** Held while something is taken from the outbox and sent; guards what follows. */
-    private final ReentrantLock sending = new ReentrantLock();
+    /** What waits to be sent; guarded by itself, also while it is sent, as what follows. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
     /** Whether headers are complete, so that the call may begin. */
     private boolean mayBegin;
 
-    /** A call that has not started. */
     ChannelCall(RdmaChannel channel, MethodDescriptor<Q, A> method, CallOptions options) {
         this.channel = channel;
         this.method = method;
@@ -87,7 +84,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private Executor executor() {
         Executor own = options.getExecutor();
-        return own == null ? channel.settings().executor() : own;
+        return own == null ? channel.settings.executor() : own;
     }
 
     @Override
@@ -166,7 +163,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 public Attributes getTransportAttrs() {
                     return Attributes.EMPTY;
                 }
-            }, channel.settings().executor(), new CallCredentials.MetadataApplier() {
+            }, channel.settings.executor(), new CallCredentials.MetadataApplier() {
                 @Override
                 public void apply(Metadata credential) {
                     more.merge(credential);
@@ -192,12 +189,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return;
         }
         boolean whole;
-        sending.lock();
-        try {
+        synchronized (outbox) {
             mayBegin = true;
             whole = !unary || halfClosed;
-        } finally {
-            sending.unlock();
         }
         if (whole) {
             begin();
@@ -206,7 +200,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Makes the call: here if nothing has to be waited for, else on a thread of its own. */
     private void begin() {
-        boolean ready = channel.client().isConnected();
+        boolean ready = channel.client.isConnected();
         if (unary && Thread.currentThread() == maker && options.getExecutor() != null
                 && options.getExecutor().getClass().getName().equals(WAITING_STUB)) {
             make(this::callAndWait);
@@ -219,14 +213,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Something that makes the call. */
     private interface Making {
-        /** Makes it. */
         void make(RpcOptions how) throws IOException;
     }
 
     private void make(Making making) {
         boolean again = method.isIdempotent() || options.isWaitForReady();
         try {
-            long limit = deadline == null ? channel.settings().retryTime().toNanos()
+            long limit = deadline == null ? channel.settings.retryTime().toNanos()
                     : deadline.timeRemaining(TimeUnit.NANOSECONDS);
             if (limit <= 0) {
                 end(tooLate());
@@ -234,7 +227,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
             if (!again) {
                 channel.connect(limit);
-            } else if (!channel.client().isConnected()) {
+            } else if (!channel.client.isConnected()) {
                 channel.state(ConnectivityState.CONNECTING);
             }
             making.make(new RpcOptions(deadline == null ? null : Duration.ofNanos(limit), method.isIdempotent(),
@@ -262,9 +255,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void make(RpcOptions how) throws IOException {
         if (unary) {
-            pending = channel.client().begin(method.getFullMethodName(), request(), how, this::onPendingEnd);
+            pending = channel.client.begin(method.getFullMethodName(), request(), how, this::onPendingEnd);
         } else {
-            stream = channel.client().open(method.getFullMethodName(), how, task::schedule);
+            stream = channel.client.open(method.getFullMethodName(), how, task::schedule);
         }
         if (cut != null) {
             cancelCall();
@@ -279,7 +272,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** For a blocking stub: its thread waits here, and reads the connection itself meanwhile. */
     private void callAndWait(RpcOptions how) throws IOException {
-        RpcPending made = channel.client().begin(method.getFullMethodName(), request(), how);
+        RpcPending made = channel.client.begin(method.getFullMethodName(), request(), how);
         pending = made;
         if (cut != null) {
             cancelCall();
@@ -298,11 +291,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private byte[] request() {
-        sending.lock();
-        try {
+        synchronized (outbox) {
             return outbox.poll();
-        } finally {
-            sending.unlock();
         }
     }
 
@@ -361,13 +351,10 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (listener == null) {
             throw new IllegalStateException("Not started");
         }
-        sending.lock();
-        try {
+        synchronized (outbox) {
             if (halfClosed) {
                 throw new IllegalStateException("call was half-closed");
             }
-        } finally {
-            sending.unlock();
         }
     }
 
@@ -389,11 +376,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             end(Status.RESOURCE_EXHAUSTED.withDescription("message too large " + bytes.length + " > " + most));
             return;
         }
-        sending.lock();
-        try {
+        synchronized (outbox) {
             outbox.add(bytes);
-        } finally {
-            sending.unlock();
         }
         if (!unary) {
             flush();
@@ -411,13 +395,10 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         checkOpen();
         boolean begins;
         boolean lacksRequest;
-        sending.lock();
-        try {
+        synchronized (outbox) {
             halfClosed = true;
             begins = unary && mayBegin;
             lacksRequest = unary && outbox.size() != 1;
-        } finally {
-            sending.unlock();
         }
         if (lacksRequest && cut == null) {
             end(Status.INTERNAL.withDescription("a unary call has one request"));
@@ -428,26 +409,24 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    /** Sends what there is room for. */
     private void flush() {
         RpcClientCall open = stream;
         if (open == null) {
             return;
         }
-        sending.lock();
-        try {
-            while (!outbox.isEmpty() && open.hasRoom()) {
-                open.send(outbox.poll());
+        synchronized (outbox) {
+            try {
+                while (!outbox.isEmpty() && open.hasRoom()) {
+                    open.send(outbox.poll());
+                }
+                if (halfClosed && outbox.isEmpty()) {
+                    open.halfClose();
+                }
+            } catch (RpcException e) {
+                if (open.failure() == null) { // else the listener is told of that
+                    end(Encoding.status(e));
+                }
             }
-            if (halfClosed && outbox.isEmpty()) {
-                open.halfClose();
-            }
-        } catch (RpcException e) {
-            if (open.failure() == null) { // else the listener is told of that
-                end(Encoding.status(e));
-            }
-        } finally {
-            sending.unlock();
         }
     }
 
@@ -457,11 +436,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (unary) {
             return listener != null && !over;
         }
-        sending.lock();
-        try {
+        synchronized (outbox) {
             return open != null && outbox.isEmpty() && open.hasRoom();
-        } finally {
-            sending.unlock();
         }
     }
 

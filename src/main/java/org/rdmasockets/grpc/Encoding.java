@@ -40,7 +40,6 @@ final class Encoding {
         }
     }
 
-    /** The bytes of a message. */
     static byte[] bytes(InputStream message) throws IOException {
         try (message) {
             if (!(message instanceof KnownLength)) {
@@ -55,7 +54,6 @@ final class Encoding {
         }
     }
 
-    /** A message, of its bytes. */
     static InputStream message(byte[] bytes) {
         return new Message(bytes);
     }
@@ -84,7 +82,6 @@ final class Encoding {
         return RpcMetadata.of(entries);
     }
 
-    /** An entry of text. */
     static RpcMetadata.Entry entry(String key, String value) {
         return new RpcMetadata.Entry(key, value.getBytes(StandardCharsets.US_ASCII));
     }

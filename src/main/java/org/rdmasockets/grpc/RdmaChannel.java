@@ -24,8 +24,9 @@ import org.rdmasockets.rpc.RpcMetadata;
 
 /** A gRPC channel over a client of calls. */
 final class RdmaChannel extends ManagedChannel {
-    private final RpcClient client;
-    private final Settings settings;
+    /** What carries the calls. */
+    final RpcClient client;
+    final Settings settings;
     /** Each call of this channel sends these first. */
     private final RpcMetadata ownHeaders;
     private final Channel intercepted;
@@ -60,16 +61,6 @@ final class RdmaChannel extends ManagedChannel {
                 return RdmaChannel.this.authority();
             }
         }, interceptors);
-    }
-
-    /** The client that carries the calls. */
-    RpcClient client() {
-        return client;
-    }
-
-    /** The settings of this channel. */
-    Settings settings() {
-        return settings;
     }
 
     /** The headers of a call, which begin with those of the channel: most calls have no others. */

@@ -56,7 +56,6 @@ final class RdmaServer extends Server {
         private Deadlines() {}
     }
 
-    /** A server that has not started. */
     RdmaServer(InetSocketAddress local, RpcDatagrams datagrams, CallServer.Settings settings, Executor executor,
             Methods known) {
         this.local = local;

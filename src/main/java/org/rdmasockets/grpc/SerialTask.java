@@ -10,7 +10,6 @@ final class SerialTask {
     /** How often it was asked for since the body last began; 0 if nobody runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
 
-    /** A body, which does not throw, and where it runs. */
     SerialTask(Executor executor, Runnable body) {
         this.executor = executor;
         this.body = body;

@@ -17,7 +17,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.rpc.call.CallStream;
@@ -55,8 +54,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private boolean headersSent;
     private boolean closed;
 
-    /** Held while something is taken from the outbox and sent; guards what follows. */
-    private final ReentrantLock sending = new ReentrantLock();
+    /** What waits to be sent; guarded by itself, also while it is sent, as what follows. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     /** How the call is to end when the outbox is empty; null while the application has not said. */
     private Status end;
@@ -66,7 +64,6 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** Whether the application's end is the call's. */
     private volatile boolean finished;
 
-    /** A call that has come. */
     ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler, Executor executor,
             LimitedLog failures) {
         this.stream = stream;
@@ -98,13 +95,11 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         task.schedule();
     }
 
-    /** Why the context is cancelled. */
     private Throwable cause() {
         return stream.code() == Code.DEADLINE_EXCEEDED ? new TimeoutException(stream.text())
                 : Status.CANCELLED.withDescription(stream.text()).asRuntimeException();
     }
 
-    /** The serial task. */
     private void look() {
         if (over) {
             return;
@@ -252,11 +247,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             throw Status.CANCELLED.withDescription("the answer cannot be encoded").withCause(e).asRuntimeException();
         }
         if (!method.getType().serverSendsOneMessage()) {
-            sending.lock();
-            try {
+            synchronized (outbox) {
                 outbox.add(bytes);
-            } finally {
-                sending.unlock();
             }
             flush();
             if (!isReady()) {
@@ -287,41 +279,39 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** The call is to end so, at once or after what waits to be sent; the first end counts. */
     private void end(Status status, Metadata more, boolean now) {
-        sending.lock();
-        try {
-            if (end == null) {
-                end = status;
-                answer = status.isOk() ? answer : null;
-                trailers = Encoding.metadata(List.of(), more).encode();
+        synchronized (outbox) {
+            try {
+                if (end == null) {
+                    end = status;
+                    answer = status.isOk() ? answer : null;
+                    trailers = Encoding.metadata(List.of(), more).encode();
+                }
+            } catch (IllegalArgumentException e) {
+                end = Status.RESOURCE_EXHAUSTED.withDescription("the trailers are too long: " + e.getMessage());
+                answer = null;
+            } finally {
+                if (now) {
+                    outbox.clear();
+                }
             }
-        } catch (IllegalArgumentException e) {
-            end = Status.RESOURCE_EXHAUSTED.withDescription("the trailers are too long: " + e.getMessage());
-            answer = null;
-        } finally {
-            if (now) {
-                outbox.clear();
-            }
-            sending.unlock();
         }
         flush();
     }
 
-    /** Sends what there is room for. */
     private void flush() {
-        sending.lock();
-        try {
-            while (!outbox.isEmpty() && stream.code() < 0 && stream.hasRoom()) {
-                stream.send(null, outbox.poll(), false);
+        synchronized (outbox) {
+            try {
+                while (!outbox.isEmpty() && stream.code() < 0 && stream.hasRoom()) {
+                    stream.send(null, outbox.poll(), false);
+                }
+                if (end != null && outbox.isEmpty() && stream.code() < 0) {
+                    finished = true;
+                    String text = end.getDescription();
+                    stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
+                }
+            } catch (MessageTooLong e) {
+                stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
             }
-            if (end != null && outbox.isEmpty() && stream.code() < 0) {
-                finished = true;
-                String text = end.getDescription();
-                stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
-            }
-        } catch (MessageTooLong e) {
-            stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
-        } finally {
-            sending.unlock();
         }
     }
 
@@ -330,11 +320,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (method.getType().serverSendsOneMessage()) {
             return stream.code() < 0;
         }
-        sending.lock();
-        try {
+        synchronized (outbox) {
             return outbox.isEmpty() && stream.hasRoom();
-        } finally {
-            sending.unlock();
         }
     }
 

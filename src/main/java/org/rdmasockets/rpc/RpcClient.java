@@ -53,7 +53,7 @@ public final class RpcClient implements AutoCloseable {
     /** The number of a call. It hears when that ends. */
     static final class Number implements CallStream.Ending {
         private final RpcClient client;
-        private final long value;
+        final long value;
         /** From then on a call that was lost is not made again. */
         private final long untilNanos;
         /** Its neighbours, null once it is over; guarded by numbers. */
@@ -64,11 +64,6 @@ public final class RpcClient implements AutoCloseable {
             this.client = client;
             this.value = value;
             this.untilNanos = untilNanos;
-        }
-
-        /** The number. */
-        long value() {
-            return value;
         }
 
         @Override
@@ -386,7 +381,8 @@ public final class RpcClient implements AutoCloseable {
 
     /** How often, and how long, something is tried. */
     final class Backoff {
-        private final long deadlineNanos;
+        /** When the time is over, by {@code System.nanoTime}. */
+        final long deadlineNanos;
         private long pauseNanos = FIRST_PAUSE_NANOS;
         private volatile boolean givenUp;
 
@@ -395,12 +391,6 @@ public final class RpcClient implements AutoCloseable {
             this.deadlineNanos = deadlineNanos == Long.MAX_VALUE ? System.nanoTime() + retryNanos : deadlineNanos;
         }
 
-        /** When the time is over, by {@code System.nanoTime}. */
-        long deadlineNanos() {
-            return deadlineNanos;
-        }
-
-        /** Nanoseconds until then. */
         long left() {
             return deadlineNanos - System.nanoTime();
         }

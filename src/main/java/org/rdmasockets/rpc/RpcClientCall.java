@@ -12,7 +12,6 @@ import org.rdmasockets.rpc.call.MessageTooLong;
 public final class RpcClientCall implements AutoCloseable {
     private final CallStream stream;
 
-    /** A call that has begun. */
     RpcClientCall(CallStream stream) {
         this.stream = stream;
     }

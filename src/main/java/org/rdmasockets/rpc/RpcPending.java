@@ -32,7 +32,6 @@ public final class RpcPending {
     /** Why it was not made again; null if it was not tried, and while it goes on. */
     private volatile RpcException failure;
 
-    /** A call to make. */
     RpcPending(RpcClient client, String method, byte[] request, RpcOptions options, Runnable told) {
         this.told = told;
         this.client = client;
@@ -43,7 +42,6 @@ public final class RpcPending {
         deadlineNanos = options.deadlineNanos();
     }
 
-    /** Makes it. */
     void start() throws RpcException {
         try {
             begin(false);
@@ -72,11 +70,11 @@ public final class RpcPending {
         connection = to;
         if (!repeat && !options.idempotent()) {
             over();
-            number = client.number(backoff().deadlineNanos());
+            number = client.number(backoff().deadlineNanos);
         }
         boolean numbered = number != null;
         stream = RpcClient.begin(to, new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
-                numbered ? number.value() : 0, numbered ? client.answered() : 0, repeat),
+                numbered ? number.value : 0, numbered ? client.answered() : 0, repeat),
                 told == null ? null : this::onNews);
         if (numbered) {
             stream.onEnd(number);

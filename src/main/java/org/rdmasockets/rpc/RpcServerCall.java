@@ -13,7 +13,6 @@ public final class RpcServerCall {
     private RpcMetadata headers = RpcMetadata.EMPTY;
     private RpcMetadata trailers = RpcMetadata.EMPTY;
 
-    /** A call that has come. */
     RpcServerCall(CallStream stream) {
         this.stream = stream;
     }
@@ -88,12 +87,10 @@ public final class RpcServerCall {
         trailers = metadata;
     }
 
-    /** What was set. */
     RpcMetadata trailers() {
         return trailers;
     }
 
-    /** Sends headers that have not been sent. */
     void flushHeaders() {
         if (!sent && headers != RpcMetadata.EMPTY) {
             stream.send(headers.encode(), null, false);

@@ -39,7 +39,6 @@ public enum RpcStatus {
 
     private static final RpcStatus[] ALL = values();
 
-    /** The status with a number. */
     static RpcStatus of(int code) {
         return code >= 0 && code < ALL.length ? ALL[code] : UNKNOWN;
     }

@@ -77,7 +77,6 @@ final class AnswerMemory {
         this.keepNanos = keepNanos;
     }
 
-    /** A connection of a client has come. */
     synchronized Client arrive(String identity, long sentUpTo) {
         forgetLate();
         Client client = clients.get(identity);
@@ -91,7 +90,6 @@ final class AnswerMemory {
         return client;
     }
 
-    /** It has gone. */
     synchronized void leave(Client client) {
         client.connections--;
         client.leftNanos = System.nanoTime();
@@ -202,7 +200,6 @@ final class AnswerMemory {
         }
     }
 
-    /** Whether one more call of a client, or client, finds room. */
     synchronized boolean hasRoom(Client client) {
         forgetBeyond(client, maxBytes / SHARE - 1); // the call itself counts already
         if (bytes >= 2 * maxBytes) {
@@ -217,7 +214,6 @@ final class AnswerMemory {
         bytes += client.forgotten ? 0 : more;
     }
 
-    /** What is remembered, in bytes. */
     synchronized long bytes() {
         return bytes;
     }

@@ -9,8 +9,9 @@ public sealed interface CallMethod {
         /** After it was not quick for a reader, it has to prove itself so much longer. */
         private static final int DOUBT = 64;
 
-        private final Answering body;
-        private final boolean interrupted;
+        final Answering body;
+        /** Whether its thread is interrupted when the call ends before it returns. */
+        final boolean interrupted;
         /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
         private int unproved = PROOF;
 
@@ -20,22 +21,11 @@ public sealed interface CallMethod {
             this.interrupted = interrupted;
         }
 
-        /** Whether its thread is interrupted when the call ends before. */
-        boolean isInterrupted() {
-            return interrupted;
-        }
-
-        /** What it does. */
-        Answering body() {
-            return body;
-        }
-
         /** Whether a reader may run it itself. */
         boolean isQuick() {
             return unproved == 0;
         }
 
-        /** It has run. */
         void ran(boolean quick) {
             int left = unproved;
             if (!quick) {

@@ -19,27 +19,23 @@ public final class CallServer implements AutoCloseable {
 
     private final Carrier.Listener listener;
     private final Function<String, CallMethod> methods;
-    private final Settings settings;
-    private final AnswerMemory memory;
-    private final long instance = new SecureRandom().nextLong();
+    final Settings settings;
+    /** Answers of numbered calls. */
+    final AnswerMemory memory;
+    /** Which server this is. */
+    final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger calls = new AtomicInteger();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBytes = new AtomicLong();
-    private final LimitedLog failures = new LimitedLog(LOG);
+    /** Where failures of methods are told. */
+    final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean leaving;
 
     /**
-     * What bounds a server.
-     *
-     * @param maxMessage longest message of a call in bytes
-     * @param maxCalls most calls at once
-     * @param maxCallsPerConnection likewise of one connection
-     * @param maxConnections most connections
-     * @param maxHeldBytes most bytes of requests that nobody has read
-     * @param memoryBytes most bytes of remembered answers
-     * @param memoryNanos how long they are remembered for a client without a connection
+     * What bounds a server: {@code maxHeldBytes} of requests that nobody has read, {@code memoryBytes} of remembered
+     * answers, {@code memoryNanos} for a client without a connection.
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
@@ -116,26 +112,6 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** What bounds this. */
-    Settings settings() {
-        return settings;
-    }
-
-    /** Which server this is. */
-    long instance() {
-        return instance;
-    }
-
-    /** Answers of numbered calls. */
-    AnswerMemory memory() {
-        return memory;
-    }
-
-    /** Where failures of methods are told. */
-    LimitedLog failures() {
-        return failures;
-    }
-
     /** What a name stands for; null for nothing. */
     CallMethod method(String name) {
         return methods.apply(name);
@@ -156,12 +132,10 @@ public final class CallServer implements AutoCloseable {
         return null;
     }
 
-    /** A call that was taken begins. */
     void begun(CallStream call) {
         running.add(call);
     }
 
-    /** It has ended. */
     void ended(CallStream call) {
         running.remove(call);
         calls.decrementAndGet();
@@ -184,7 +158,6 @@ public final class CallServer implements AutoCloseable {
         return heldBytes.get() > 2 * settings.maxHeldBytes();
     }
 
-    /** A connection is over. */
     void gone(ServerConnection connection) {
         connections.remove(connection);
         endIfDone();

@@ -20,7 +20,8 @@ public final class CallStream {
     public static final int END = 3;
 
     private final Connection connection;
-    private final int id;
+    /** Its number in the connection. */
+    final int id;
     private final String method;
     /** The deadline by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none. */
     private final long deadlineNanos;
@@ -55,7 +56,7 @@ public final class CallStream {
     /** The call's entry in the timer, null for none. */
     private CallTimer.Entry timer;
     /** What the server remembers of a numbered call, null for others. Set before it runs. */
-    private AnswerMemory.Entry remembered;
+    AnswerMemory.Entry remembered;
     private volatile boolean streamed;
 
     /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
@@ -66,38 +67,25 @@ public final class CallStream {
 
     /** Who waits for something of a call. */
     static final class Waiter {
-        private final CallStream call;
+        final CallStream call;
         /** Null for nobody; written by who waits. */
-        private volatile Thread thread;
+        volatile Thread thread;
         private int what;
 
         private Waiter(CallStream call) {
             this.call = call;
         }
 
-        /** Whose call it is. */
-        CallStream call() {
-            return call;
-        }
-
-        /** Who waits, null for nobody. */
-        Thread thread() {
-            return thread;
-        }
-
-        /** Begins to wait. */
         private Waiter begin(int event) {
             what = event;
             thread = Thread.currentThread(); // before the condition is read: pairs with signal
             return this;
         }
 
-        /** Ends that. */
         void end() {
             thread = null;
         }
 
-        /** Whether what is waited for has come. */
         boolean isReady() {
             return call.has(what);
         }
@@ -110,18 +98,12 @@ public final class CallStream {
         }
     }
 
-    /** A call that begins. */
     CallStream(Connection connection, int id, String method, long deadlineNanos) {
         this.connection = connection;
         this.id = id;
         this.method = method;
         this.deadlineNanos = deadlineNanos;
-        room = connection.peerWindow();
-    }
-
-    /** Its number in the connection. */
-    int id() {
-        return id;
+        room = connection.peerWindow;
     }
 
     /** The name of the method that is called. */
@@ -175,7 +157,6 @@ public final class CallStream {
         return listener != null;
     }
 
-    /** Remembers that it is in the timer. */
     void timer(CallTimer.Entry entry) {
         synchronized (this) {
             if (code < 0) {
@@ -184,16 +165,6 @@ public final class CallStream {
             }
         }
         entry.cancel();
-    }
-
-    /** Remembers where its answer is kept. */
-    void remember(AnswerMemory.Entry entry) {
-        remembered = entry;
-    }
-
-    /** Where its answer is kept, null for nowhere. */
-    AnswerMemory.Entry remembered() {
-        return remembered;
     }
 
     // What arrives.
@@ -218,9 +189,9 @@ public final class CallStream {
             if (code >= 0) {
                 return; // it has ended here, and the peer does not know yet
             }
-            if (inputEnded || held >= connection.window()) {
+            if (inputEnded || held >= Connection.WINDOW) {
                 throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
-                        : " with " + held + " bytes unread in a window of " + connection.window()));
+                        : " with " + held + " bytes unread in a window of " + Connection.WINDOW));
             }
             inputBegun = true;
             held += weight(message);
@@ -314,7 +285,6 @@ public final class CallStream {
 
     // Waiting.
 
-    /** Begins to wait. */
     Waiter waits(int what) {
         if (what == ROOM && sender == null) {
             sender = new Waiter(this); // one thread at a time sends
@@ -352,7 +322,7 @@ public final class CallStream {
                 held -= weight(message);
                 untold += weight(message);
                 connection.onHeld(-weight(message));
-                if (2 * untold >= connection.window() && !inputEnded) {
+                if (2 * untold >= Connection.WINDOW && !inputEnded) {
                     told = untold;
                     untold = 0;
                 }

@@ -41,30 +41,17 @@ public final class ClientConnection extends Connection {
     private Thread background;
 
     /**
-     * What a call is to be.
-     *
-     * @param method its name
-     * @param metadata headers, null for none
-     * @param message the first, null for none
-     * @param last whether no other follows
-     * @param deadlineNanos by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none
-     * @param number of a call that runs at most once, 0 for none
-     * @param answered all numbers below are over
-     * @param repeat whether it was sent before
+     * What a call is to be: a method, headers and the first message, both null for none, whether that is the
+     * {@code last}, a deadline of {@code System.nanoTime}, {@code Long.MAX_VALUE} for none, and for a call that runs at
+     * most once its number, else 0, the number below which all are over, and whether it was sent before.
      */
     public record Start(String method, byte[] metadata, byte[] message, boolean last, long deadlineNanos, long number,
             long answered, boolean repeat) {
     }
 
     /**
-     * Greets the server.
-     *
-     * @param carrier to it
-     * @param maxMessage the longest message that comes back
-     * @param identity of the client
-     * @param sentUpTo the highest number that it has used
-     * @param limitNanos how long the server may take to answer; 10 seconds at most
-     * @throws IOException if the server does not answer in time, or not well
+     * Greets the server, in the name of a client that has used numbers up to {@code sentUpTo}. Fails if the server does
+     * not answer well within {@code limitNanos}, 10 seconds at most.
      */
     public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo, long limitNanos)
             throws IOException {
@@ -87,31 +74,21 @@ public final class ClientConnection extends Connection {
         }
     }
 
-    /**
-     * Which server answers: another number is another server, or the same one started anew.
-     *
-     * @return drawn by the server when it started
-     */
+    /** Drawn by the server when it started: another number is another server, or the same one started anew. */
     public long serverInstance() {
         return serverInstance;
     }
 
-    /**
-     * Whether new calls may begin here.
-     *
-     * @return false when the server leaves, or the connection is over
-     */
+    /** Whether new calls may begin here: not when the server leaves, or the connection is over. */
     public boolean isOpen() {
         return !leaving && failure() == null;
     }
 
     /**
-     * Begins a call. Waits while the server has as many as it takes.
+     * Begins a call. Waits while the server has as many as it takes, and throws {@code InterruptedIOException} if this
+     * thread is interrupted then. The call has ended already if the connection is over, or the time.
      *
-     * @param start what to call, and with what
      * @param listener told of news; null if somebody will wait
-     * @return the call; it has ended already if the connection is over, or the time
-     * @throws IOException {@code InterruptedIOException} if this thread was interrupted
      */
     public CallStream begin(Start start, Runnable listener) throws IOException {
         checkLength(start.message());
@@ -122,7 +99,7 @@ public final class ClientConnection extends Connection {
             return call;
         }
         try {
-            calls().put(call.id(), call);
+            calls.put(call.id, call);
             if (isOpen()) { // after it can be seen: pairs with over
                 send(call, start, listener);
             } else {
@@ -146,7 +123,7 @@ public final class ClientConnection extends Connection {
         }
         boolean numbered = start.number() > 0;
         Frame frame = new Frame(Frame.CALL, (start.last() ? Frame.LAST : 0) | (numbered ? Frame.NUMBERED : 0)
-                | (start.repeat() ? Frame.REPEAT : 0), call.id(), start.message());
+                | (start.repeat() ? Frame.REPEAT : 0), call.id, start.message());
         frame.text = start.method();
         frame.metadata = start.metadata();
         frame.number = start.number();
@@ -255,7 +232,7 @@ public final class ClientConnection extends Connection {
                 all.remove();
                 if (!waiter.isReady()) { // else it has been told, and leaves by itself
                     reading = waiter;
-                    next = waiter.thread();
+                    next = waiter.thread;
                 }
             }
             if (reading == null && !listened.isEmpty()) {
@@ -282,11 +259,8 @@ public final class ClientConnection extends Connection {
             return untilNanos - System.nanoTime() > 0; // it was woken up, for whom read before perhaps
         } catch (InterruptedIOException e) {
             throw e;
-        } catch (IOException | RuntimeException e) {
-            fail(e instanceof IOException io ? io : new IOException("cannot receive: " + e, e));
-        } catch (Error e) {
-            fail(new IOException("cannot receive: " + e)); // a frame is lost, which others wait for
-            throw e;
+        } catch (IOException | RuntimeException | Error e) {
+            fail("cannot receive", e);
         }
         return true;
     }
@@ -354,11 +328,7 @@ public final class ClientConnection extends Connection {
         closeIfDone();
     }
 
-    /**
-     * Tells the server that it may forget answers.
-     *
-     * @param below all numbers below this are over
-     */
+    /** Tells the server that it may forget answers to all numbers below one. */
     public void answered(long below) {
         Frame frame = new Frame(Frame.ANSWERED, Frame.NUMBERED, 0);
         frame.answered = below;
@@ -366,7 +336,7 @@ public final class ClientConnection extends Connection {
     }
 
     private void closeIfDone() {
-        if (leaving && calls().isEmpty()) {
+        if (leaving && calls.isEmpty()) {
             fail(new IOException("the server has shut down"));
         }
     }
@@ -378,7 +348,7 @@ public final class ClientConnection extends Connection {
     }
 
     private void over(CallStream call) {
-        if (calls().remove(call.id()) != null) {
+        if (calls.remove(call.id) != null) {
             places.release();
             if (call.isListened()) {
                 synchronized (turns) {
@@ -391,19 +361,19 @@ public final class ClientConnection extends Connection {
 
     @Override
     void cancelArrived(CallStream call, Frame frame) throws IOException {
-        throw new ProtocolViolation("a server got rid of call " + call.id() + " without an end");
+        throw new ProtocolViolation("a server got rid of call " + call.id + " without an end");
     }
 
     @Override
     void cancelled(CallStream call, int status) {
         over(call);
-        Frame frame = new Frame(Frame.CANCEL, 0, call.id());
+        Frame frame = new Frame(Frame.CANCEL, 0, call.id);
         frame.code = status;
         sendSoon(frame);
         boolean wakes;
         synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
             wakes = reading instanceof CallStream.Waiter waiter
-                    ? waiter.call() == call && waiter.thread() != Thread.currentThread()
+                    ? waiter.call == call && waiter.thread != Thread.currentThread()
                     : reading != null && reading != background; // who waits for a place may have this one
         }
         if (wakes) {
@@ -417,18 +387,13 @@ public final class ClientConnection extends Connection {
     }
 
     @Override
-    void finished(CallStream call, Frame answer) {
-        throw new IllegalStateException("a client does not finish a call: " + call);
-    }
-
-    @Override
     void onFailed(IOException reason) {
         Thread reader;
         synchronized (turns) {
             reader = background;
         }
         LockSupport.unpark(reader);
-        for (CallStream call : calls().values()) {
+        for (CallStream call : calls.values()) {
             try {
                 lose(call, reason);
             } catch (RuntimeException | Error e) {
@@ -441,16 +406,6 @@ public final class ClientConnection extends Connection {
         over(call);
         call.end(Code.UNAVAILABLE, "the connection to the server was lost: " + reason.getMessage(), null, -1);
         call.signal();
-    }
-
-    @Override
-    void onHeld(long bytes) {
-        // A client's calls are bounded by what it asks for, and by their windows.
-    }
-
-    @Override
-    void onMessage(CallStream call) {
-        // Likewise.
     }
 
     /** Ends the connection, and all calls. Idempotent. */

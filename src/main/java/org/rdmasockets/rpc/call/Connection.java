@@ -22,10 +22,10 @@ abstract class Connection {
     /** The longest message that this end takes. */
     private final int maxMessage;
     /** Calls that have not ended, by their number. */
-    private final ConcurrentHashMap<Integer, CallStream> calls = new ConcurrentHashMap<>();
+    final ConcurrentHashMap<Integer, CallStream> calls = new ConcurrentHashMap<>();
     /** What the peer has said of itself; set before the first call. */
     private long peerMaxMessage;
-    private long peerWindow;
+    long peerWindow;
     /** Somebody has read, and will see to what is held before he, or who comes next, waits. Changed by the reader. */
     private volatile boolean readerComes;
     /** Frames that were taken while something was held, since the last wait; the reader only. */
@@ -33,7 +33,6 @@ abstract class Connection {
     /** Why it is over; null while it is not. */
     private volatile IOException failure;
 
-    /** A connection that has said nothing yet. */
     Connection(Carrier carrier, int maxMessage) {
         this.carrier = carrier;
         this.maxMessage = maxMessage;
@@ -46,21 +45,6 @@ abstract class Connection {
      */
     public final Carrier carrier() {
         return carrier;
-    }
-
-    /** Calls that have not ended. */
-    final ConcurrentHashMap<Integer, CallStream> calls() {
-        return calls;
-    }
-
-    /** How much a call may have that nobody has read. */
-    final int window() {
-        return WINDOW;
-    }
-
-    /** Likewise at the peer. */
-    final long peerWindow() {
-        return peerWindow;
     }
 
     /** Why this is over, null while it is not. */
@@ -97,7 +81,6 @@ abstract class Connection {
         }
     }
 
-    /** Takes one frame in. */
     final void apply(Frame frame) throws IOException {
         if (frame.message != null && frame.message.length > maxMessage) {
             throw new ProtocolViolation("a message of " + frame.message.length + " bytes; this end has said "
@@ -173,18 +156,18 @@ abstract class Connection {
             return true;
         } catch (InterruptedIOException e) {
             return false; // a timeout, or this thread is to stop for the sake of its call
-        } catch (IOException | RuntimeException e) {
-            fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
+        } catch (IOException | RuntimeException | Error e) {
+            fail("cannot send", e);
             return true;
-        } catch (Error e) {
-            throw spoiled(e);
         }
     }
 
-    /** Frames may be lost: others wait for them. */
-    private Error spoiled(Error e) {
-        fail(new IOException("cannot send: " + e));
-        return e;
+    /** Something may be lost that others wait for: the connection is over. An {@code Error} goes on to the caller. */
+    final void fail(String what, Throwable cause) {
+        fail(cause instanceof IOException e ? e : new IOException(what + ": " + cause, cause));
+        if (cause instanceof Error e) {
+            throw e;
+        }
     }
 
     /** Sends; a failure ends the connection, and the caller learns it from its call. */
@@ -219,11 +202,9 @@ abstract class Connection {
                 }
             }
             return true; // the call has heard of the failure
-        } catch (IOException | RuntimeException e) {
-            fail(e instanceof IOException io ? io : new IOException("cannot send: " + e, e));
+        } catch (IOException | RuntimeException | Error e) {
+            fail("cannot send", e);
             return true;
-        } catch (Error e) {
-            throw spoiled(e);
         } finally {
             if (!readerComes) { // after the frame is held, or others' were: pairs with nobodyComes
                 flushSoon();
@@ -279,30 +260,32 @@ abstract class Connection {
     /** A frame that is none of a call that has begun. */
     abstract void applyOther(Frame frame) throws IOException;
 
-    /** The peer's last word in a call. */
     abstract void lastArrived(CallStream call, Frame frame) throws IOException;
 
-    /** The peer gives a call up. */
     abstract void cancelArrived(CallStream call, Frame frame) throws IOException;
 
     /** A message of a call was not sent before its deadline. */
     abstract void notSent(CallStream call);
 
     /** A call of a server has ended and has an answer. */
-    abstract void finished(CallStream call, Frame answer);
+    void finished(CallStream call, Frame answer) {
+        throw new IllegalStateException("a client does not finish a call: " + call);
+    }
 
     /** A call of a client was given up. */
-    abstract void cancelled(CallStream call, int status);
+    void cancelled(CallStream call, int status) {
+        throw new IllegalStateException("a server finishes a call: " + call);
+    }
 
     /** The connection is over; called once, without locks. */
     abstract void onFailed(IOException reason);
 
-    /** Somebody listens to a call. */
-    abstract void onListener(CallStream call);
+    /** Somebody listens to a call, for which a client has to read. */
+    void onListener(CallStream call) {}
 
-    /** So many bytes more, or fewer, have arrived and wait. */
-    abstract void onHeld(long bytes);
+    /** So many bytes more, or fewer, have arrived and wait. What a client asks for, and its windows, bound them. */
+    void onHeld(long bytes) {}
 
     /** A further message of a call has arrived. */
-    abstract void onMessage(CallStream call);
+    void onMessage(CallStream call) {}
 }

@@ -49,12 +49,7 @@ public final class EndpointCarrier implements Carrier {
     private Pending<?> longPending;
     private LocalRegion longRegion;
 
-    /**
-     * Frames over an endpoint that is connected, and used for nothing else.
-     *
-     * @param endpoint which ends with this
-     * @throws IOException if it gives no memory
-     */
+    /** Frames over an endpoint that is connected, used for nothing else, and ends with this. */
     public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
         this.endpoint = endpoint;
         transport = endpoint.device().name();
@@ -75,27 +70,12 @@ public final class EndpointCarrier implements Carrier {
                 .operationTimeout(Duration.ofNanos(STALL_NANOS));
     }
 
-    /**
-     * Connects.
-     *
-     * @param server where to
-     * @param maxMessage the longest message of a call that comes back
-     * @param limitNanos how long it may take, more than nothing
-     * @return the connection
-     * @throws IOException as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}
-     */
+    /** Connects within a limit of more than nothing; {@code maxMessage} is of the calls' messages that come back. */
     public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
         return new EndpointCarrier(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
     }
 
-    /**
-     * Listens.
-     *
-     * @param local address and port, 0 for any
-     * @param maxMessage the longest message of a call that comes in
-     * @return the listener
-     * @throws IOException as {@link RdmaEndpointBuilder#listen(InetSocketAddress)}
-     */
+    /** Listens; {@code maxMessage} is of the calls' messages that come in. */
     public static Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
         RdmaEndpointServer server = builder(maxMessage).listen(local);
         return new Listener() {

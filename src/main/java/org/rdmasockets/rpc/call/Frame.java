@@ -83,20 +83,17 @@ public final class Frame {
     /** The text, while this is encoded. */
     private byte[] textBytes = NOTHING;
 
-    /** A frame without anything optional. */
     Frame(int kind, int flags, int call) {
         this.kind = kind;
         this.flags = flags;
         this.call = call;
     }
 
-    /** A frame that may have a message. */
     Frame(int kind, int flags, int call, byte[] message) {
         this(kind, message == null ? flags : flags | HAS_MESSAGE, call);
         this.message = message;
     }
 
-    /** Whether a flag is set. */
     boolean has(int flag) {
         return (flags & flag) != 0;
     }

@@ -4,7 +4,6 @@ package org.rdmasockets.rpc.call;
 public final class MessageTooLong extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** So many bytes, where so many are taken. */
     MessageTooLong(long bytes, long most) {
         super("a message of " + bytes + " bytes: the peer takes at most " + most
                 + "; raise maxMessage there, or send it as a stream");

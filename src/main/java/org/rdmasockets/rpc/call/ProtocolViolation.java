@@ -6,7 +6,6 @@ import java.io.IOException;
 public final class ProtocolViolation extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** A broken rule. */
     ProtocolViolation(String message) {
         super("the peer has broken the protocol of calls: " + message);
     }

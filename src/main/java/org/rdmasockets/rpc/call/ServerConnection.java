@@ -51,9 +51,8 @@ final class ServerConnection extends Connection {
     private volatile boolean leaving;
     private volatile boolean graceOver;
 
-    /** A connection of a server. */
     ServerConnection(CallServer server, Carrier carrier) {
-        super(carrier, server.settings().maxMessage());
+        super(carrier, server.settings.maxMessage());
         this.server = server;
     }
 
@@ -65,10 +64,10 @@ final class ServerConnection extends Connection {
             if (hello.message.length != identity + Long.BYTES) {
                 throw new ProtocolViolation("a client's greeting is " + hello);
             }
-            client = server.memory().arrive(HexFormat.of().formatHex(hello.message, 0, identity),
+            client = server.memory.arrive(HexFormat.of().formatHex(hello.message, 0, identity),
                     ByteBuffer.wrap(hello.message).getLong(identity));
-            Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance()).array());
-            answer.answered = server.settings().maxCallsPerConnection();
+            Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance).array());
+            answer.answered = server.settings.maxCallsPerConnection();
             carrier().send(answer, Long.MAX_VALUE);
             greeted = true; // before leaving is read: pairs with leave
             CallTimer.watch(this);
@@ -79,11 +78,8 @@ final class ServerConnection extends Connection {
                 sendOrFail(new Frame(Frame.GOAWAY, 0, 0));
             }
             read(reader.get());
-        } catch (IOException | RuntimeException e) {
-            fail(e instanceof IOException io ? io : new IOException(e.toString(), e));
-        } catch (Error e) {
-            fail(new IOException("internal error: " + e));
-            throw e;
+        } catch (IOException | RuntimeException | Error e) {
+            fail("internal error", e);
         }
     }
 
@@ -105,14 +101,11 @@ final class ServerConnection extends Connection {
                     apply(frame);
                 }
             }
-        } catch (IOException e) {
-            fail(e);
         } catch (RuntimeException e) {
             LOG.error("a connection from {} ends by a fault of this library", carrier().remoteAddress(), e);
-            fail(new IOException("internal error: " + e, e));
-        } catch (Error e) {
-            fail(new IOException("internal error: " + e));
-            throw e;
+            fail("internal error", e);
+        } catch (IOException | Error e) {
+            fail("internal error", e);
         }
     }
 
@@ -121,13 +114,12 @@ final class ServerConnection extends Connection {
         if (frame.kind != Frame.ANSWERED) {
             throw new ProtocolViolation("a server got " + frame);
         }
-        server.memory().answered(client, frame.answered);
+        server.memory.answered(client, frame.answered);
     }
 
-    /** A call has come. */
     private long call(Frame frame, long turn) throws IOException {
-        if (frame.message != null && frame.message.length > server.settings().maxMessage() || frame.has(Frame.HEADERS)
-                || calls().containsKey(frame.call) || frame.has(Frame.NUMBERED) && !isWhole(frame)) {
+        if (frame.message != null && frame.message.length > server.settings.maxMessage() || frame.has(Frame.HEADERS)
+                || calls.containsKey(frame.call) || frame.has(Frame.NUMBERED) && !isWhole(frame)) {
             throw new ProtocolViolation("a call is begun by " + frame);
         }
         long deadlineNanos = frame.value <= 0 || frame.value > Long.MAX_VALUE / 4000 ? Long.MAX_VALUE
@@ -159,7 +151,7 @@ final class ServerConnection extends Connection {
     /** Whether the call may run: it is answered otherwise. */
     private boolean admit(CallStream call, Frame frame) throws IOException {
         if (frame.has(Frame.NUMBERED)) {
-            AnswerMemory.Finding found = server.memory().find(client, frame, this);
+            AnswerMemory.Finding found = server.memory.find(client, frame, this);
             switch (found.verdict()) {
                 case KNOWN -> {
                     if (found.answer() != null) {
@@ -168,28 +160,28 @@ final class ServerConnection extends Connection {
                     return false;
                 }
                 case FORGOTTEN -> {
-                    refuse(call, Code.UNAVAILABLE, "the server has no memory of this call any more: it may have run",
-                            frame.has(Frame.REPEAT) ? 0 : Frame.NOT_BEGUN);
+                    reply(refusal(call, Code.UNAVAILABLE, "the server has no memory of this call any more: it may have "
+                            + "run", frame.has(Frame.REPEAT) ? 0 : Frame.NOT_BEGUN));
                     return false;
                 }
-                default -> call.remember(found.entry());
+                default -> call.remembered = found.entry();
             }
         }
         boolean left = leaving;
         String why = left ? "the server is shutting down" : lackFor(call);
         if (why != null) {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
-            if (call.remembered() == null) {
+            if (call.remembered == null) {
                 reply(refusal);
             } else { // the same to those who repeat it: it must not run for one of them
-                AnswerMemory.Address to = server.memory().answered(call.remembered(), refusal);
+                AnswerMemory.Address to = server.memory.answered(call.remembered, refusal);
                 to.connection().answer(to.callId(), refusal);
             }
             return false;
         }
         calling.incrementAndGet();
         server.begun(call);
-        calls().put(call.id(), call);
+        calls.put(call.id, call);
         if (frame.message != null) {
             call.messageArrived(frame.message);
         }
@@ -201,21 +193,17 @@ final class ServerConnection extends Connection {
 
     /** Says what there is no room for; null if the server has taken the call. */
     private String lackFor(CallStream call) {
-        if (call.remembered() != null && !server.memory().hasRoom(client)) {
+        if (call.remembered != null && !server.memory.hasRoom(client)) {
             return "too many answers that this client has not acknowledged";
         }
-        if (late.get() >= server.settings().maxCallsPerConnection()) {
+        if (late.get() >= server.settings.maxCallsPerConnection()) {
             return "the client has not taken " + late.get() + " answers";
         }
         return server.admit(calling.get());
     }
 
-    private void refuse(CallStream call, int code, String text, int flags) {
-        reply(refusal(call, code, text, flags));
-    }
-
     private static Frame refusal(CallStream call, int code, String text, int flags) {
-        Frame frame = new Frame(Frame.MESSAGE, Frame.LAST | flags, call.id());
+        Frame frame = new Frame(Frame.MESSAGE, Frame.LAST | flags, call.id);
         frame.code = code;
         frame.text = text;
         return frame;
@@ -289,8 +277,7 @@ final class ServerConnection extends Connection {
             try {
                 Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(now + 1));
             } catch (Error e) {
-                fail(new IOException("no thread reads any more: " + e));
-                throw e;
+                fail("no thread reads any more", e);
             }
         }
         lookedAt = now;
@@ -298,7 +285,7 @@ final class ServerConnection extends Connection {
     }
 
     private void answer(CallMethod.Unary unary, CallStream call) {
-        if (unary.isInterrupted()) {
+        if (unary.interrupted) {
             call.runBegins();
         }
         try {
@@ -309,7 +296,7 @@ final class ServerConnection extends Connection {
                     one.finish(Code.INTERNAL, "a unary call without a request", null, null);
                     return;
                 }
-                byte[] answer = unary.body().answer(one, request);
+                byte[] answer = unary.body.answer(one, request);
                 if (answer != null) {
                     one.finish(Code.OK, "", null, answer);
                 }
@@ -327,7 +314,7 @@ final class ServerConnection extends Connection {
         } catch (Throwable e) {
             try {
                 if (call.code() < 0) {
-                    server.failures().warn("{} of {} failed", call.method(), carrier().remoteAddress(), e);
+                    server.failures.warn("{} of {} failed", call.method(), carrier().remoteAddress(), e);
                 }
             } finally {
                 call.finish(Code.UNKNOWN, call.method() + " failed at the server by " + e.getClass().getName()
@@ -338,20 +325,20 @@ final class ServerConnection extends Connection {
 
     @Override
     void finished(CallStream call, Frame frame) {
-        if (calls().remove(call.id()) == null) {
-            if (call.remembered() == null) {
+        if (calls.remove(call.id) == null) {
+            if (call.remembered == null) {
                 return;
             }
         } else {
             calling.decrementAndGet();
             server.ended(call);
         }
-        AnswerMemory.Entry entry = call.remembered();
+        AnswerMemory.Entry entry = call.remembered;
         if (entry == null) {
             reply(frame);
         } else {
-            AnswerMemory.Address to = server.memory().answered(entry, frame);
-            if (to.connection() == this && to.callId() == call.id()) {
+            AnswerMemory.Address to = server.memory.answered(entry, frame);
+            if (to.connection() == this && to.callId() == call.id) {
                 reply(frame);
             } else {
                 to.connection().answer(to.callId(), frame);
@@ -383,7 +370,7 @@ final class ServerConnection extends Connection {
         late.incrementAndGet();
         server.held(bytes);
         try {
-            if (Thread.currentThread() == readerThread && late.get() <= server.settings().maxCallsPerConnection()) {
+            if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {
                 Thread.startVirtualThread(() -> replyLate(frame, bytes));
                 begun = true;
             }
@@ -435,20 +422,15 @@ final class ServerConnection extends Connection {
     }
 
     @Override
-    void cancelled(CallStream call, int status) {
-        throw new IllegalStateException("a server finishes a call: " + call);
-    }
-
-    @Override
     void onFailed(IOException reason) {
         CallTimer.forget(this);
-        for (CallStream call : calls().values()) {
-            if (call.remembered() == null || call.hasStreamed()) { // else its client may come back for the answer
+        for (CallStream call : calls.values()) {
+            if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
                 call.finish(Code.CANCELLED, "the client is gone", null, null);
             }
         }
         if (client != null) {
-            server.memory().leave(client);
+            server.memory.leave(client);
         }
         server.gone(this);
     }
@@ -479,11 +461,6 @@ final class ServerConnection extends Connection {
             flushSoon();
             fail(new IOException("the server is shut down"));
         }
-    }
-
-    @Override
-    void onListener(CallStream call) {
-        // It is read in any case.
     }
 
     @Override

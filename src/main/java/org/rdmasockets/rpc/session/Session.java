@@ -26,8 +26,9 @@ final class Session {
     /** An acknowledgement goes out at the second packet, or so long after the first. */
     private static final long DELAY = MILLI / 4;
 
-    private final long own;
-    private final long peer;
+    /** The identifiers of this end and of the other one. */
+    final long own;
+    final long peer;
     private final int payloadBytes;
     private final int maxMessage;
     private final int maxWaitingBytes;
@@ -102,22 +103,11 @@ final class Session {
         askedAt = now;
     }
 
-    /** This end's identifier. */
-    long own() {
-        return own;
-    }
-
-    /** The other end's. */
-    long peer() {
-        return peer;
-    }
-
     /** Why this is over; null while it is not. */
     String failure() {
         return failure;
     }
 
-    /** It is over. */
     void fail(String reason) {
         if (failure == null) {
             failure = reason;
@@ -160,12 +150,10 @@ final class Session {
         return messages.isEmpty() && firstUnacked == nextNumber && finQueued == finSent;
     }
 
-    /** Whether the peer sends nothing more. */
     boolean hasPeerEnded() {
         return finArrived;
     }
 
-    /** Queues a message; the array is the session's. */
     void send(byte[] message) {
         if (finQueued) {
             throw new IllegalStateException("nothing follows an end");
@@ -174,7 +162,6 @@ final class Session {
         queuedBytes += message.length;
     }
 
-    /** Nothing follows. */
     void end() {
         finQueued = true;
     }

@@ -341,7 +341,7 @@ public final class SessionHub {
             return;
         }
         SessionCarrier carrier = sessions.get(in.receiver);
-        if (carrier == null || carrier.session.peer() != in.sender || !carrier.address.equals(from)) {
+        if (carrier == null || carrier.session.peer != in.sender || !carrier.address.equals(from)) {
             dropped++;
             if (carrier == null && (in.kind == Packet.DATA || in.kind == Packet.PING)) {
                 answerStranger(Packet.RESET, in.sender, in.receiver, new byte[0], from);
@@ -431,7 +431,7 @@ public final class SessionHub {
             origins.put(origin, carrier);
             wake(carrier.endsAt);
         }
-        answerStranger(Packet.OPENED, client, carrier.session.own(), new byte[0], from);
+        answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
     }
 
     /** The time, and what only this hub can make of address, client and time. */
@@ -596,7 +596,7 @@ public final class SessionHub {
             }
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
                     && (endsAt - now <= 0 || closing && session.isSettled());
-            if (over && sessions.remove(session.own()) != null) {
+            if (over && sessions.remove(session.own) != null) {
                 if (origin != null) {
                     origins.remove(origin);
                     unconfirmed -= confirmed ? 0 : 1;

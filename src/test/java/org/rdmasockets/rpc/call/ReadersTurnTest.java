@@ -43,7 +43,7 @@ class ReadersTurnTest {
         }
 
         void answer(CallStream call) {
-            frames.add(new Frame(Frame.MESSAGE, Frame.LAST, call.id(), PING));
+            frames.add(new Frame(Frame.MESSAGE, Frame.LAST, call.id, PING));
         }
 
         @Override
@@ -136,7 +136,7 @@ class ReadersTurnTest {
         Two two = new Two(CallStream.INPUT);
         synchronized (two.connection.turns) {
             runToItsTurn(two.other);
-            two.script.frames.add(new Frame(Frame.MESSAGE, 0, two.second.id(), PING));
+            two.script.frames.add(new Frame(Frame.MESSAGE, 0, two.second.id, PING));
             two.script.answer(two.first);
             assertTrue(two.first.await(CallStream.END, Long.MAX_VALUE));
         }
