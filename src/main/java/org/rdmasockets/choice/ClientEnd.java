@@ -132,7 +132,7 @@ public final class ClientEnd implements AutoCloseable {
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
                 tcp.keepFor(stream.connection());
             }
-            Tally.of(connection.transport()).countConnected();
+            Tally.of(connection.transport()).connected.incrementAndGet();
             log(remote, chosen, decision.isAuto());
             made = null;
             return chosen;
@@ -201,7 +201,7 @@ public final class ClientEnd implements AutoCloseable {
             return transport.equals(Policy.TCP) ? connectTcp(remote, deadlineNanos, wishes)
                     : connect(Providers.named(transport), true, remote, deadlineNanos, Long.MAX_VALUE, wishes);
         } catch (IOException e) {
-            Tally.of(transport).countFailed();
+            Tally.of(transport).failed.incrementAndGet();
             throw e;
         }
     }
@@ -230,10 +230,10 @@ public final class ClientEnd implements AutoCloseable {
                     boolean absent = !(e instanceof SocketTimeoutException) && !isNotNow(e);
                     lookedNanos = isHere(provider) && absent ? begun : lookedNanos;
                     vain = text(e);
-                    Tally.of(name).countFailed();
+                    Tally.of(name).failed.incrementAndGet();
                 }
             } else {
-                Tally.of(name).countPassedOver();
+                Tally.of(name).passedOver.incrementAndGet();
             }
             others.add(name, vain);
         }

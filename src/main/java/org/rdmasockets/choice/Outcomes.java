@@ -29,7 +29,6 @@ class Outcomes {
     /** The oldest first; protected by this. */
     private final LinkedHashMap<Target, Failure> failures = new LinkedHashMap<>();
 
-    /** Remembers nothing yet. */
     Outcomes() {}
 
     /** The time, by {@code System.nanoTime}, but for a test. */
@@ -72,7 +71,6 @@ class Outcomes {
         }
     }
 
-    /** An attempt succeeded. */
     synchronized void succeeded(String transport, InetSocketAddress remote) {
         if (!failures.isEmpty()) { // as a rule, and a first connect need not load what compares targets
             failures.remove(new Target(transport, remote.getAddress(), remote.getPort()));

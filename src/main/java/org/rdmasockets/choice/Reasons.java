@@ -29,7 +29,6 @@ final class Reasons {
         return all.isEmpty();
     }
 
-    /** Everything in full. */
     String text() {
         return String.join("; ", all);
     }

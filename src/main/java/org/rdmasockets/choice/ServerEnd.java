@@ -207,7 +207,7 @@ public final class ServerEnd implements AutoCloseable {
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         try {
-            Tally.of(connection.transport()).countAccepted();
+            Tally.of(connection.transport()).accepted.incrementAndGet();
             if (LOG.isInfoEnabled()) {
                 ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
                         connection.transport(), connection.carrier());

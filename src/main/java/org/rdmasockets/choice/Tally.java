@@ -8,10 +8,12 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class Tally {
     private static final Map<String, Tally> ALL = new ConcurrentHashMap<>();
 
-    private final AtomicLong connected = new AtomicLong();
-    private final AtomicLong accepted = new AtomicLong();
-    private final AtomicLong failed = new AtomicLong();
-    private final AtomicLong passedOver = new AtomicLong();
+    final AtomicLong connected = new AtomicLong();
+    final AtomicLong accepted = new AtomicLong();
+    /** Attempts to connect that failed. */
+    final AtomicLong failed = new AtomicLong();
+    /** Connects that did not try this transport. */
+    final AtomicLong passedOver = new AtomicLong();
 
     private Tally() {}
 
@@ -23,26 +25,6 @@ public final class Tally {
             tally = ALL.get(transport);
         }
         return tally;
-    }
-
-    /** A connect succeeded. */
-    void countConnected() {
-        connected.incrementAndGet();
-    }
-
-    /** A connection was accepted. */
-    void countAccepted() {
-        accepted.incrementAndGet();
-    }
-
-    /** A connect failed. */
-    void countFailed() {
-        failed.incrementAndGet();
-    }
-
-    /** A connect did not try this transport. */
-    void countPassedOver() {
-        passedOver.incrementAndGet();
     }
 
     /** Connections made by connecting. */

@@ -11,7 +11,7 @@ final class DatagramPeer {
     /** Somebody who has not answered for so long is forgotten. */
     private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    private final InetSocketAddress address;
+    final InetSocketAddress address;
     /** The peer's queue pair, 0 while unknown; guarded by this, as are all fields below. */
     private int number;
     /** When it was last heard of, and whether it was asked for since, and when first. */
@@ -27,17 +27,10 @@ final class DatagramPeer {
     private int sending;
     private boolean retired;
 
-    /** Somebody at an address, whose queue pair is unknown. */
     DatagramPeer(InetSocketAddress address) {
         this.address = address;
     }
 
-    /** Where it is. */
-    InetSocketAddress address() {
-        return address;
-    }
-
-    /** The peer has told its queue pair, or sent from it. */
     synchronized void heard(int newNumber, long nowNanos) {
         number = newNumber;
         heardNanos = nowNanos;
@@ -49,12 +42,10 @@ final class DatagramPeer {
         return number != 0 && !(asked && nowNanos - askedNanos > FORGET_NANOS);
     }
 
-    /** The queue that leads there, if it still does. */
     synchronized DatagramQueue queue() {
         return queue != null && queue.isOpen() ? queue : null;
     }
 
-    /** Another queue leads there from now on. */
     void queue(DatagramQueue newQueue) {
         AddressHandle old = null;
         synchronized (this) {

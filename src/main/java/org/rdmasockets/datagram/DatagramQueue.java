@@ -88,7 +88,8 @@ final class DatagramQueue {
     private record Place(Device device, int port, int gidIndex) {}
 
     private final Engine engine;
-    private final InetSocketAddress local;
+    /** Its address, and the socket's port. */
+    final InetSocketAddress local;
     private final Receiver receiver;
     private final Place place;
     private final ProtectionDomain domain;
@@ -96,7 +97,8 @@ final class DatagramQueue {
     private final CompletionQueue queue;
     private final QueuePair pair;
     private final MemoryRegion region;
-    private final int mtuBytes;
+    /** The longest packet of the port. */
+    final int mtuBytes;
 
     private final ReentrantLock receiving = new ReentrantLock();
     /** Guarded by receiving. */
@@ -238,11 +240,6 @@ final class DatagramQueue {
         return place.device().info().name() + " port " + place.port();
     }
 
-    /** The longest packet of the port. */
-    int mtuBytes() {
-        return mtuBytes;
-    }
-
     /**
      * How much data a datagram has at most: what a packet of the port carries behind the header, and what a receiver in
      * C takes behind that over UDP, which is longer. C cuts what is more.
@@ -253,14 +250,8 @@ final class DatagramQueue {
                 DatagramWire.MOST_BYTES - DatagramWire.messageHeaderBytes(own));
     }
 
-    /** The number of the queue pair. */
     int number() {
         return pair.number();
-    }
-
-    /** Its address, and the socket's port. */
-    InetSocketAddress local() {
-        return local;
     }
 
     /** Whether it neither has failed nor was closed. */
@@ -303,7 +294,7 @@ final class DatagramQueue {
             }
         }
         if (error != QueuePair.POSTED) {
-            FAILURES.warn("[{}] ibv_post_send: {} ({}), to {}", local, Errno.of(error), error, peer.address());
+            FAILURES.warn("[{}] ibv_post_send: {} ({}), to {}", local, Errno.of(error), error, peer.address);
         }
         return posted;
     }

@@ -101,7 +101,6 @@ final class IbverbsDatagrams {
         return dropped.get();
     }
 
-    /** How many peers are remembered. */
     int peerCount() {
         synchronized (peers) {
             return peers.size();
@@ -176,7 +175,7 @@ final class IbverbsDatagrams {
     /** Tells a peer where this queue pair is. */
     private void tell(DatagramQueue queue, InetSocketAddress peer) {
         try {
-            udp.send(DatagramWire.message(DatagramWire.CONTROL, queue.number(), queue.local().getAddress(), NOTHING),
+            udp.send(DatagramWire.message(DatagramWire.CONTROL, queue.number(), queue.local.getAddress(), NOTHING),
                     peer);
         } catch (IOException e) {
             LOG.debug("[{}] {} does not hear of the queue pair now: {}", local, peer, e.toString());
@@ -266,7 +265,7 @@ final class IbverbsDatagrams {
         }
         if (data.byteSize() > queue.mostBytes()) {
             throw new TooLong("ibv_post_send: EMSGSIZE (bytes=" + data.byteSize() + ", limit=" + queue.mostBytes()
-                    + "): a datagram has to fit a packet of " + queue.deviceName() + ", MTU " + queue.mtuBytes()
+                    + "): a datagram has to fit a packet of " + queue.deviceName() + ", MTU " + queue.mtuBytes
                     + ", and of rsockets, " + DatagramWire.MOST_BYTES + ", with its header; send shorter ones, raise "
                     + "the MTU of the network interface, or let TRANSPORT be udp");
         }
@@ -275,7 +274,7 @@ final class IbverbsDatagrams {
             return DatagramWays.Sent.OVER_IBVERBS;
         }
         udp.startReading(); // the answer says where the peer's queue pair is
-        udp.send(DatagramWire.message(DatagramWire.DATA, queue.number(), queue.local().getAddress(), data),
+        udp.send(DatagramWire.message(DatagramWire.DATA, queue.number(), queue.local.getAddress(), data),
                 destination);
         if (peer.wantsHandle()) {
             makeHandle(peer, queue);
@@ -287,7 +286,6 @@ final class IbverbsDatagrams {
     static final class TooLong extends IOException {
         private static final long serialVersionUID = 1L;
 
-        /** With a message that has both numbers. */
         TooLong(String message) {
             super(message);
         }
@@ -297,7 +295,6 @@ final class IbverbsDatagrams {
     static final class NoWay extends SocketException {
         private static final long serialVersionUID = 1L;
 
-        /** With a message that says why. */
         NoWay(String message) {
             super(message);
         }
@@ -324,9 +321,9 @@ final class IbverbsDatagrams {
         queue.execute(() -> {
             AddressHandle handle = null;
             try {
-                handle = queue.handle(peer.address().getAddress());
+                handle = queue.handle(peer.address.getAddress());
             } catch (VerbsException e) {
-                WARNINGS.warn("[{}] datagrams to {} stay on UDP: {}", local, peer.address(), e.getMessage());
+                WARNINGS.warn("[{}] datagrams to {} stay on UDP: {}", local, peer.address, e.getMessage());
             } finally {
                 making.decrementAndGet();
                 peer.made(queue, handle);
