@@ -24,9 +24,8 @@ final class Addresses {
     }
 
     /**
-     * The address to connect to: the wildcard stands for this host, by the address that the socket is bound to, if any,
-     * before the host's own, because a device that has it may lead nowhere else. It stays unresolved, if the target is:
-     * a proxy may know the name. Throws if this host has no name.
+     * The address to connect to. The wildcard stands for this host: by the address that the socket is bound to, if any,
+     * for a device that has it may lead nowhere else. A name that is not resolved stays, for a proxy.
      */
     static InetSocketAddress destination(InetSocketAddress target, InetAddress own) throws UnknownHostException {
         if (target.isUnresolved() || !target.getAddress().isAnyLocalAddress()) {

@@ -89,18 +89,12 @@ final class BufferTransfers {
         return impl.connection().transport().equals(Transport.TCP.name());
     }
 
-    /**
-     * Whether the calling thread has the turn to read, and comes through the stream: it goes on with
-     * {@link #readInTurn}.
-     */
+    /** Whether this thread has the turn to read and comes through the stream: it goes on with {@link #readInTurn}. */
     boolean isReader() {
         return reader == Thread.currentThread();
     }
 
-    /**
-     * Reads what is there, waiting for the first byte, or lends it for {@link #MEMORY}; -1 at the end of the stream.
-     * The caller has the turn.
-     */
+    /** With the turn: reads what is there, or lends it for {@link #MEMORY}; -1 at the end of the stream. */
     int readInTurn(byte[] to, int offset, int most) throws IOException {
         Connection connection = impl.readable();
         if (connection == null) {
@@ -136,18 +130,12 @@ final class BufferTransfers {
         return out != null;
     }
 
-    /**
-     * Whether the calling thread has the turn to write, and comes through the stream: it goes on with
-     * {@link #writeInTurn}.
-     */
+    /** Whether this thread has the turn to write and comes through the stream: it goes on with {@link #writeInTurn}. */
     boolean isWriter() {
         return writer == Thread.currentThread();
     }
 
-    /**
-     * Writes bytes, or for {@link #MEMORY} what the caller has set, waiting until everything is taken. The caller has
-     * the turn.
-     */
+    /** With the turn: writes bytes, or for {@link #MEMORY} what the caller has set, until everything is taken. */
     void writeInTurn(byte[] from, int offset, int length) throws IOException {
         if (from != MEMORY) {
             impl.connection().write(from, offset, length);
@@ -213,10 +201,7 @@ final class BufferTransfers {
 
     // Writing.
 
-    /**
-     * Writes everything that remains in some buffers, small ones in one message, and moves their positions, which mean
-     * nothing if it throws.
-     */
+    /** Writes all that remains in some buffers, small ones in one message; positions mean nothing if it throws. */
     long write(ByteBuffer[] from, int offset, int length) throws IOException {
         long count = 0;
         impl.beginWrite();
@@ -306,10 +291,7 @@ final class BufferTransfers {
         return impl.connection().direct().allocate(bytes);
     }
 
-    /**
-     * Maps memory of the socket's connection for the peer to write to at an offset that is not negative, as
-     * {@link Direct#map}.
-     */
+    /** Maps memory for the peer to write to at an offset that is not negative, as {@link Direct#map}. */
     DirectMemory map(int bytes, long offset) throws IOException {
         impl.beginWrite();
         try {
@@ -324,9 +306,7 @@ final class BufferTransfers {
         place(-1, from, offset, length);
     }
 
-    /**
-     * Writes a part of such memory into memory that the peer has mapped, or into the stream if the offset is negative.
-     */
+    /** Writes a part of such memory into what the peer has mapped, or into the stream if the offset is negative. */
     void place(long at, DirectMemory from, int offset, int length) throws IOException {
         impl.beginWrite();
         try {

@@ -6,9 +6,8 @@ import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.lock.OwnThread;
 
 /**
- * What a socket holds of the transport: a binding, then a listener or a connection. It is released by the socket's
- * close, or by the cleaner if the socket was forgotten; so it must never lead back to the socket. The socket's state
- * lock guards it until then.
+ * What a socket holds of the transport: a binding, then a listener or a connection. The socket's close releases it, or
+ * the cleaner if that was forgotten; so it must never lead back to the socket, whose state lock guards it.
  */
 final class HeldResource implements Runnable {
     /** The close of a connection does not block; null for nothing. */
@@ -22,10 +21,7 @@ final class HeldResource implements Runnable {
         release = OwnThread.cleaner().register(owner, this);
     }
 
-    /**
-     * Holds something from now on, which must not refer to the owner, instead of what was held before, which is not
-     * released.
-     */
+    /** Holds something that must not refer to the owner, instead of what was held, which is not released. */
     void hold(AutoCloseable newResource) {
         resource = newResource;
     }

@@ -8,9 +8,8 @@ import java.net.SocketException;
 import java.net.SocketImpl;
 
 /**
- * Makes what {@code java.net}'s sockets consist of where no factory is set: a plain TCP implementation, and one that
- * honours the SOCKS settings when it connects. With a factory set there is no public way to it, so package
- * {@code java.net} must be open to this library. Any thread may call anything.
+ * Makes what {@code java.net}'s sockets consist of where no factory is set, plain or by the SOCKS settings. With one
+ * set there is no public way to that, so {@code java.net} must be open to this library. Any thread may call anything.
  */
 record PlatformSockets(MethodHandle plain, MethodHandle socks) {
     /** Finds the way in. Throws if {@code java.net} is closed, or has changed; the message says what to do. */

@@ -14,9 +14,8 @@ import java.net.StandardSocketOptions;
 import java.util.Set;
 
 /**
- * The inside of a datagram socket of {@code java.net}: another datagram socket that does the work, an
- * {@link RdmaDatagramSocket} under a plain socket, and one of UDP under that. Any thread may call anything that it may
- * call there.
+ * The inside of a datagram socket of {@code java.net}: another one that does the work, an {@link RdmaDatagramSocket}
+ * under a plain socket, and one of UDP under that. Threads as there.
  */
 final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
     /** Null until this is created. */

@@ -385,11 +385,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /**
-     * Takes the turn to read, until {@link #endRead}, and gives the end of waits by {@code System.nanoTime}, which has
-     * begun to count. Throws if the turn does not come in time, or this virtual thread is interrupted (status left
-     * set).
-     */
+    /** Takes the turn to read, until {@link #endRead}, and gives when waits end, by {@code System.nanoTime}. */
     long beginRead() throws IOException {
         StackRoom.ensure();
         long deadlineNanos = deadline(timeoutMillis);
@@ -425,9 +421,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /**
-     * Takes the turn to write, until {@link #endWrite}. Throws if this virtual thread is interrupted (status left set).
-     */
+    /** Takes the turn to write, until {@link #endWrite}. */
     void beginWrite() throws IOException {
         StackRoom.ensure();
         take(writeTurn, Long.MAX_VALUE);

@@ -15,10 +15,7 @@ import java.util.stream.Collectors;
 import jdk.net.ExtendedSocketOptions;
 import org.rdmasockets.transport.StreamOptions;
 
-/**
- * An option that RDMA sockets have: when it can be set, whether a server socket has it too, and how it is read and
- * written. All of them are in one table.
- */
+/** An option of RDMA sockets: when it can be set, whether a server socket has it too, how it is read and written. */
 record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
         Writer<T> writer) {
     /** When an option can be set. */
@@ -63,9 +60,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         return server ? SERVER : CLIENT;
     }
 
-    /**
-     * Finds an option of one kind of socket; throws {@code UnsupportedOperationException} if that has no such option.
-     */
+    /** Finds an option of one kind of socket; throws {@code UnsupportedOperationException} if there is none. */
     @SuppressWarnings("unchecked") // the table maps a name to an option of the same type
     static <T> SupportedOption<T> of(SocketOption<T> name, boolean server) {
         SupportedOption<?> option = ALL.get(name);
@@ -75,10 +70,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         return (SupportedOption<T>) option;
     }
 
-    /**
-     * Finds the option that a number of {@code java.net.SocketOptions}, such as {@code SO_RCVBUF}, stands for; throws
-     * if it stands for none.
-     */
+    /** Finds the option of a number of {@code java.net.SocketOptions}, such as {@code SO_RCVBUF}; throws if none. */
     static SupportedOption<?> byNumber(int id, boolean server) throws SocketException {
         SocketOption<?> name = switch (id) {
             case SocketOptions.SO_RCVBUF -> StandardSocketOptions.SO_RCVBUF;

@@ -27,9 +27,7 @@ public record Transport(String name, String reason) {
     /** An ordinary datagram socket of {@code java.net}. */
     public static final Transport UDP = new Transport("udp", "");
 
-    /**
-     * Checks the name.
-     */
+    /** Checks the name. */
     public Transport {
         if (!NAMES.contains(name)) {
             throw new IllegalArgumentException("'" + name + "' is no transport: one of " + String.join(", ", NAMES)

@@ -79,9 +79,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     }
 
     /**
-     * Loads the library, opens to it what it needs, and lets it replace the sockets of this JVM; null or empty for no
-     * file with rules. An {@code IOException} has a message for people, anything else says that the JDK or the jar is
-     * not as expected.
+     * Loads the library, opens to it what it needs, and lets it replace the sockets of this JVM; null for no file with
+     * rules. An {@code IOException} has a message for people, others say that the JDK or the jar is not as expected.
      */
     public static void install(String rules, Instrumentation jvm) throws Throwable {
         Module library = new IsolatedLibrary(jar()).define();

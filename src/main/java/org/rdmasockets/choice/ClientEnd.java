@@ -33,10 +33,7 @@ public final class ClientEnd implements AutoCloseable {
     private static final Log LOG = new Log(ClientEnd.class);
     private static final Outcomes OUTCOMES = new Outcomes();
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
-    /**
-     * Longest attempt within this host, unless the peer acknowledges it: nothing gets lost there, so a peer that does
-     * not answer is slow, and a stopped one is not waited for.
-     */
+    /** Longest attempt within this host that no peer acknowledges: nothing gets lost there, so that one is stopped. */
     private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
@@ -84,10 +81,9 @@ public final class ClientEnd implements AutoCloseable {
     }
 
     /**
-     * Takes a local address, which may be the wildcard and port 0. As nobody knows yet whom to reach, the port is
-     * TCP's, unless another transport is asked for; if the connection goes over another one, it gets the same port
-     * number there, and keeps that of TCP, too. Throws {@code BindException} if the port is taken or the address cannot
-     * be had.
+     * Takes a local address, perhaps the wildcard and port 0. Nobody knows yet whom to reach, so the port is TCP's
+     * unless another transport is asked for; a connection over another one has the same number there, and keeps TCP's,
+     * too. Throws {@code BindException} if it cannot be had.
      */
     public static ClientEnd open(String wish, InetSocketAddress local, SocketWishes wishes) throws IOException {
         if (local.isUnresolved()) {

@@ -64,10 +64,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         return current;
     }
 
-    /**
-     * Looks for mistakes in the settings as they are now, and keeps nothing. An {@code IllegalArgumentException} has
-     * file and line, or the property, and what is wrong.
-     */
+    /** Looks for mistakes in the settings; an {@code IllegalArgumentException} says where and what is wrong. */
     public static void check(Properties properties) {
         checkedProperty(properties);
         rules(properties);
@@ -141,10 +138,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
         return List.copyOf(rules);
     }
 
-    /**
-     * Decides for one socket, which may wish for one of {@link #TRANSPORTS}, null for none, and the address of its
-     * peer, or to listen on. Throws if there is a mistake in the settings.
-     */
+    /** Decides for a socket with a wish of {@link #TRANSPORTS}, or null, and an address, its peer's or its own. */
     public Decision decide(String wish, InetSocketAddress address) throws SocketException {
         if (wish != null) {
             return new Decision(wish, "the socket's option TRANSPORT says so");

@@ -14,10 +14,7 @@ final class Proxies {
 
     private Proxies() {}
 
-    /**
-     * Whether {@code java.net.Socket} would try a proxy first; true also if the selector fails, which java.net tells
-     * its own way.
-     */
+    /** Whether java.net would try a proxy first; true if the selector fails, which it tells in its own way. */
     static boolean leadTo(InetSocketAddress remote) {
         ProxySelector selector = ProxySelector.getDefault();
         if (selector == null || selector.getClass().getModule() == Object.class.getModule() && !SYSTEM

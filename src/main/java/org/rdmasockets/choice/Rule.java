@@ -14,10 +14,7 @@ record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int l
     private static final String ANY = "*";
     private static final Pattern PORTS = Pattern.compile("(\\d{1,5})(?:-(\\d{1,5}))?");
 
-    /**
-     * Reads a line such as {@code tcp 10.0.0.0/8 5432}, without a comment. An {@code IllegalArgumentException} has the
-     * origin and what is wrong.
-     */
+    /** Reads a line such as {@code tcp 10.0.0.0/8 5432}; an {@code IllegalArgumentException} has origin and mistake. */
     static Rule parse(String line, String origin) {
         String[] words = line.strip().split("\\s+");
         try {
@@ -90,10 +87,7 @@ record Rule(String transport, Predicate<InetAddress> hosts, int firstPort, int l
         return rest == 0 || (address[whole] ^ prefix[whole]) >> Byte.SIZE - rest == 0;
     }
 
-    /**
-     * Whether this rule is for an address: a peer's, or the one that a server socket listens on. The wildcard address
-     * matches only {@code *}, and so does port 0.
-     */
+    /** Whether this rule is for an address, a peer's or one to listen on; wildcard and port 0 match only {@code *}. */
     boolean matches(InetSocketAddress address) {
         return address.getPort() >= firstPort && address.getPort() <= lastPort && hosts.test(address.getAddress());
     }

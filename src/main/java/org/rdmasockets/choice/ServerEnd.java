@@ -50,9 +50,8 @@ public final class ServerEnd implements AutoCloseable {
     }
 
     /**
-     * Begins to listen; the wish is null for no transport of its own. The address may be the wildcard, port 0 takes one
-     * that is free on all transports, a backlog below 1 means 50. Throws {@code BindException} if the port is taken or
-     * the address cannot be had, {@code SocketException} if nothing can listen; the message says why.
+     * Begins to listen; the wish is null for none, the address may be the wildcard, port 0 takes one that is free
+     * everywhere, a backlog below 1 means 50. Throws {@code BindException} or {@code SocketException} that says why.
      */
     public static ServerEnd open(String wish, InetSocketAddress local, int backlog, SocketWishes wishes)
             throws IOException {
@@ -198,12 +197,7 @@ public final class ServerEnd implements AutoCloseable {
         return others.isEmpty() ? over : over + "; left out: " + leftOut;
     }
 
-    /**
-     * Takes the next connection, waiting for one until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no
-     * end. Any number of threads may wait. Throws {@code SocketTimeoutException} at the deadline,
-     * {@code InterruptedIOException} if this virtual thread was interrupted (status left set), {@code SocketException}
-     * when this is closed or cannot listen any more.
-     */
+    /** Takes the next connection as {@link AcceptQueue#accept}. Any number of threads may wait. */
     public Chosen accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         try {
@@ -231,10 +225,7 @@ public final class ServerEnd implements AutoCloseable {
         }
     }
 
-    /**
-     * Stops listening, resets connections that nobody took and wakes everybody in {@link #accept}. The ports are free
-     * when this returns, which takes a moment.
-     */
+    /** Stops listening, resets what nobody took, wakes all in {@link #accept}; the ports are free when this returns. */
     @Override
     public void close() {
         accepted.close();

@@ -25,13 +25,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private IOException failure;
     private boolean closed;
 
-    /**
-     * A datagram that has come.
-     *
-     * @param source who says to have sent it
-     * @param data its own array
-     * @param transport how it came
-     */
+    /** A datagram that has come: who says to have sent it, its own array, and the transport's name. */
     public record Arrived(InetSocketAddress source, byte[] data, String transport) {
         private int cost() {
             return data.length + OVERHEAD_BYTES;
@@ -54,10 +48,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /**
-     * Takes datagrams of one sender only from now on, the wildcard for this host, null for all, and forgets those of
-     * others.
-     */
+    /** Takes datagrams of one sender only from now on, the wildcard for this host, null for all; forgets others. */
     public void only(InetSocketAddress only) {
         lock.lock();
         try {
@@ -162,8 +153,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /**
      * Receives the oldest datagram, waiting until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end;
-     * null at the deadline, or if this is closed. Throws {@code InterruptedIOException} if this is a virtual thread and
-     * was interrupted (the status stays set), or the failure.
+     * null at the deadline, or if this is closed. Throws the failure, or if this virtual thread was interrupted.
      */
     public Arrived receive(long deadlineNanos) throws IOException {
         lock.lock();

@@ -60,9 +60,7 @@ final class DatagramPeer {
         }
     }
 
-    /**
-     * Begins a send by the peer's queue pair, and {@link #sent} has to follow; 0 if the datagram has to go over UDP.
-     */
+    /** Begins a send by the peer's queue pair, and {@link #sent} has to follow; 0 if the datagram goes over UDP. */
     synchronized int begin(long nowNanos) {
         if (handle == null || number == 0 || retired) {
             return 0;

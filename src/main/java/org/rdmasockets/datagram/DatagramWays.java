@@ -57,10 +57,7 @@ public final class DatagramWays implements AutoCloseable {
         void startReading();
     }
 
-    /**
-     * The way to a destination; forced if UDP must not be used, source null if shared memory cannot lead there,
-     * or must not.
-     */
+    /** The way to a destination; forced if UDP must not be used, source null if shared memory does not lead there. */
     private record Way(String wish, InetSocketAddress destination, String transport, boolean forced,
             InetSocketAddress source, String reason) {
         /** By identity for the destination of a connected socket. */
@@ -69,13 +66,7 @@ public final class DatagramWays implements AutoCloseable {
         }
     }
 
-    /**
-     * How a datagram went.
-     *
-     * @param transport which one
-     * @param reason why not over another
-     * @param isDone false if it is to be sent over UDP
-     */
+    /** How a datagram went: the transport, why not another, and false if it is to be sent over UDP. */
     public record Sent(String transport, String reason, boolean isDone) {
         private static final Sent OVER_SHARED_MEMORY = new Sent(SHARED_MEMORY, "the destination is on this host", true);
         static final Sent OVER_IBVERBS = new Sent(IBVERBS, "the destination's queue pair is known", true);
@@ -112,10 +103,7 @@ public final class DatagramWays implements AutoCloseable {
         unavailability = reason;
     }
 
-    /**
-     * Takes what came to the UDP port, in an array of its own; may wait for room. The wish is the socket's own
-     * transport, or null for none.
-     */
+    /** Takes what came to the UDP port, in its own array; may wait for room. The wish is null for none. */
     public void arrivedByUdp(String wish, InetSocketAddress source, byte[] data) {
         if (UDP.equals(wish) || !DatagramWire.isTagged(data)) {
             inbox.takeFromUdp(source, data);
@@ -138,10 +126,8 @@ public final class DatagramWays implements AutoCloseable {
 
     /**
      * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
-     * that and it leads to the destination, which is resolved. May wait for an answer of the other process, once in a
-     * while. Throws {@code InterruptedIOException} if this is a virtual thread and was interrupted (the status stays
-     * set), {@code SocketException} if the settings want a transport that does not lead there, another if it is too
-     * long for that.
+     * that and it leads to the destination, which is resolved. May wait for the other process, once in a while. Throws
+     * if this virtual thread was interrupted, the settings want what does not lead there, or it is too long for that.
      */
     public Sent send(String wish, InetSocketAddress destination, MemorySegment data) throws IOException {
         Way way = last;
@@ -181,9 +167,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Tells somebody who is known to have such a socket where the queue pair is that leads there, if there is one and
-     * the settings, or the socket's own wish, null for none, leave the choice of a transport. The answer lets both use
-     * their queue pairs. Throws if the settings are wrong.
+     * Tells somebody who is known to have such a socket which queue pair leads there, if one does and settings and
+     * wish, null for none, leave the choice. The answer lets both use them. Throws if the settings are wrong.
      */
     public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
         if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)

@@ -61,9 +61,7 @@ final class DatagramWire {
     private static final int IPV4_SOURCE = IPV4_HEADER + 12;
     private static final int IPV6_SOURCE = 8;
 
-    /**
-     * A message that came over UDP, {@link #DATA} or {@link #CONTROL}, with the address that the sender says to have.
-     */
+    /** A message that came over UDP, {@link #DATA} or {@link #CONTROL}, with the address that the sender names. */
     record Message(int operation, int queuePair, byte[] address, int headerBytes) {
         /** Whether the sender knows its own address; C shifts those of IPv6. */
         boolean isFrom(InetAddress source) {

@@ -252,9 +252,8 @@ final class IbverbsDatagrams {
     }
 
     /**
-     * Sends a datagram, by the queue pair if the peer's is known, else over UDP with a header. Throws {@code
-     * SocketException} with the reason if no device leads there, {@code InterruptedIOException} if this is a virtual
-     * thread and was interrupted (the status stays set), another if it is longer than a packet.
+     * Sends a datagram, by the queue pair if the peer's is known, else over UDP with a header. Throws if no device
+     * leads there, with the reason, if it is longer than a packet, or if this virtual thread was interrupted.
      */
     DatagramWays.Sent send(InetSocketAddress destination, MemorySegment data) throws IOException {
         DatagramPeer peer = peer(destination);

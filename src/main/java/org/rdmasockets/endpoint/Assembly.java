@@ -8,10 +8,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.transport.Patience;
 
 /**
- * Puts messages together. One thread at a time does, for the pieces of a message follow each other; who has to give up
- * in the middle leaves what there is to the next one. Each piece is copied out of its buffer, which goes back to the
- * peer as a credit: so a message may be longer than all buffers. Its memory grows with what has come, whatever length
- * the peer has announced.
+ * Puts messages together, by one thread at a time; who gives up in the middle leaves what there is to the next. Each
+ * piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer than all
+ * buffers. Its memory grows with what has come, whatever the peer has announced.
  */
 final class Assembly {
     private static final String WHAT = "message";

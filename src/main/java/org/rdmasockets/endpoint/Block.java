@@ -59,9 +59,7 @@ final class Block {
         }
     }
 
-    /**
-     * A lease begins, which will close this; throws {@code IllegalStateException} if this is closed, or lent already.
-     */
+    /** A lease begins, which will close this; throws {@code IllegalStateException} if this is closed, or lent. */
     synchronized void lend() {
         ensureOpen();
         if (lent) {

@@ -8,10 +8,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
 
-/**
- * What the peer lends to this end, and what this end asks for. Protected by the protocol lock, except where a method
- * says that any thread may call it.
- */
+/** What the peer lends, and what this end asks for. By the protocol lock, except where a method says any thread. */
 final class Borrower {
     private final Link link;
     /** Questions to the peer, by number. */

@@ -3,10 +3,7 @@ package org.rdmasockets.endpoint;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.transport.Property;
 
-/**
- * How much memory the peers of all endpoints together may make this process keep. Read once from system properties, in
- * MiB. Any thread.
- */
+/** How much memory all peers together may make this process keep: system properties in MiB. Any thread. */
 final class Budget {
     private static final int MIB_BITS = 20;
     private static final int MOST_MIB = 1 << 20;

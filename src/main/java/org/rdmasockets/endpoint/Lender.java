@@ -11,9 +11,8 @@ import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
- * What this end lends to its peer: memory that the peer asks for, and memory that the application shares. Protected by
- * the protocol lock, except where a method says that it runs elsewhere; memory is made, copied and freed on the set-up
- * pool.
+ * What this end lends to its peer: memory that the peer asks for, or that the application shares. By the protocol lock,
+ * unless a method says otherwise; memory is made, copied and freed on the set-up pool.
  */
 final class Lender {
     /** Why the peer does not get what it wants, as a header says it. */
@@ -293,10 +292,7 @@ final class Lender {
         return lending;
     }
 
-    /**
-     * Set-up pool: takes back what has ended. A key that still works long after that, because this end works on the
-     * memory, dies with the connection.
-     */
+    /** Set-up pool: takes back what has ended. A key that this end still works by dies with the connection. */
     void expire() {
         link.connection().locked(() -> {
             long now = System.nanoTime();

@@ -20,9 +20,8 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * The protocol of endpoints: what a connection is made of for that, what it takes in, whether it has failed and who
- * waits, and what its last words are. Where nothing else is said, the inbox's protocol lock is held; what allocate sets
- * is set before anything arrives.
+ * The protocol of endpoints: what a connection is made of, what it takes in, whether it has failed, who waits, and its
+ * last words. Under the inbox's protocol lock unless said otherwise; what allocate sets is set before all arrivals.
  */
 final class Link implements Protocol {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);

@@ -105,10 +105,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         }
     }
 
-    /**
-     * Waits, until a time of {@code System.nanoTime}, for a node of higher rank, whose endpoint is the caller's then;
-     * throws {@code SocketTimeoutException} if it has not come in time.
-     */
+    /** Waits for a node of higher rank, whose endpoint the caller gets, or throws {@code SocketTimeoutException}. */
     RdmaEndpoint await(int other, long deadlineNanos) throws IOException {
         while (!hasArrived(other)) {
             RdmaEndpoint caller = RdmaEndpoint.over(server.next(deadlineNanos));

@@ -3,10 +3,7 @@ package org.rdmasockets.endpoint;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Which bytes of a block the device works on: it reads some for several operations at once, or writes some for one.
- * Any thread; operations in flight are few, so that a list will do.
- */
+/** Which bytes of a block the device reads, for several operations, or writes, for one. They are few. Any thread. */
 final class RangeLocks {
     /** Operations in progress; guarded by this. */
     private final List<Hold> holds = new ArrayList<>(2);

@@ -2,10 +2,7 @@ package org.rdmasockets.endpoint;
 
 import org.rdmasockets.completion.Completion;
 
-/**
- * The receive queue of a connection, of messages or raw. Protected by the protocol lock. A raw one has neither credits
- * nor words of the peer: what arrives is the application's, in memory of its own.
- */
+/** The receive queue, of messages or raw: then without credits and words of the peer. By the protocol lock. */
 sealed interface Receives permits ReceiveSide, RawReceives {
     /** A receive has completed well; throws if no honest peer sends that. */
     void completed(int index, Completion completion) throws Violation;

@@ -28,9 +28,7 @@ final class Window {
         sent++;
     }
 
-    /**
-     * The peer has taken so many since the beginning; throws if it takes what was never sent, or takes its word back.
-     */
+    /** The peer has taken so many since the beginning; throws if that is more than was sent, or less than before. */
     void acknowledge(int count) throws Violation {
         if (count - taken < 0 || sent - count < 0) {
             throw new Violation("the peer says that it has taken " + Integer.toUnsignedString(count)

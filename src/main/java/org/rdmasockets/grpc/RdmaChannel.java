@@ -38,10 +38,7 @@ final class RdmaChannel extends ManagedChannel {
     private List<Runnable> told = new ArrayList<>();
     private final Object stateLock = new Object();
 
-    /**
-     * The settings of a channel: the authority of calls that do not name their own, what servers read of the client,
-     * and how long a call without a deadline waits for a connection.
-     */
+    /** The settings of a channel; a call without a deadline waits for a connection for {@code retryTime}. */
     record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {}
 
     /** A channel; the last interceptor runs first. */

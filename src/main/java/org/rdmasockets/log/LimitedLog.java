@@ -2,10 +2,7 @@ package org.rdmasockets.log;
 
 import java.util.concurrent.TimeUnit;
 
-/**
- * A log for one kind of line that others can cause: a few at once, then one in ten seconds, with a count of those that
- * were left out. Any thread may call.
- */
+/** A log for one kind of line that others can cause: a few at once, then one in ten seconds, counted. Any thread. */
 public final class LimitedLog {
     private static final int AT_ONCE = 5;
     private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);

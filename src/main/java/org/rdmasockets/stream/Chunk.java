@@ -96,10 +96,7 @@ final class Chunk {
         read += count;
     }
 
-    /**
-     * Tells whether its memory is free: all of it has arrived, and all of that was read. Earlier, the peer may still
-     * write; what is advertised cannot be revoked. True if neither the peer nor the reader needs it.
-     */
+    /** Whether its memory is free: all has arrived and was read. Until then, the peer may write. */
     boolean isUsedUp() {
         return read == lent;
     }

@@ -49,9 +49,7 @@ final class ChunkStock {
         return chunk.isPermanent() ? least : largeBytes;
     }
 
-    /**
-     * Takes a chunk, a large one if there is one; gives a chunk; there is one as long as fewer than two others are out.
-     */
+    /** Takes a chunk, a large one if there is one; there is one as long as fewer than two others are out. */
     Chunk take() {
         Chunk one = find(false);
         return take(one != null ? one : find(true));
@@ -180,9 +178,7 @@ final class ChunkStock {
         return !refused && !large && least < largeBytes;
     }
 
-    /**
-     * How much the peer must at least be able to write, or else large chunks are wanted: bytes, half of a small chunk.
-     */
+    /** How much the peer must be able to write, or else large chunks are wanted: bytes, half of a small chunk. */
     int lowWater() {
         return (least + 1) / 2;
     }

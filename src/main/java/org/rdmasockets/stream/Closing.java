@@ -102,10 +102,7 @@ final class Closing {
         return true;
     }
 
-    /**
-     * What is to be told to the peer: {@link ImmediateData#SHUTDOWN}, {@link ImmediateData#DISCONNECT},
-     * {@link ImmediateData#LEAVING} or {@link #NOTHING}.
-     */
+    /** What to tell the peer: SHUTDOWN, DISCONNECT or LEAVING of {@link ImmediateData}, or {@link #NOTHING}. */
     int due() {
         if ((happened & (OUTPUT_SHUT | LEAVING_DUE)) == 0) {
             return NOTHING;
@@ -135,10 +132,7 @@ final class Closing {
         }
     }
 
-    /**
-     * Tells whether both ends have said all that the peer needs; over iWARP, a DISCONNECT at the close may follow. True
-     * after a DISCONNECT in either direction, or a SHUTDOWN in both.
-     */
+    /** Whether a DISCONNECT went either way, or a SHUTDOWN both; over iWARP, a DISCONNECT at the close may follow. */
     boolean isFinished() {
         return (happened & (DISCONNECT_SENT | PEER_DISCONNECTED)) != 0
                 || (happened & (SHUTDOWN_SENT | INPUT_ENDED)) == (SHUTDOWN_SENT | INPUT_ENDED);

@@ -4,16 +4,9 @@ import java.net.SocketException;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * Lends the reader what has arrived, where it is:
- *
- * <pre>
- * view(); look at viewedRegion() from viewedOffset() on; endView()
- * </pre>
- *
- * <p>Nothing else is read meanwhile, and the chunk is neither lent to the peer again nor retired. A peer that does not
- * keep to the protocol may change the bytes all the same, at any time: it has a key for them.
- *
- * <p>Threads: as the connection's.
+ * Lends the reader what has arrived, where it is: {@link #view}, look, {@link #endView}. Nothing else is read
+ * meanwhile, and the chunk is neither lent to the peer again nor retired. A peer that breaks the protocol may
+ * change the bytes all the same, at any time: it has a key for them. Threads: as the connection's.
  */
 public final class DirectReceiver {
     /** What reads say while something is lent. */

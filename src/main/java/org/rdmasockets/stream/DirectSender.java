@@ -45,9 +45,8 @@ public final class DirectSender {
     }
 
     /**
-     * Writes as many bytes of the connection's domain as can be taken now: perhaps 0. If it throws, as
-     * {@link StreamConnection#write} does, what was taken may still be read from the memory, until the queue pair is
-     * gone.
+     * Writes as many bytes of the domain as can be taken now, perhaps 0. If it throws, as
+     * {@link StreamConnection#write}, what was taken may still be read from the memory, until the queue pair is gone.
      */
     public int write(MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
@@ -77,10 +76,7 @@ public final class DirectSender {
         end(last);
     }
 
-    /**
-     * Fills a request that reads from the application's memory, or from a copy of a little, and is seen to complete if
-     * it is the last. Returns how much is kept in the send ring.
-     */
+    /** Fills a request from the memory, or from a copy of a little, signalled if last; gives what the ring keeps. */
     private int fill(SendRequest request, MemoryRegion from, long offset, int count, boolean last) {
         boolean readLater = !copiesAtPost && !sendQueue.isInline(count);
         boolean copied = readLater && count <= Math.min(MOST_COPIED, sendBuffer.free());
@@ -104,9 +100,8 @@ public final class DirectSender {
     }
 
     /**
-     * Writes into memory that the peer has mapped, as much as can be taken now; offset and length run to the end of
-     * what is to be written. The peer is not told; what is written to the stream later arrives later. If the peer has
-     * not mapped all of it, nothing was written, or the connection breaks if something was.
+     * Writes into memory that the peer has mapped, as much as can be taken now of what is to be written. The peer is
+     * not told; what is written to the stream later arrives later. What is not mapped breaks the connection once begun.
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());

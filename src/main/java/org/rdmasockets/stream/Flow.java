@@ -40,9 +40,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     /** Which kind it is; what was proposed, as long as nothing was agreed. */
     abstract FlowKind kind();
 
-    /**
-     * Begins with what the peer sent, which was checked. Null if all is well, otherwise what the peer did wrong before.
-     */
+    /** Begins with what the peer sent, which was checked. Null if all is well, else what the peer did wrong before. */
     abstract String start(ConnectData peer);
 
     /** How much may be sent now in one message, if it has a slot: bytes, 0 if no message may be sent. */

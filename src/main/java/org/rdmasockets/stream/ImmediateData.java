@@ -86,9 +86,7 @@ final class ImmediateData {
         return MAP << OPERATION_SHIFT | index;
     }
 
-    /**
-     * Tells of the connection: {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or another of these arguments.
-     */
+    /** Tells of the connection: {@link #DISCONNECT}, {@link #SHUTDOWN}, {@link #OFFER} or another of these. */
     static int control(int what) {
         return CONTROL << OPERATION_SHIFT | what;
     }

@@ -96,10 +96,7 @@ final class Lending {
         return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
     }
 
-    /**
-     * Posts a message with an entry for a lent chunk, in the peer's byte order:
-     * {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number.
-     */
+    /** Posts a message with an entry for a chunk, in the peer's byte order: {@code POSTED} or an error number. */
     private int post(Chunk chunk, long entryAddress, int entryKey, int message) {
         byte[] spare = SPARE.getAndSet(null);
         byte[] entry = spare != null ? spare : new byte[TargetTable.ENTRY_BYTES];

@@ -1,9 +1,6 @@
 package org.rdmasockets.stream;
 
-/**
- * The ring of the peer that this end writes to, as far as it is known here. Positions are bytes and messages since the
- * start, 64 bits wide, so a ring may be of any size.
- */
+/** The peer's ring, as far as it is known here. Positions are bytes and messages since the start, 64 bits wide. */
 final class PeerRing {
     private static final int PARTS = 8;
 

@@ -128,9 +128,8 @@ final class ReadRing extends Flow {
     }
 
     /**
-     * The peer's position is here. One that was caught half changed tells nothing, and may stay like that: the thread
-     * that changes it may wait for a processor. So nobody reads it again and again. A writer says that it waits, which
-     * the peer hears when it is done with the change.
+     * The peer's position is here. One caught half changed tells nothing, perhaps for long: its thread may wait for a
+     * processor. So nobody reads again and again: a writer says that it waits, which the peer hears after that.
      */
     @Override
     String learned() {
@@ -242,9 +241,7 @@ final class ReadRing extends Flow {
             receives = parts.receiveQueue();
         }
 
-        /**
-         * Takes a message, whose receive was given back before. Null if all is well, otherwise what the peer did wrong.
-         */
+        /** Takes a message, whose receive was given back before. Null if all is well, else what the peer did wrong. */
         String arrive(int bytes) {
             if (messages - published >= credits) {
                 return "sent more than the " + credits + " messages it had credits for";

@@ -206,10 +206,7 @@ final class ReceiveBuffer extends Received {
         stock.shrink();
     }
 
-    /**
-     * Tells whether it would be of use to offer a small chunk for all that are lent: true if all was read, the peer may
-     * still write into a large chunk, and a small one is here.
-     */
+    /** Whether an offer helps: all was read, the peer may still write into a large chunk, and a small one is here. */
     boolean isOfferOfUse() {
         boolean large = false;
         for (Chunk chunk = filling; chunk != null; chunk = chunk.next) {
@@ -218,10 +215,7 @@ final class ReceiveBuffer extends Received {
         return large && unread == 0 && offered == null && stock.hasPermanent();
     }
 
-    /**
-     * Offers a small chunk for all that are lent. Until the peer takes it, data may arrive in those, and nothing else
-     * is lent. Gives where the peer may write instead.
-     */
+    /** Offers a small chunk for all that are lent: until the peer takes it, data may arrive there, and none is lent. */
     Chunk offer() {
         offered = stock.takePermanent();
         offered.lend(stock.bytes(offered));
@@ -249,10 +243,7 @@ final class ReceiveBuffer extends Received {
         return received + credits - granted >= Math.max(1, credits / 2);
     }
 
-    /**
-     * Tells whether the peer may be unable to send without an update: true if it has no byte left, or half of its
-     * credits, of which it may keep the other half in reserve.
-     */
+    /** Whether the peer may need an update: it has no byte left, or half of its credits, the rest in reserve. */
     boolean isPeerStarved() {
         return room() == 0 && offered == null || areCreditsDue();
     }
@@ -303,10 +294,7 @@ final class ReceiveBuffer extends Received {
         private byte moves;
         private byte pause;
 
-        /**
-         * Takes notice of a message that perhaps is the first in its chunk, or fills it to the end. Tells by how many
-         * bytes the ends of chunks should move on, mostly 0.
-         */
+        /** Notes a message that perhaps begins or fills its chunk; tells how far ends should move on, mostly 0. */
         int arrived(int bytes, boolean begins, boolean ends) {
             int move = begins ? cut(ending, bytes) : 0;
             ending = ends ? bytes : 0;

@@ -79,9 +79,7 @@ final class ReceiveQueue {
         return count == 0 ? QueuePair.POSTED : sends.queuePair.postReceives(EMPTY, id(firstFree), count);
     }
 
-    /**
-     * Reads the message that a send left in the slot of a completed receive, in the sender's byte order, which is ours.
-     */
+    /** Reads the message that a send left in the slot of a completed receive, in the sender's byte order: ours. */
     int message(int slot) {
         return slots.region.segment().get(ValueLayout.JAVA_INT, slots.offset(slot));
     }

@@ -60,10 +60,7 @@ abstract class Received {
         }
     }
 
-    /**
-     * Lets the reader look at a {@link #piece} of what is there, perhaps of 0 bytes. It stays there until
-     * {@link #endView}; not while the reader does so already.
-     */
+    /** Lets the reader look at a {@link #piece}, perhaps of 0 bytes, until {@link #endView}; not twice at a time. */
     final int view() {
         ensureNoView();
         viewed = piece();

@@ -72,10 +72,7 @@ record RegionLayout(StreamSettings settings, long stagedOffset, long outgoingOff
         return made;
     }
 
-    /**
-     * Where a chunk lies that the peer offers for all others: right before the first chunk, whatever else there is.
-     * Gives bytes from the beginning of the remote region.
-     */
+    /** Where an offered chunk lies: before the first chunk, in bytes from the beginning of the remote region. */
     long offerOffset() {
         return ringOffset - TargetTable.ENTRY_BYTES;
     }

@@ -167,9 +167,7 @@ final class SendBuffer {
         return wanted;
     }
 
-    /**
-     * Takes the ring that was asked for, of at least that size; if it is not wanted any more, it is given back at once.
-     */
+    /** Takes the ring that was asked for, of at least that size; if it is not wanted any more, it goes back at once. */
     void supply(MemoryRegion ring, int bytes) {
         changed = true;
         if (bytes != wanted) {

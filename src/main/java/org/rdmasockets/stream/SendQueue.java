@@ -79,10 +79,7 @@ final class SendQueue {
         this.ring = ring;
     }
 
-    /**
-     * Adds to a request that was begun what announces a chunk: in the send region, unless the device copies what is
-     * posted. The slot is below {@link #CONTROL_SLOTS}: the others may be on their way.
-     */
+    /** Adds to a request what announces a chunk, in a slot below {@link #CONTROL_SLOTS} unless the device copies it. */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
             announcing.bytes(entry, 0, entry.length);
@@ -93,9 +90,7 @@ final class SendQueue {
         announcing.add(stage.region, offset, entry.length);
     }
 
-    /**
-     * Tells whether one data message can be posted: true if enough slots are free besides those for control messages.
-     */
+    /** Whether one data message can be posted: there are free slots besides those for control messages. */
     boolean hasDataSlot() {
         int needed = immediateData ? 1 : 2;
         return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
@@ -127,9 +122,8 @@ final class SendQueue {
     }
 
     /**
-     * Posts data that was begun: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. Small data may
-     * join the message before it, if that was data that ended where this begins, and the peer has not taken it yet;
-     * {@code more} may follow before the peer answers.
+     * Posts data that was begun: {@code POSTED}, {@code JOINED} or an error number. It may join the message before, if
+     * that ended where this begins and the peer has not taken it; {@code more} may follow before it answers.
      */
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
@@ -196,10 +190,7 @@ final class SendQueue {
         return post(kind, kept);
     }
 
-    /**
-     * Tells whether requests are outstanding whose completion nothing will show that was posted so far: true if the
-     * last request was not signalled and is outstanding, as far as is known.
-     */
+    /** Whether the last request is outstanding, as far as is known, and nothing posted will show its completion. */
     boolean isUnsignalled() {
         return unsignalled > 0;
     }
@@ -281,10 +272,7 @@ final class SendQueue {
         }
     }
 
-    /**
-     * Retires a request and all that were posted before it; of a read only that. Tells how many bytes of the send ring
-     * they kept: 0 also if the request was retired before.
-     */
+    /** Retires a request and all before it, of a read only that; tells what they kept of the ring, 0 if done before. */
     int complete(long workRequestId) {
         if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
             reading = false;

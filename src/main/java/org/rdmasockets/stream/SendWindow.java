@@ -61,9 +61,8 @@ final class SendWindow {
     }
 
     /**
-     * Takes a new limit. It is 16 bits of a number that only grows, and is at most 65534 ahead of what we sent; one
-     * that fits in no such way has gone backwards, which C never does. Null if all is well, otherwise what the peer did
-     * wrong.
+     * Takes a new limit: 16 bits of a number that only grows, at most 65534 ahead of what we sent. One that fits in no
+     * such way has gone backwards, which C never does. Null if all is well, else what the peer did wrong.
      */
     String raise(int argument) {
         int raised = limit + (argument - limit & LIMIT_MASK);
@@ -113,10 +112,7 @@ final class SendWindow {
         private int markedGranted;
         private int laterGranted;
 
-        /**
-         * Counts one that was sent: how many data messages went before it, and the limit the peer had from us before
-         * it.
-         */
+        /** Counts one: how many data messages went before it, and which limit the peer had from us then. */
         void add(int sentBefore, int grantedBefore) {
             if (marked == 0) {
                 marked = 1;

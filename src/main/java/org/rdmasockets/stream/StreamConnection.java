@@ -110,10 +110,7 @@ public final class StreamConnection {
         }
     }
 
-    /**
-     * Begins to talk, in the way that both ends have agreed on. Call it once, when the queue pair can send (connect is
-     * done, or accept has returned). What the peer sent before counts. Throws if this end cannot talk to it.
-     */
+    /** Begins to talk as agreed, once, when the queue pair can send; what came before counts. Throws if it cannot. */
     public void start(ConnectData peer) throws SocketException {
         check(peer);
         if (started) {
@@ -147,10 +144,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Begins to talk as the end that accepted. Over iWARP it sends nothing before the first message of the other end
-     * has come (RFC 5044, section 7.1: the initiator sends first), because soft-iWARP takes data behind the answer to
-     * its connection request for an error. A peer that has nothing to say would be waited for in vain: see
-     * {@link #speak}. Throws if this end cannot talk to it.
+     * Begins to talk as the end that accepted. Over iWARP the other end sends first (RFC 5044, 7.1): soft-iWARP takes
+     * data behind its answer for an error. One that has nothing to say is not waited for in vain: see {@link #speak}.
      */
     public void startAccepted(ConnectData peer) throws SocketException {
         listening = !settings.immediateData();
@@ -168,10 +163,7 @@ public final class StreamConnection {
         sendControls();
     }
 
-    /**
-     * Takes a completion of a request that was posted here; with a status other than 0 only the identifier means
-     * something. Never throws because of what a peer sent.
-     */
+    /** Takes a completion; with a status other than 0 only the identifier counts. Never throws for what a peer sent. */
     public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
             boolean hasImmediate, int immediate) {
         boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
@@ -299,9 +291,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Writes as much as can be taken now, perhaps 0. What was taken is copied and posted. Throws "Connection reset", or
-     * what the peer did wrong; "Broken pipe" if this direction is over, but the first write after the peer's close
-     * succeeds.
+     * Writes as much as can be taken now, perhaps 0, which is copied and posted. Throws "Connection reset", or what the
+     * peer did wrong; "Broken pipe" if this direction is over, but for the first write after the peer's close.
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -402,10 +393,7 @@ public final class StreamConnection {
                 || aborted;
     }
 
-    /**
-     * Tells whether {@link #write} of at least one byte would do something; or what the writer does with
-     * {@link #directSender}, if it has begun something there.
-     */
+    /** Whether {@link #write} would do something; or, if it has begun something, {@link #directSender}. */
     public boolean writable() {
         if (isAwaited()) {
             return directSender.isRead() || failure != null || aborted;
@@ -420,10 +408,7 @@ public final class StreamConnection {
         return aborted || failure != null && failure.violation() ? 0 : received.available();
     }
 
-    /**
-     * Tells whether a message to the peer waits for a free slot, so that a send completion matters also to a reader:
-     * true if something about room, SHUTDOWN or DISCONNECT is due.
-     */
+    /** Whether a word about room or an end waits for a free slot: then a send completion matters also to a reader. */
     public boolean creditOwed() {
         return owed;
     }
@@ -484,9 +469,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Asks the peer's device for a sign of life, unless such a question or too much else is under way, or all is said.
-     * Over iWARP that may lie with the peer unseen, until something comes behind it: if the peer was never heard, this
-     * does.
+     * Asks the peer's device for a sign of life, unless that or too much else is under way, or all is said. Over iWARP
+     * it may lie with the peer unseen, until something comes behind it: this does, if the peer was never heard.
      */
     public void keepalive() {
         boolean over = closing.isFinished() && (heard || settings.immediateData());
@@ -496,9 +480,7 @@ public final class StreamConnection {
         failUnlessPosted("ibv_post_send", sendQueue.postKeepalive());
     }
 
-    /**
-     * Asks the peer's device for a sign of life, like {@link #keepalive}; throws if nothing can be written any more.
-     */
+    /** Asks the peer's device for a sign of life, as {@link #keepalive}; throws if nothing can be written any more. */
     public void probe() throws SocketException {
         if (!losesWrite(unfinished)) {
             ensureOutput();
@@ -507,9 +489,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Lets the device show that what was written has completed, if nothing would show it otherwise; to be called when
-     * it matters, such as when nothing was written for a while. Until then a part of the send ring may seem in use.
-     * True if the device was asked by this call.
+     * Lets the device show that what was written has completed, if nothing else would; when it matters, such as after a
+     * pause: until then a part of the send ring may seem in use. True if the device was asked by this call.
      */
     public boolean confirm() {
         if (!sendQueue.isUnsignalled()) {
@@ -519,10 +500,7 @@ public final class StreamConnection {
         return !sendQueue.isUnsignalled();
     }
 
-    /**
-     * Tells whether nothing is left to wait for before the queue pair may go: true if everything written and the last
-     * message about it have completed, or never will.
-     */
+    /** Whether the queue pair may go: what was written and the last word about it have completed, or never will. */
     public boolean drained() {
         return failure != null || isOver()
                 || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
@@ -543,16 +521,12 @@ public final class StreamConnection {
         return failure;
     }
 
-    /**
-     * How many send requests are outstanding, as far as their completion was shown; a deadline applies to the oldest.
-     */
+    /** How many send requests are outstanding, as far as was shown; a deadline applies to the oldest. */
     public int outstandingSends() {
         return sendQueue.outstanding();
     }
 
-    /**
-     * How many send requests have completed; a deadline starts anew when this grows. Gives requests since the start.
-     */
+    /** How many send requests have completed since the start; a deadline starts anew when this grows. */
     public long completedSends() {
         return sendQueue.completed();
     }

@@ -7,11 +7,8 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * Why a connection broke.
- *
- * @param message what the application sees, in the JDK's words where it has some
- * @param detail what went wrong, for the log and as the cause of the exception
- * @param violation true if the peer broke the protocol, so that nothing it sent may be read any more
+ * Why a connection broke: for the application, in the JDK's words where it has some; in detail, for the log and as the
+ * cause; and whether that is a violation of the protocol, so that nothing the peer sent may be read any more.
  */
 public record StreamFailure(String message, String detail, boolean violation) {
     /** The JDK's text for a connection that broke. */
@@ -40,10 +37,7 @@ public record StreamFailure(String message, String detail, boolean violation) {
         return new StreamFailure("rsockets protocol violated by the peer: " + what, what, true);
     }
 
-    /**
-     * A work request failed with the device's number. No status accuses the peer: one that was killed answers "access
-     * refused", too, because its memory goes before its queue pair.
-     */
+    /** A request failed. No status accuses the peer: one that was killed refuses access, for its memory goes first. */
     static StreamFailure completion(long workRequestId, int status) {
         return reset(WorkRequestId.name(workRequestId) + " failed: " + WorkCompletionStatus.of(status) + " (" + status
                 + ")");

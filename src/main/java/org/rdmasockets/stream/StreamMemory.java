@@ -74,9 +74,8 @@ public final class StreamMemory {
     }
 
     /**
-     * Gives one of the two regions for chunks, zeroed, with LOCAL_WRITE and REMOTE_WRITE, of at least what
-     * {@link #wantedChunkBytes} said. It belongs to the connection until it is retired, which may be at once; false if
-     * the connection has ended: then it stays the caller's.
+     * Gives one of the two regions for chunks, zeroed, with LOCAL_WRITE and REMOTE_WRITE, of {@link #wantedChunkBytes}
+     * or more. It is the connection's until it is retired, perhaps at once; the caller's if false: this has ended.
      */
     public boolean supplyChunk(MemoryRegion region, int bytes, boolean last) {
         if (supplied == null) {
@@ -88,9 +87,8 @@ public final class StreamMemory {
     }
 
     /**
-     * Gives a region for the send ring, with LOCAL_WRITE, of at least what {@link #wantedSendBytes} said. It belongs to
-     * the connection until it is retired, which may be at once; false if the connection has ended: then it stays the
-     * caller's.
+     * Gives a region for the send ring, with LOCAL_WRITE, of {@link #wantedSendBytes} or more. It is the connection's
+     * until it is retired, perhaps at once; the caller's if false: this has ended.
      */
     public boolean supplySend(MemoryRegion region, int bytes) {
         if (supplied == null) {

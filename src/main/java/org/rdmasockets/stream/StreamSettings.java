@@ -129,10 +129,9 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * The same for another flow that is proposed to the peer, or was agreed to; to be called last, for it goes by the
-     * queues and buffers that there are. {@link FlowKind#READ_RING} has its whole ring from the beginning; for
-     * {@link FlowKind#SEND_RECEIVE} there are as many receives as hold what may be lent to the peer. The message size
-     * becomes the nearest that is possible.
+     * The same for another flow, proposed or agreed to; call it last, for it goes by queues and buffers.
+     * {@link FlowKind#READ_RING} has its whole ring from the beginning, {@link FlowKind#SEND_RECEIVE} as many receives
+     * as hold what may be lent to the peer. The message size becomes the nearest that is possible.
      */
     public StreamSettings withFlow(FlowKind newFlow, int newMessageBytes) {
         int message = Math.clamp(newMessageBytes, 1, MAX_MESSAGE_BYTES);
@@ -151,10 +150,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
                 possibleMaps(wanted), flow, messageBytes);
     }
 
-    /**
-     * A number of maps that the peer can be told: 0 to 128, or a multiple of 256 up to {@link #MAX_MAPS}; not more than
-     * wanted if that is in this range.
-     */
+    /** A number of maps that can be told: 0 to 128, or a multiple of 256; not more than wanted if that is in range. */
     public static int possibleMaps(int wanted) {
         return MapTable.unscale(MapTable.scale(Math.clamp(wanted, 0, MAX_MAPS)));
     }
@@ -184,9 +180,8 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
     }
 
     /**
-     * How many data messages the peer may send ahead. Fewer than the posted receives: control messages take a receive
-     * but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP. Gives credits, at
-     * least half of {@link #maxReceives()}.
+     * How many data messages the peer may send ahead, at least half of {@link #maxReceives()}, not all: control takes a
+     * receive but no credit, and one that finds none costs 655 ms on InfiniBand and the connection on iWARP.
      */
     public int credits() {
         return maxReceives - spareReceives();

@@ -62,9 +62,7 @@ final class TargetTable {
         this.offerOffset = (int) offerOffset;
     }
 
-    /**
-     * Whether a peer can mean a piece of memory: 1 to 2^31 - 1 bytes that do not run over the end of the address space.
-     */
+    /** Whether a peer can mean a piece of memory: 1 to 2^31 - 1 bytes that end within the address space. */
     static boolean isRange(long address, int lengthBytes) {
         return lengthBytes > 0 && Long.compareUnsigned(address + lengthBytes, address) > 0;
     }
@@ -77,10 +75,7 @@ final class TargetTable {
         firstBytes = chunk.chunkBytes();
     }
 
-    /**
-     * Takes the entry that is expected next, if it is there; iWARP's messages do not say whether it was announced. Null
-     * if all is well, otherwise what the peer did wrong.
-     */
+    /** Takes the next entry if it is there; iWARP does not say so. Null, or what the peer did wrong. */
     String adopt(boolean announced) {
         int entry = expected * ENTRY_BYTES;
         int length = length(entry);

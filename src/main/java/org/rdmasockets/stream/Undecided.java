@@ -5,9 +5,8 @@ import java.util.Queue;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * The flow of an end that has proposed another than rsockets', or agreed to it, and has not started: nothing can be
- * sent, and what arrives is kept. There is at most one message for each receive that was posted, for none of them is
- * posted again meanwhile.
+ * The flow of an end that has not started with another than rsockets': nothing can be sent, and what arrives is kept,
+ * at most one message for each receive, for none is posted again meanwhile.
  */
 final class Undecided extends Flow {
     /** A message that came early. */

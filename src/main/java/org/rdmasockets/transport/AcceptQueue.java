@@ -8,9 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Where the listeners of one server socket leave their connections, and any number of threads take them, in the order
- * in which they came. It ends when it is closed, or when the last of its listeners has ended by itself. Any thread may
- * call anything.
+ * Where the listeners of one server socket leave their connections, and any number of threads take them, in order. It
+ * ends when it is closed, or when the last listener has ended by itself. Any thread may call anything.
  */
 public final class AcceptQueue<T> implements AutoCloseable {
     /** What waits, in order; exactly one of connection and failure is not null. */

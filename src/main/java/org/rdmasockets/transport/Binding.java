@@ -18,9 +18,8 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A local address and port of one engine, held for a connection or a listener to be. Port numbers of RoCE and
- * InfiniBand are independent of TCP's. iWARP shares TCP's, and greets whatever TCP server has the port with bytes of
- * its own; so iWARP devices are used only if that is said.
+ * A local address and port of one engine, for a connection or a listener to be. Port numbers of RoCE and InfiniBand are
+ * their own. iWARP shares TCP's, and greets whatever TCP server has the port; so it is used only if that is said.
  */
 public final class Binding implements AutoCloseable {
     private static final Log LOG = new Log(Binding.class);
@@ -47,10 +46,7 @@ public final class Binding implements AutoCloseable {
         this.local = local;
     }
 
-    /**
-     * Takes no address yet: connect will, on an iWARP device if that may be. The wildcard stands for the address that
-     * the routing table gives, port 0 for any.
-     */
+    /** Takes no address yet: connect will, on iWARP if that may be. The routes say what the wildcard is. */
     public static Binding later(Engine engine, boolean iwarp, InetSocketAddress local) {
         return new Binding(engine, iwarp, local);
     }
@@ -142,9 +138,8 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Connects as {@link #connect(InetSocketAddress, long, VerbsConnection.Maker)}, where there is another way: waits
-     * only so long in all, unless the peer has acknowledged the attempt by then. What this process does meanwhile, such
-     * as loading code, is no wait. The cause is a {@code VerbsException} with {@link Errno#EAGAIN} if the failure says
+     * Connects as the other, where there is another way: waits only so long in all, unless the peer has acknowledged the
+     * attempt. What this process does meanwhile, such as loading code, is no wait. A cause of {@link Errno#EAGAIN} says
      * nothing of the next attempt.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
@@ -345,10 +340,7 @@ public final class Binding implements AutoCloseable {
         return bound;
     }
 
-    /**
-     * Gives the address back; the port is free when this returns. A connect in progress in another thread ends at once
-     * with "Socket closed".
-     */
+    /** Gives the address back; the port is free when this returns. A connect in progress ends with "Socket closed". */
     @Override
     public void close() {
         ConnectionIdentifier unused;

@@ -18,10 +18,7 @@ public interface Connection extends AutoCloseable {
     /** What the bytes go through, for people: such as {@code device rxe0}. */
     String carrier();
 
-    /**
-     * How the stream is carried over RDMA: what the ends have agreed on, the name of a {@link FlowKind};
-     * {@code CREDIT_RING} also where there is no choice.
-     */
+    /** What the ends have agreed on, the name of a {@link FlowKind}; {@code CREDIT_RING} where there is no choice. */
     default String streamKind() {
         return FlowKind.CREDIT_RING.name();
     }
@@ -40,10 +37,7 @@ public interface Connection extends AutoCloseable {
      */
     int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException;
 
-    /**
-     * Writes everything, waiting while the peer does not read. When it returns, the data was copied and is on its way.
-     * Throws as {@link #read} does.
-     */
+    /** Writes everything, waiting while the peer does not read; then the data was copied. Throws as {@link #read}. */
     void write(byte[] bytes, int offset, int length) throws IOException;
 
     /** What this connection does without copying. */
@@ -52,10 +46,7 @@ public interface Connection extends AutoCloseable {
     /** How many bytes can be read without waiting, 0 at the end of the stream; throws if the connection is closed. */
     int available() throws IOException;
 
-    /**
-     * Ends reading: what is unread and what still comes is thrown away, and reads return -1. Throws if the connection
-     * is closed.
-     */
+    /** Ends reading: what is unread and what comes is thrown away, reads return -1. Throws if this is closed. */
     void shutdownInput() throws IOException;
 
     /** Ends writing: the peer reads the end of the stream after what was written before. */
@@ -64,16 +55,12 @@ public interface Connection extends AutoCloseable {
     /** Probes a connection that was idle for so many seconds, or no longer; an unanswered probe breaks it. */
     void keepAlive(boolean on, int idleSeconds, int probeSeconds);
 
-    /**
-     * Changes how long a caller that waits may look for data itself before it parks, 0 to
-     * {@link StreamOptions#MAX_SPIN_MICROS} microseconds, 0 to park at once; nothing where the kernel waits.
-     */
+    /** How long a waiting caller looks for data itself, 0 to {@link StreamOptions#MAX_SPIN_MICROS}; not over TCP. */
     void spin(int micros);
 
     /**
-     * Sends one byte, the lower eight bits, of urgent data. What carries none gets a sign of life from the peer's
-     * device instead: the peer would throw the byte away, unless it has asked for it. Throws if the connection is
-     * closed or broken, or its output is shut down.
+     * Sends the lower eight bits of urgent data. What carries none gets a sign of life from the peer's device instead:
+     * the peer would throw the byte away. Throws if the connection is closed or broken, or its output is shut down.
      */
     void sendUrgentData(int data) throws IOException;
 
@@ -86,16 +73,10 @@ public interface Connection extends AutoCloseable {
     /** Gives the carrier's value of an option if it has that, else what the socket keeps. */
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
-    /**
-     * Closes: wakes who reads or writes, lets what was written reach the peer before the end of the stream, and returns
-     * at once; the rest happens in the background within the linger time.
-     */
+    /** Closes: wakes who reads or writes. What was written goes on to the peer, within the linger time. */
     @Override
     void close();
 
-    /**
-     * Closes and waits so many seconds at most for the peer to have everything; 0 resets the connection: unsent data is
-     * dropped and the peer reads "Connection reset".
-     */
+    /** Closes, waiting so many seconds at most until the peer has everything; 0 resets, and drops what is unsent. */
     void close(int lingerSeconds);
 }

@@ -9,10 +9,8 @@ import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
 /**
- * The connection manager's events of one connection: queued for whoever sets it up, and once that is done, its
- * end is told to the connection.
- *
- * <p>No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
+ * The connection manager's events of one connection, for whoever sets it up; later its end is told to the connection.
+ * No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
 final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>, BooleanSupplier {
     private final CompletionPoller poller;

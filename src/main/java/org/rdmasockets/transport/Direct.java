@@ -2,22 +2,17 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 
-/**
- * What a connection does without copying bytes, as far as its carrier can. One for each connection that uses it. The
- * rules for threads are those of {@link Connection}.
- */
+/** What a connection does without copying, as far as its carrier can. Threads as for {@link Connection}. */
 public interface Direct {
     /**
-     * Allocates at least 1 byte that {@link #write} can send from. Throws {@code SocketException} if the connection is
-     * closed or the device refuses, with the remedy; {@code InterruptedIOException} if this virtual thread was
-     * interrupted (status left set).
+     * Allocates at least 1 byte that {@link #write} can send from. Throws if the connection is closed, the device
+     * refuses, with the remedy, or this virtual thread was interrupted (status left set).
      */
     DirectMemory allocate(int bytes) throws IOException;
 
     /**
-     * Writes everything of memory that the caller has entered, waiting while the peer does not read. When it returns,
-     * the bytes are on their way and the memory may be changed. If it throws, as {@link Connection#write} does, the
-     * memory may still be read until the connection has ended.
+     * Writes memory that the caller has entered, waiting while the peer does not read; then it may be changed. If it
+     * throws, as {@link Connection#write} does, the memory may still be read until the connection has ended.
      */
     void write(DirectMemory from, int offset, int length) throws IOException;
 
@@ -36,9 +31,8 @@ public interface Direct {
     DirectMemory map(int bytes, long offset) throws IOException;
 
     /**
-     * Writes memory that the caller has entered into memory that the peer has mapped. The peer is not told; what is
-     * written to the stream later arrives later. Throws as {@link #write}; {@code SocketException}, too, if the peer
-     * has not mapped all of it, or the carrier has no maps.
+     * Writes memory that the caller has entered into what the peer has mapped. The peer is not told; what goes into the
+     * stream later arrives later. Throws as {@link #write}, and if the peer has not mapped all of it, or has no maps.
      */
     void place(long at, DirectMemory from, int offset, int length) throws IOException;
 }

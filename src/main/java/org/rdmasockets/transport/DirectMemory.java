@@ -4,10 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.MemoryRegion;
 
-/**
- * Memory that a connection sends from, or that its peer writes to. Writes from it enter it first; what is closed
- * meanwhile is given back when the last of them has left.
- */
+/** Memory to send from, or for the peer to write to. What is closed goes back when the last write has left it. */
 public final class DirectMemory implements AutoCloseable {
     private final Direct owner;
     final MemoryRegion region;
@@ -18,10 +15,7 @@ public final class DirectMemory implements AutoCloseable {
     /** Changed under the lock of this. */
     private volatile boolean closed;
 
-    /**
-     * Memory in use, of which the application asked for a part; the region, null if it is not registered, is given back
-     * once, when nobody uses the memory any more.
-     */
+    /** Memory in use, a part of a region, null if not registered, that is given back once, when nobody uses it. */
     DirectMemory(Direct owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
         this.owner = owner;
         this.region = region;

@@ -5,10 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.function.Consumer;
 
-/**
- * What has arrived, for the reader to look at where it is. It belongs to the thread that asked for it, and ends with
- * its arena: after {@link #close}, the segment throws.
- */
+/** What has arrived, to look at where it is, for the thread that asked; after {@link #close} the segment throws. */
 public final class DirectView implements AutoCloseable {
     private final Arena arena;
     private final MemorySegment segment;
@@ -34,9 +31,8 @@ public final class DirectView implements AutoCloseable {
     }
 
     /**
-     * The same for memory that only its segments keep: a view that is never closed keeps it as long as somebody can
-     * look. Memory of the arena itself would stay for ever then. Where native access is denied it is other memory of
-     * the same size: TCP works there, too.
+     * The same for memory that only its segments keep, where memory of the arena would stay for ever if the view is
+     * never closed. Where native access is denied it is other memory of the same size: TCP works there, too.
      */
     @SuppressWarnings("restricted") // likewise
     static MemorySegment keeping(Arena arena, MemorySegment memory) {

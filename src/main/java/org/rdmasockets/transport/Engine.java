@@ -111,10 +111,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /**
-     * The engine of a provider, made now if this is the first use. Throws if the provider is not available; the message
-     * says why and what to do.
-     */
+    /** The engine of a provider, made at first use. Throws if it is not available, and says why and what to do. */
     public static synchronized Engine of(VerbsProvider provider) throws SocketException {
         Engine engine = ENGINES.get(provider);
         if (engine == null) {
@@ -147,10 +144,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /**
-     * Loads what a connection needs, before the first one is listened for: no peer's timeout shall pay for it. Returns
-     * when that is done, or known to be impossible.
-     */
+    /** Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. */
     public void prepare() {
         synchronized (connections) {
             practised = practised || Rehearsal.of(provider);
@@ -205,10 +199,7 @@ public final class Engine implements AutoCloseable {
         return coarseNanos;
     }
 
-    /**
-     * Closes an identifier that holds a port and waits for that, briefly: as with TCP, the port is free when close
-     * returns. Not for the poller thread.
-     */
+    /** Closes an identifier that holds a port, and waits for that briefly, as TCP does. Not for the poller thread. */
     void release(ConnectionIdentifier identifier) {
         if (!mayBlock) {
             identifier.close();

@@ -5,10 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 
-/**
- * Puts connections into an {@link AcceptQueue} as they come, whether or not anybody accepts yet: the peer's connect
- * completes without the acceptor. Any thread may call anything.
- */
+/** Puts connections into an {@link AcceptQueue} as they come, accepted or not. Any thread may call anything. */
 public interface Listener extends AutoCloseable {
     /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();

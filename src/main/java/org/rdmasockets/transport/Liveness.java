@@ -76,9 +76,7 @@ final class Liveness {
         return first || started;
     }
 
-    /**
-     * Something may have been posted; so many sends are outstanding. True if that has started the clock of the oldest.
-     */
+    /** Something may have been posted; so many sends are outstanding. True if this starts the clock of the oldest. */
     boolean posted(long now, int outstanding) {
         boolean first = unacknowledgedSince == 0 && outstanding > 0;
         if (first) {

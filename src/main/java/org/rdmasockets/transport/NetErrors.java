@@ -111,10 +111,7 @@ public final class NetErrors {
         return refused == null ? other(e) : with(refused, e);
     }
 
-    /**
-     * Marks a failure that says nothing of the next attempt, even if that follows at once, and adds what a person can
-     * do about it.
-     */
+    /** Marks a failure that says nothing of the next attempt, even at once, and adds what a person can do about it. */
     static <T extends IOException> T notNow(T failure, InetSocketAddress remote, String remedy) {
         return with(failure, new VerbsException("rdma_connect", Errno.EAGAIN.number(), "remote=" + remote, remedy));
     }

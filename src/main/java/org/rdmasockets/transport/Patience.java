@@ -10,9 +10,7 @@ public final class Patience {
 
     /** A wait of the JDK that takes a time. */
     public interface Wait<T> {
-        /**
-         * Waits so long at most: null when the time is over. If the thread was interrupted, its status is clear then.
-         */
+        /** Waits so long at most: null when the time is over. If the thread was interrupted, its status is clear. */
         T within(long nanos) throws InterruptedException;
     }
 
@@ -45,9 +43,7 @@ public final class Patience {
         return await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos) != null;
     }
 
-    /**
-     * The nanoseconds until a time of {@code System.nanoTime}, 0 when it has passed; {@code Long.MAX_VALUE} for no end.
-     */
+    /** Nanoseconds until a time of {@code System.nanoTime}, 0 when it is over, {@code Long.MAX_VALUE} for no end. */
     public static long remaining(long deadlineNanos) {
         return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());
     }

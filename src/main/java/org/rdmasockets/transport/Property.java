@@ -11,10 +11,7 @@ public final class Property {
 
     private Property() {}
 
-    /**
-     * Reads a switch, which is off unless the property says otherwise; a value that is neither {@code true} nor
-     * {@code false} is ignored with a warning.
-     */
+    /** Reads a switch, off by default; what is neither {@code true} nor {@code false} is ignored with a warning. */
     public static boolean flag(String name) {
         String text = System.getProperty(PREFIX + name, "false").strip();
         if (!text.equals("true") && !text.equals("false")) {
@@ -24,10 +21,7 @@ public final class Property {
         return text.equals("true");
     }
 
-    /**
-     * Reads one of some names, in capitals or not, with hyphens or underscores; any other value is ignored with a
-     * warning.
-     */
+    /** Reads one of some names, in any case, with hyphens or underscores; others are ignored with a warning. */
     public static <E extends Enum<E>> E choice(String name, E otherwise) {
         String property = PREFIX + name;
         String text = System.getProperty(property);

@@ -6,9 +6,8 @@ import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * What goes over a connection: the byte stream of rsockets, or the messages of endpoints. It takes in the completions;
- * what is no completion is the {@link VerbsConnection}'s ({@link VerbsConnection#onToken}), which begins and ends the
- * connection. Unless a method says otherwise, it is called with the protocol lock held, and must not block.
+ * What goes over a connection: the byte stream of rsockets, or the messages of endpoints. The {@link VerbsConnection}
+ * begins and ends it, and takes what is no completion. With the protocol lock unless said otherwise; must not block.
  */
 public interface Protocol extends CompletionClient {
     /** What this goes over. */
@@ -26,10 +25,7 @@ public interface Protocol extends CompletionClient {
     /** Whether the connection manager tells the peer at once that this has failed; else the protocol does. */
     boolean disconnectsAtOnce();
 
-    /**
-     * How soon the peer's device tries again that has found no receive: the code of InfiniBand (specification,
-     * 9.7.5.2.8); 0 for the connection manager's, which is 655 ms.
-     */
+    /** How soon a peer's device tries again that found no receive: InfiniBand's code (9.7.5.2.8), or 0 for 655 ms. */
     int receiverNotReadyTimer();
 
     /** The connection is up; zeros may follow the peer's data. If it throws, the caller aborts the connection. */
@@ -78,9 +74,8 @@ public interface Protocol extends CompletionClient {
     boolean hasFailed();
 
     /**
-     * The last call: nothing that the device has is touched from now on. Also if {@link #allocate} has failed, or was
-     * not called; then without the lock, unless there is an inbox. Gives gives all memory back when the queue pair is
-     * gone; for the set-up pool, without the lock.
+     * The last call, also after a failed {@link #allocate}, or none: nothing of the device is touched from now on. What
+     * it gives runs without the lock, on the set-up pool, and frees all memory when the queue pair is gone.
      */
     Runnable end();
 

@@ -18,9 +18,8 @@ public final class Registration {
     private Registration() {}
 
     /**
-     * Waits for memory that is registered on the set-up pool; {@code unwanted} takes it if the caller does not wait for
-     * it. Throws {@code SocketException} if the device refuses, {@code InterruptedIOException} if this virtual thread
-     * was interrupted (status left set).
+     * Waits for memory that is registered on the set-up pool; {@code unwanted} takes it if the caller does not wait.
+     * Throws if the device refuses, or this virtual thread was interrupted (status left set).
      */
     public static MemoryRegion await(SetupPool pool, Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted)
             throws IOException {

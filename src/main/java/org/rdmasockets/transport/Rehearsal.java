@@ -14,9 +14,8 @@ import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * One connection from this process to itself, before anybody can connect to it: all classes that one needs are loaded
- * and linked then. So no peer's timeout pays for that, and no class is initialised for the first time where a caller
- * has little stack or a process no descriptor left.
+ * One connection from this process to itself, before anybody can connect: it loads all classes. So no peer's timeout
+ * pays for that, and none is loaded first where a caller has little stack or a process no descriptor left.
  */
 final class Rehearsal implements Runnable {
     private static final Log LOG = new Log(Rehearsal.class);
@@ -34,10 +33,7 @@ final class Rehearsal implements Runnable {
         this.provider = provider;
     }
 
-    /**
-     * Rehearses for who is about to listen, on a thread with a stack of its own; false if the provider cannot. That it
-     * fails harms nobody: the first real connection meets it again, if there is one.
-     */
+    /** Rehearses for who is about to listen, on its own thread; false if the provider cannot. Failures come again. */
     static boolean of(VerbsProvider provider) {
         VerbsProvider apart = provider.rehearsal().orElse(null);
         if (apart == null) {

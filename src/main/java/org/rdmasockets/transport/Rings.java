@@ -9,9 +9,8 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The memory of one connection that comes and goes. To register memory takes about half a millisecond, so that happens
- * on the set-up pool and never in a call that reads or writes; those only say what they lack. A connection that has
- * been idle for a while gives back what it can; see {@link StreamMemory}.
+ * The memory of one connection that comes and goes. Registering takes half a millisecond, so the set-up pool does it,
+ * and never a call that reads or writes. After a pause it gives back what it can; see {@link StreamMemory}.
  */
 final class Rings {
     private static final Log LOG = new Log(Rings.class);

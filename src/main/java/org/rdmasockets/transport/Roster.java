@@ -29,9 +29,8 @@ final class Roster {
         volatile boolean attending;
 
         /**
-         * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines that have
-         * passed. Must not block. False if it will do to look within {@link Engine#ROUND_NANOS} again, unless it
-         * attends before.
+         * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines, without
+         * blocking. False if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before.
          */
         abstract boolean tick(long now);
     }

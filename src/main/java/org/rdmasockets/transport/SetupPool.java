@@ -12,11 +12,10 @@ import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.log.Log;
 
 /**
- * The few platform threads for calls that may block in the kernel. Two serve everything; a busy machine makes them
- * slower, not more. Only a thread that is stuck in a call to a peer (soft-iWARP connecting to a silent host takes
- * minutes) is replaced while it is. There are bounds to that, and beyond them calls to peers wait in a queue of their
- * own, so that however many peers are dead, two threads serve everything else. Threads are daemons and leave after a
- * time without work.
+ * The few platform threads for calls that may block in the kernel. Two serve everything, even on a busy machine. One
+ * that is stuck in a call to a peer (soft-iWARP connecting to a silent host takes minutes) is replaced, up to a bound;
+ * beyond it calls to peers wait in a queue of their own, so two threads always serve everything else. Threads are
+ * daemons and leave after a time without work.
  */
 public final class SetupPool {
     private static final Log LOG = new Log(SetupPool.class);
@@ -64,10 +63,7 @@ public final class SetupPool {
 
     SetupPool() {}
 
-    /**
-     * Runs a task some time soon, and again if an {@code Error} ends it. Never blocks. It must not wait for another
-     * task of this pool.
-     */
+    /** Runs a task soon, again if an {@code Error} ends it. Never blocks. It must not wait for another of this pool. */
     public void execute(Runnable task) {
         add(queue, new TaskQueue.Task(task));
     }
@@ -93,20 +89,14 @@ public final class SetupPool {
         return outcome;
     }
 
-    /**
-     * Makes a call that waits for a peer, perhaps for minutes, and gives its outcome; while many such calls are stuck,
-     * it has not even begun for long.
-     */
+    /** Makes a call that waits for a peer, perhaps for minutes; while many are stuck, it does not begin for long. */
     public <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(peerQueue, new PeerCall(() -> complete(outcome, call)));
         return outcome;
     }
 
-    /**
-     * Waits for the outcome of a task: true when there is one, which the caller then asks for; null when the time is
-     * over.
-     */
+    /** Waits for the outcome of a task: true when there is one, for the caller to ask for; null when time is over. */
     public static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
         try {
             outcome.get(nanos, TimeUnit.NANOSECONDS);

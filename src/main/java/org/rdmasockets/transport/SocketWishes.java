@@ -7,12 +7,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the application has asked of a socket before its transport is known.
- *
- * @param sizes what a connection over RDMA is made with
- * @param set the options that were set, with their values; the rest is left to the carrier
- * @param urgentInline whether urgent data is to be read in the stream, which only TCP can
- * @param direct whether no proxy is asked for, as with {@code new Socket(Proxy.NO_PROXY)}
+ * What the application has asked of a socket before its transport is known: the sizes for RDMA; the options that were
+ * set, as the carrier takes them; whether urgent data is to be read in the stream, which only TCP can; and whether it
+ * is direct: no proxy is asked for, as with {@code new Socket(Proxy.NO_PROXY)}.
  */
 public record SocketWishes(StreamOptions sizes, Map<SocketOption<?>, Object> set, boolean urgentInline,
         boolean direct) {

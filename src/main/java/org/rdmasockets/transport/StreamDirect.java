@@ -20,9 +20,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
-/**
- * The operations of a connection over RDMA that copy nothing. Made when first asked for: others need nothing of it.
- */
+/** What a connection over RDMA does without copying. Made when first asked for: others need nothing of it. */
 final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */
     private static final long IN_STREAM = -1;
@@ -356,11 +354,10 @@ final class StreamDirect implements Direct {
     }
 
     /**
-     * The memory of one connection that its peer may write to beside the stream. Each map has a region and a key of its
-     * own, which are gone when it is closed. The memory is another connection's then, so its segment lives in an arena
-     * that is closed before: later accesses throw. (Closing a shared arena stops all threads for a moment; maps are
-     * few.) A connection that ends leaves the memory to whoever has the segment. The map is ended by the application
-     * or, if that forgets it, by the cleaner.
+     * The memory of one connection that its peer may write to beside the stream. Each map has its own region and key,
+     * which end when it is closed, by the application or the cleaner. The memory is another connection's then, so its
+     * segment lives in a shared arena that is closed before: later accesses throw. A connection that ends leaves the
+     * memory to whoever has the segment.
      */
     static final class StreamMaps {
         private final StreamDirect direct;

@@ -417,10 +417,7 @@ public final class StreamTransport implements Connection, Protocol {
         takeInAfterFailure();
     }
 
-    /**
-     * Inside, before a read: once the stream has failed, as when the peer has closed and takes nothing more, what
-     * arrived before may still be in the completion queue.
-     */
+    /** Inside, before a read: what arrived before a failure may still be in the completion queue. */
     private void takeInAfterFailure() {
         if (stream.failure() != null) {
             inbox.exit();

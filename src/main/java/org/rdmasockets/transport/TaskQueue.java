@@ -21,10 +21,7 @@ final class TaskQueue {
             this.work = work;
         }
 
-        /**
-         * Does it, and after an {@code Error} does it again: whoever waits for it would wait in vain. So it has to be
-         * harmless to do what is done already.
-         */
+        /** Does it, again after an {@code Error}, for whoever waits: so it has to be harmless to do what is done. */
         final void runSurely() {
             for (int left = TRIES;; left--) {
                 try {

@@ -28,10 +28,7 @@ public final class TcpBinding implements AutoCloseable {
         socket = wishes.direct() ? new Socket(Proxy.NO_PROXY) : new Socket();
     }
 
-    /**
-     * Takes a local address, which may be the wildcard; port 0 takes a free one. Throws {@code BindException} if the
-     * port is taken or the address is not this host's.
-     */
+    /** Takes a local address, perhaps the wildcard; port 0 is any. {@code BindException} if it is not to be had. */
     public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
         TcpBinding binding = new TcpBinding(wishes);
         try {
@@ -51,9 +48,8 @@ public final class TcpBinding implements AutoCloseable {
 
     /**
      * Connects until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's; {@code leastNanos}, if
-     * not 0, is what the peer has instead, once this process has loaded everything. If that fails, nothing is held any
-     * more. Throws what {@code java.net.Socket} throws; {@code InterruptedIOException} if this virtual thread was
-     * interrupted (status left set), {@code SocketException} "Socket closed" if this was closed meanwhile.
+     * not 0, is what the peer has instead, once this process is loaded. If that fails, nothing is held any more. Throws
+     * what {@code java.net.Socket} throws; as {@link Connection#read}, too, if interrupted or closed meanwhile.
      */
     public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, SocketWishes wishes)
             throws IOException {
@@ -122,10 +118,7 @@ public final class TcpBinding implements AutoCloseable {
                 || text.startsWith("Closed by interrupt");
     }
 
-    /**
-     * Gives the address back, unless a connection has it by now. A connect in progress in another thread ends with
-     * "Socket closed".
-     */
+    /** Gives the address back, unless a connection has it. A connect in progress ends with "Socket closed". */
     @Override
     public void close() {
         if (!handedOver) {

@@ -17,9 +17,8 @@ import org.rdmasockets.lock.OwnThread;
 import org.rdmasockets.log.Log;
 
 /**
- * Listens on TCP with an ordinary {@code java.net.ServerSocket}. One platform thread waits in its accept, whatever the
- * carriers of virtual threads do, and is one connection ahead of the application. The others wait in the kernel, whose
- * backlog so means what it always does.
+ * Listens on TCP with a {@code java.net.ServerSocket}. One platform thread waits in its accept, one connection ahead of
+ * the application. The others wait in the kernel, whose backlog so means what it always does.
  */
 public final class TcpListener implements Listener {
     private static final Log LOG = new Log(TcpListener.class);

@@ -132,10 +132,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         return queuePair;
     }
 
-    /**
-     * Has the peer's device try again soon when it finds no receive, once this end can take requests. Not for the
-     * poller thread. Without it the connection is only slower.
-     */
+    /** Not for the poller thread: lets a peer that finds no receive try again soon; without it this is only slower. */
     void shortenRetries() {
         int timer = protocol.receiverNotReadyTimer();
         if (timer != 0 && engine.mayBlock && device.supports(Capability.RECEIVER_NOT_READY_RETRY)) {
@@ -148,10 +145,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Any thread: the connection is up; the peer's private data has perhaps zeros behind it. If it throws, the
-     * connection is of no use, and the caller aborts it.
-     */
+    /** Any thread: the connection is up; zeros may follow the peer's data. If it throws, the caller aborts this. */
     void start(byte[] peer, boolean accepted) throws IOException {
         knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
         engine.register(this, device);
@@ -199,10 +193,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         return remote;
     }
 
-    /**
-     * How many nanoseconds the peer's device may be silent, until a request that it has not acknowledged breaks the
-     * connection, and how long there may be quiet, until it is asked for a sign of life.
-     */
+    /** How long a request may stay unacknowledged, and how long the peer quiet until it is asked for a sign of life. */
     public void watch(long limitNanos, long idleNanos) {
         liveness.watch(limitNanos, idleNanos);
         attend();
@@ -246,9 +237,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Does something as {@link #locked}, after what the completion queue holds was taken in, too. Call without locks.
-     */
+    /** Does something as {@link #locked}, after the completion queue was drained, too. Call without locks. */
     public void drained(Runnable work) {
         inbox.drain();
         locked(work);
@@ -259,10 +248,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         locked(() -> { });
     }
 
-    /**
-     * Protocol lock held: what was cut short by an error got nobody knows how far, so this connection cannot go on.
-     * Gives the error, to be thrown.
-     */
+    /** Protocol lock held: an error cut short nobody knows what, so this cannot go on. Gives the error to throw. */
     public Error spoiled(Error e) {
         protocol.fail(false, "an operation on this connection was cut short: " + e);
         end();
@@ -347,10 +333,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         }
     }
 
-    /**
-     * Any thread: this connection cannot go on, because its device says so; {@code reset} if a peer that died brings
-     * that, too.
-     */
+    /** Any thread: its device says that this cannot go on; {@code reset} if a peer that died brings that, too. */
     void fail(boolean reset, String reason) {
         later(() -> {
             inbox.drainThenOffer(new Failure(reset, reason));

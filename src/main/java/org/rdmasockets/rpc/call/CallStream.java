@@ -121,9 +121,7 @@ public final class CallStream {
         return connection.carrier();
     }
 
-    /**
-     * Sets who is told of news, on the thread that reads: it must neither block nor throw. It is told once at once.
-     */
+    /** Sets who is told of news, on the thread that reads: that must neither block nor throw. It is told once now. */
     public void listen(Runnable told) {
         synchronized (this) {
             listener = told;
@@ -218,10 +216,7 @@ public final class CallStream {
         }
     }
 
-    /**
-     * The call is over; the first end counts, and gives true. {@code how} is Frame.NOT_BEGUN if the peer has refused
-     * it, -1 if the connection was lost, 0 otherwise.
-     */
+    /** The call is over; the first end counts, and gives true. {@code how}: NOT_BEGUN, -1 if lost, else 0. */
     boolean end(int status, String reason, byte[] metadata, int how) {
         CallTimer.Entry timed;
         Ending told;
@@ -303,8 +298,7 @@ public final class CallStream {
 
     /**
      * Waits for {@link #INPUT}, {@link #HEADERS}, {@link #ROOM} or {@link #END} until a time of
-     * {@code System.nanoTime}, {@code Long.MAX_VALUE} for ever; false if it has not come in time. Throws if this thread
-     * was interrupted.
+     * {@code System.nanoTime}; false if it has not come in time. Throws if this thread was interrupted.
      */
     public boolean await(int what, long untilNanos) throws IOException {
         return connection.await(this, what, untilNanos);

@@ -12,10 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * A client's end. Callers that wait take turns reading; a virtual thread reads only while somebody listens to a call
- * and nobody waits.
- */
+/** A client's end. Callers that wait take turns reading; a virtual thread reads for listeners while nobody waits. */
 public final class ClientConnection extends Connection {
     /** How many bytes name a client. */
     public static final int IDENTITY_BYTES = 16;

@@ -38,11 +38,7 @@ abstract class Connection {
         this.maxMessage = maxMessage;
     }
 
-    /**
-     * Where frames go.
-     *
-     * @return for addresses
-     */
+    /** Where frames go. */
     public final Carrier carrier() {
         return carrier;
     }
@@ -117,11 +113,7 @@ abstract class Connection {
         }
     }
 
-    /**
-     * The reader: waits for the next frame, after it has sent what is held.
-     *
-     * @param more so many frames that are here may come before what is held is sent, and those of one message
-     */
+    /** The reader: waits for the next frame, after what is held was sent; so many may come before. */
     final Frame receive(long deadlineNanos, int more) throws IOException {
         boolean looks = further < more && carrier.holds();
         Frame frame = carrier.poll(looks);
@@ -176,11 +168,8 @@ abstract class Connection {
     }
 
     /**
-     * The same until a time, or until a call is over and this thread is interrupted. While a reader is about to come,
-     * the frame may be left to it, with those of others: so what is ready at once goes as one.
-     *
-     * @param call null for none
-     * @return false if nothing was sent
+     * The same until a time, or until a call, null for none, is over and this thread is interrupted; false if nothing
+     * was sent. While a reader is about to come, the frame may be left to it: so what is ready at once goes as one.
      */
     final boolean sendOrFail(Frame frame, CallStream call, long deadlineNanos) {
         boolean interrupted = false;

@@ -98,10 +98,7 @@ public final class Frame {
         return (flags & flag) != 0;
     }
 
-    /**
-     * Whether this is a word about calls, without anything of theirs: as many may wait as there are calls, without
-     * room.
-     */
+    /** Whether this is a word about calls without anything of theirs: as many may wait as there are calls. */
     public boolean isShort() {
         return kind >= CANCEL;
     }

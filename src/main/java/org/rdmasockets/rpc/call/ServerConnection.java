@@ -9,10 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.log.Log;
 
-/**
- * A server's end. One virtual thread reads. It runs a quick method itself; before any other it starts its successor,
- * runs the method and ends.
- */
+/** A server's end. One virtual thread reads; it runs quick methods, and before others starts its successor. */
 final class ServerConnection extends Connection {
     private static final Log LOG = new Log(ServerConnection.class);
     /** A method is quick if it takes no longer. */
@@ -32,10 +29,7 @@ final class ServerConnection extends Connection {
 
     private final CallServer server;
     private AnswerMemory.Client client;
-    /**
-     * READS or RUNS, and above that a count of readers and runs: who finds another count is not the reader any
-     * more.
-     */
+    /** READS or RUNS, above a count of readers and runs: who finds another count is not the reader any more. */
     private final AtomicLong reader = new AtomicLong();
     /** What the reader runs; written before RUNS. */
     private CallMethod.Unary running;
@@ -357,9 +351,8 @@ final class ServerConnection extends Connection {
     }
 
     /**
-     * Sends the end of a call. The reader does not wait for room: its client may be sending calls, and read later. It
-     * waits only for clients that take nothing and have more calls than they may. What waits counts as held, and a
-     * client that lets too much wait has no further call.
+     * Sends the end of a call. The reader waits for room only for clients that take nothing and have more calls than
+     * they may; others may be sending calls. What waits counts as held; who lets too much wait has no further call.
      */
     private void reply(Frame frame) {
         if (sendOrFail(frame, null, System.nanoTime())) {

@@ -4,10 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 
-/**
- * One end of a session that both ends know. Not for use by two threads at a time. Times are nanoseconds of any clock
- * that does not go back.
- */
+/** One end of a session, for one thread at a time. Times are nanoseconds of any clock that does not go back. */
 final class Session {
     /** Numbers that may be on their way. */
     static final int WINDOW = 64;

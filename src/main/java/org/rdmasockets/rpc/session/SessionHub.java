@@ -115,9 +115,7 @@ public final class SessionHub {
         timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(this::time);
     }
 
-    /**
-     * Listens by a bound socket that is used for nothing else and ends with this; no longer message of a call comes in.
-     */
+    /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
     public static Carrier.Listener listen(DatagramSocket socket, int maxMessage) throws IOException {
         return listen(socket, maxMessage, Math.max(HELD_BYTES, (long) HELD_MESSAGES * maxMessage));
     }
