@@ -16,8 +16,6 @@ import java.net.SocketException;
  * only where {@code ibverbs} is forced. A connection beyond the backlog is refused, where TCP would let it wait.
  */
 public final class RdmaServerSocket extends ServerSocket {
-    private static final int DEFAULT_BACKLOG = 50;
-
     /**
      * Makes an unbound server socket.
      *
@@ -34,7 +32,7 @@ public final class RdmaServerSocket extends ServerSocket {
      * @throws IOException if the port is taken, or the transport that is forced is not available
      */
     public RdmaServerSocket(int port) throws IOException {
-        this(port, DEFAULT_BACKLOG, null);
+        this(port, 0, null);
     }
 
     /**
@@ -59,8 +57,13 @@ public final class RdmaServerSocket extends ServerSocket {
      */
     public RdmaServerSocket(int port, int backlog, InetAddress address) throws IOException {
         this();
+        bindOrClose(new InetSocketAddress(address, port), backlog);
+    }
+
+    RdmaServerSocket bindOrClose(InetSocketAddress local, int backlog) throws IOException {
         try {
-            bind(new InetSocketAddress(address, port), backlog);
+            bind(local, backlog);
+            return this;
         } catch (IOException | RuntimeException e) {
             close();
             throw e;

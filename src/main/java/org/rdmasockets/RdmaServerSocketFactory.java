@@ -13,7 +13,6 @@ import javax.net.ServerSocketFactory;
  */
 public final class RdmaServerSocketFactory extends ServerSocketFactory {
     private static final RdmaServerSocketFactory DEFAULT = new RdmaServerSocketFactory();
-    private static final int DEFAULT_BACKLOG = 50;
 
     /** What each server socket asks for, null if the settings decide. */
     private final Transport wish;
@@ -48,7 +47,7 @@ public final class RdmaServerSocketFactory extends ServerSocketFactory {
 
     @Override
     public ServerSocket createServerSocket(int port) throws IOException {
-        return createServerSocket(port, DEFAULT_BACKLOG, null);
+        return createServerSocket(port, 0, null);
     }
 
     @Override
@@ -58,13 +57,6 @@ public final class RdmaServerSocketFactory extends ServerSocketFactory {
 
     @Override
     public ServerSocket createServerSocket(int port, int backlog, InetAddress address) throws IOException {
-        RdmaServerSocket server = createServerSocket();
-        try {
-            server.bind(new InetSocketAddress(address, port), backlog);
-            return server;
-        } catch (IOException | RuntimeException e) {
-            server.close();
-            throw e;
-        }
+        return createServerSocket().bindOrClose(new InetSocketAddress(address, port), backlog);
     }
 }

@@ -115,11 +115,17 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
 
     private RdmaSocket(InetSocketAddress remote, InetSocketAddress local) throws IOException {
         this();
+        connectOrClose(remote, local);
+    }
+
+    /** Connects from a local address, null for any. */
+    RdmaSocket connectOrClose(InetSocketAddress remote, InetSocketAddress local) throws IOException {
         try {
             if (local != null) {
                 bind(local);
             }
             connect(remote);
+            return this;
         } catch (IOException | RuntimeException e) {
             close();
             throw e;

@@ -61,35 +61,23 @@ public final class RdmaSocketFactory extends SocketFactory {
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
-        return connected(new InetSocketAddress(host, port), null);
+        return createSocket().connectOrClose(new InetSocketAddress(host, port), null);
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port) throws IOException {
-        return connected(new InetSocketAddress(host, port), null);
+        return createSocket().connectOrClose(new InetSocketAddress(host, port), null);
     }
 
     @Override
     public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
-        return connected(new InetSocketAddress(host, port), new InetSocketAddress(localHost, localPort));
+        return createSocket().connectOrClose(new InetSocketAddress(host, port),
+                new InetSocketAddress(localHost, localPort));
     }
 
     @Override
     public Socket createSocket(InetAddress host, int port, InetAddress localHost, int localPort) throws IOException {
-        return connected(new InetSocketAddress(host, port), new InetSocketAddress(localHost, localPort));
-    }
-
-    private Socket connected(InetSocketAddress remote, InetSocketAddress local) throws IOException {
-        RdmaSocket socket = createSocket();
-        try {
-            if (local != null) {
-                socket.bind(local);
-            }
-            socket.connect(remote);
-            return socket;
-        } catch (IOException | RuntimeException e) {
-            socket.close();
-            throw e;
-        }
+        return createSocket().connectOrClose(new InetSocketAddress(host, port),
+                new InetSocketAddress(localHost, localPort));
     }
 }

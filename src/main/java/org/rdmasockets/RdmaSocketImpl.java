@@ -34,9 +34,8 @@ import org.rdmasockets.transport.SocketWishes;
  * is interrupted while it waits gets an {@code InterruptedIOException} with its status set, which makes the callers in
  * {@code java.net} close the socket; an interrupt of a platform thread does nothing.
  *
- * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. Before anything is taken, each
- * method asks for {@link StackRoom}: a caller that has come to the end of its stack learns it here, with nothing
- * changed.
+ * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. Each method first asks for
+ * {@link StackRoom}: a caller at the end of its stack learns it here, with nothing changed.
  */
 final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */

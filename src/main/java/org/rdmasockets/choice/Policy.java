@@ -14,8 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.transport.Property;
 
 /**
- * What the settings say of the choice. A mistake in them is no reason to guess: whoever wants to connect or listen is
- * told.
+ * What the settings say of the choice. A mistake in them is told to whoever wants to connect or listen.
  *
  * @param transport for sockets without a wish of their own, one of {@link #TRANSPORTS}
  * @param rules come before that, the first that matches

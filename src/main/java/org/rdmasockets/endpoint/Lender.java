@@ -50,8 +50,7 @@ final class Lender {
     private boolean over;
 
     /**
-     * Memory that the peer has, or has handed over, until a time of {@code System.nanoTime}; the part of the process's
-     * budget is null unless the peer has asked for it.
+     * Memory that the peer has, or has handed over, until a time; with a part of the budget if it has asked for it.
      */
     record Lent(LocalRegion region, long endNanos, Budget.Part part) {
         private boolean requested() {

@@ -53,8 +53,7 @@ final class RangeLocks {
 
     /**
      * Takes a range, {@code exclusive} if the device will write, for a user such as {@code send}; throws
-     * {@code RegionBusyException} if another operation is in the way, {@code IllegalStateException} if the memory is
-     * closed.
+     * {@code RegionBusyException} if another is in the way, {@code IllegalStateException} if the memory is closed.
      */
     synchronized Hold acquire(long from, long length, boolean exclusive, String user) {
         if (closed) {

@@ -10,10 +10,9 @@ import org.rdmasockets.verbs.SendRequest;
  * The send queue: operations wait here, in order, until the queue has a slot and the peer has room. Three rows do not
  * wait for each other: control, messages, and what touches the peer's memory. Protected by the protocol lock.
  *
- * <p>Why credits never run out on both ends: a control message needs one of the peer's control receives, and brings
- * the counts of all that this end has taken in. The last of them is kept for saying that half of the peer's own were
- * taken in, the last but one for saying so of data. Whoever has none left has just said everything it had taken in, so
- * its peer has some.
+ * <p>Why credits never run out on both ends: a control message needs one of the peer's control receives, and brings the
+ * counts of all that this end has taken in. The last is kept for saying that half of the peer's own were taken in, the
+ * last but one for saying so of data. Whoever has none left has just said everything, so its peer has some.
  */
 final class SendSide {
     /** Requests for leases that the peer has not answered. */

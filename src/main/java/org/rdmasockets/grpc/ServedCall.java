@@ -23,10 +23,7 @@ import org.rdmasockets.rpc.call.CallStream;
 import org.rdmasockets.rpc.call.Code;
 import org.rdmasockets.rpc.call.MessageTooLong;
 
-/**
- * A call at its server. The body of the serial task alone calls the listener; the application calls what it inherits
- * from gRPC, one thread at a time.
- */
+/** A call at its server. The serial task alone calls the listener; the application calls it one thread at a time. */
 final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** Headers that are sent although the application has none, so that the client learns that they have come. */
     private static final List<RpcMetadata.Entry> CONTENT_TYPE =

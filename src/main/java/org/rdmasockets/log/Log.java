@@ -7,10 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lines of one class, by its logger in SLF4J. SLF4J looks for its provider in every jar of the class path, which a
- * first connect and what follows it shall not wait for: lines up to INFO that come before are written by a thread of
- * their own a little later, and are lost if the process is told to exit before. Warnings and errors are written at
- * once. Any thread may call.
+ * The lines of one class, by its logger in SLF4J. SLF4J looks for its provider in every jar of the class path, and a
+ * first connect shall not wait for that: lines up to INFO that come before are written by another thread a little
+ * later, and are lost if the process exits before. Warnings and errors are written at once. Any thread may call.
  */
 public final class Log {
     /** Lines that wait for SLF4J; more are written at once, whoever waits. */

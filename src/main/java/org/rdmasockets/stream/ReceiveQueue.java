@@ -8,9 +8,8 @@ import org.rdmasockets.verbs.ReceiveRequest;
 /**
  * The receive queue. Each receive has a slot if its device needs one, of 4 bytes, which iWARP fills with the message;
  * or a longer one, if the payload of messages arrives there. It is posted again at once, or when its message was read.
- * Other receives are posted again a few at a time, in one call of the device, but always before credits are given: so
- * until then those missing are the ones of data, whose credit was used up, and a few of the many that are kept for
- * control messages.
+ * Others are posted again a few at a time, in one call, but always before credits are given: so those missing are the
+ * ones of data, whose credit was used up, and a few of the many that are kept for control messages.
  */
 final class ReceiveQueue {
     /** What one call of a device takes. */

@@ -26,17 +26,8 @@ import org.rdmasockets.verbs.MemoryRegion;
  * </pre>
  *
  * Where the device copies what is posted, there is no send ring and nothing is staged: payloads come from arrays, and
- * where receives need no memory either, there is no send region. Received
- * messages do not lie behind the ring, as in C: the peer has a key for that region and could rewrite a message
- * after it was delivered.
- *
- * @param settings what it is for
- * @param stagedOffset where the staged chunks begin
- * @param outgoingOffset where the messages to send begin
- * @param incomingOffset where the received messages begin
- * @param sendBytes size of the send region
- * @param ringOffset where the small chunks begin
- * @param remoteBytes size of the remote region
+ * where receives need no memory either, there is no send region. Received messages do not lie behind the ring, as in C:
+ * the peer has a key for that region and could rewrite a message after it was delivered.
  */
 record RegionLayout(StreamSettings settings, long stagedOffset, long outgoingOffset, long incomingOffset,
         long sendBytes, long ringOffset, long remoteBytes) {

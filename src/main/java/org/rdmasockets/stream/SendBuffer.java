@@ -11,8 +11,7 @@ import org.rdmasockets.verbs.SendRequest;
  * array: then nothing is kept here, and there is always room.
  *
  * <p>The ring is small in the beginning and lies in the connection's own region. While it holds writers up, a larger
- * one is asked for. What is in the old one stays there until it was sent, so a ring is replaced only after the one
- * before it has emptied.
+ * one is asked for, which replaces it only when it has emptied: what is in it stays until it was sent.
  */
 final class SendBuffer {
     /** Less free room than this is not worth a message of its own (C's low-water mark). */

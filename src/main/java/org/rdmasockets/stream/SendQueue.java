@@ -9,8 +9,7 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * The send queue: posts messages in either form, and knows what is outstanding. A message is one request on InfiniBand
- * and RoCE, a write with immediate data, or several that have joined; and up to two on iWARP: a plain write if there is
- * a payload, then a send.
+ * and RoCE, a write with immediate data, or several that have joined; on iWARP a send, after a write for a payload.
  *
  * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
  * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:

@@ -9,9 +9,8 @@ import org.rdmasockets.verbs.SendRequest;
  * short it is: so this flow is for writes of about the size of a receive.
  *
  * <p>Each end says in its private data how long a message may be that it takes, and how many credits the other has. A
- * message says {@link ImmediateData#DATA} with the credit limit of the other direction, 16 bits, absolute; if no
- * message of data goes that way, {@link ImmediateData#UPDATE} tells the limit. Where there is no immediate data, these
- * 32 bits are the first of the message.
+ * message says {@link ImmediateData#DATA} with the credit limit of the other direction, 16 bits, absolute; without data
+ * that way, {@link ImmediateData#UPDATE} tells it. Without immediate data, these 32 bits begin the message.
  */
 final class SendReceive extends Flow {
     private final MessageQueue received;

@@ -13,9 +13,8 @@ import org.rdmasockets.verbs.SendRequest;
  *
  * <p>Order of life: make it, {@link #postReceives}, connect or accept with {@link #localData}, {@link #start} when the
  * queue pair can send, then reads and writes; completions are welcome from the beginning. At the end
- * {@link #disconnect} and, once {@link #drained}, or at any time, {@link #abort}. After abort this object never touches
- * its queue pair and its memory again, so that the owner may free both; completions that are still on their way may be
- * delivered all the same.
+ * {@link #disconnect} and, once {@link #drained}, or at any time, {@link #abort}. After that this never touches its
+ * queue pair and its memory again, so that the owner may free both; late completions may be delivered all the same.
  *
  * <p>When {@link #failure} tells that the connection is over, or {@link #peerDisconnected} while something is
  * {@linkplain #isAwaited awaited}, the owner moves the queue pair to the error state.
@@ -53,13 +52,11 @@ public final class StreamConnection {
     /**
      * One end that is not connected yet.
      *
-     * @param queuePair the queue pair, with {@link StreamSettings#sendElements}, one receive element and the depths of
-     *        the settings
+     * @param queuePair with {@link StreamSettings#sendElements}, one receive element and the depths of the settings
      * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
      * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE, and
-     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: the table must be empty,
-     *        and a peer that claims to have written what it did not write must not make us show what another
-     *        connection left there
+     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: a peer that claims to have
+     *        written what it did not write must not make us show what another connection left there
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
      * @throws IllegalArgumentException if a region is too small, or the base has low bits

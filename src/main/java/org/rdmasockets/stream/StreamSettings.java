@@ -8,8 +8,7 @@ import org.rdmasockets.verbs.Device;
  *
  * @param immediateData true for InfiniBand and RoCE: a write carries its message; false for iWARP: a send follows it
  * @param emptyReceive true if receives need no memory; meant for {@code immediateData} only
- * @param receiverNotReadyRetry true if a message without a posted receive is tried again, false if it breaks the
- *        connection
+ * @param receiverNotReadyRetry whether a message without a posted receive is tried again; else it breaks the connection
  * @param copiesAtPost true if the device copies what is posted: there is no send ring then
  * @param maxSends depth of the send queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
  * @param maxReceives depth of the receive queue, {@link #MIN_QUEUE} to {@link #MAX_QUEUE}
@@ -17,11 +16,9 @@ import org.rdmasockets.verbs.Device;
  * @param receiveBufferBytes most bytes that are lent to the peer, even, {@link #MIN_BUFFER_BYTES} to
  *        {@link #MAX_BUFFER_BYTES}; the peer is lent two halves
  * @param firstSendBytes size of the send ring of an idle connection, 1 to {@code sendBufferBytes}
- * @param firstChunkBytes size of each of the two chunks that the peer of an idle connection is lent, 1 to half of
- *        {@code receiveBufferBytes}
+ * @param firstChunkBytes size of the two chunks that an idle peer is lent, 1 to half of {@code receiveBufferBytes}
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
- * @param maps how many pieces of memory the peer may map for this end to write to, a number that
- *        {@link #possibleMaps} gives
+ * @param maps how many pieces of memory the peer may map for this end, a number that {@link #possibleMaps} gives
  * @param flow what is proposed to the peer, or was agreed to
  * @param messageBytes most bytes of a message for {@link FlowKind#SEND_RECEIVE}, 1 to {@link #MAX_MESSAGE_BYTES}
  */

@@ -19,9 +19,8 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
  * kernel looks for the way, and waits twice, for the way and for the answer. On the set-up pool are made a request that
- * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An attempt
- * that is given up is destroyed by the pool, and if a call is stuck in the kernel just then, by the thread that is
- * stuck in it, when it returns.
+ * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. What is
+ * given up is destroyed by the pool, or if a call is stuck in the kernel just then, by its thread, when it returns.
  */
 final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */

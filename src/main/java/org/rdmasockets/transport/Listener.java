@@ -10,10 +10,7 @@ public interface Listener extends AutoCloseable {
     /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();
 
-    /**
-     * Begins to listen, once. Until then the port is held, and who connects is refused. Throws {@code BindException} if
-     * the port is taken; this is to be closed then.
-     */
+    /** Begins to listen, once; before, who connects is refused. Throws {@code BindException} if the port is taken. */
     void start() throws IOException;
 
     /** The address listened on: as it was asked for, with the port in use. */

@@ -33,7 +33,7 @@ final class Rehearsal implements Runnable {
         this.provider = provider;
     }
 
-    /** Rehearses for who is about to listen, on its own thread; false if the provider cannot. Failures come again. */
+    /** Rehearses for who is about to listen, on its own thread; false if the provider cannot. Failing harms nobody. */
     static boolean of(VerbsProvider provider) {
         VerbsProvider apart = provider.rehearsal().orElse(null);
         if (apart == null) {

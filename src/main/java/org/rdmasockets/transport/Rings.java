@@ -89,7 +89,7 @@ final class Rings {
                 tendOnce();
             } while (isDue());
         } catch (Throwable e) {
-            giveUp();
+            refuse(true);
             throw e;
         }
     }
@@ -135,7 +135,7 @@ final class Rings {
             }
         } catch (VerbsException e) {
             LOG.debug("a connection stays small: {}", e.getMessage());
-            refuse();
+            refuse(false);
         }
     }
 
@@ -153,21 +153,12 @@ final class Rings {
         }
     }
 
-    /** After a fault: the connection goes on with what it has, and gets memory after the next pause. */
-    private void giveUp() {
+    /** The connection goes on with what it has, and gets memory after the next pause; after a fault this ends. */
+    private void refuse(boolean fault) {
         transport.inbox().enter();
         try {
             memory.refuse();
-            tending = false;
-        } finally {
-            transport.inbox().exit();
-        }
-    }
-
-    private void refuse() {
-        transport.inbox().enter();
-        try {
-            memory.refuse();
+            tending &= !fault;
         } finally {
             transport.inbox().exit();
         }

@@ -355,9 +355,8 @@ final class StreamDirect implements Direct {
 
     /**
      * The memory of one connection that its peer may write to beside the stream. Each map has its own region and key,
-     * which end when it is closed, by the application or the cleaner. The memory is another connection's then, so its
-     * segment lives in a shared arena that is closed before: later accesses throw. A connection that ends leaves the
-     * memory to whoever has the segment.
+     * which end when it is closed, by the application or the cleaner. Its segment lives in a shared arena that is
+     * closed before: later accesses throw. A connection that ends leaves the memory to whoever has the segment.
      */
     static final class StreamMaps {
         private final StreamDirect direct;

@@ -16,14 +16,11 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * @param sendQueueSize most outstanding send requests, 16 to 65534
  * @param receiveQueueSize most posted receives, 32 to 65534
  * @param inlineBytes largest message that is copied into its request, 0 for none
- * @param maps how many pieces of memory the peer may map for this end to write to, a number that {@link #possibleMaps}
- *        gives
+ * @param maps how many pieces of memory the peer may map for this end, a number that {@link #possibleMaps} gives
  * @param streamKind how a stream is to be carried, as proposed when connecting: the name of a {@link FlowKind}
  * @param messageBytes most bytes of a message, where the stream goes by messages, 64 to {@link #MAX_MESSAGE_BYTES}
- * @param trafficClass the octet of RFC 2474 for the packets of a connection that is made by connecting, 0 for the
- *        connection manager's default
- * @param spinMicros longest time that a caller looks for data itself before it parks, 0 to {@link #MAX_SPIN_MICROS}
- *        microseconds
+ * @param trafficClass the octet of RFC 2474 for the packets of who connects, 0 for the connection manager's default
+ * @param spinMicros longest time that a caller looks for data before it parks, 0 to {@link #MAX_SPIN_MICROS}
  * @param keepAlive whether an idle connection is probed
  * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
  * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1

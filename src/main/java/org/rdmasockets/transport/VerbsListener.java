@@ -17,9 +17,8 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them yet. Those beyond
- * the backlog wait, unanswered, until a place is free; TCP's wait likewise, where their kernel asks again and again.
- * Only if thousands wait is a connection refused.
+ * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them. Those beyond wait,
+ * unanswered, for a free place, as TCP's do, where their kernel asks again. Only if thousands wait is one refused.
  *
  * <p>A place is held by a connection that nobody has taken, and by a handshake in progress, unless the peer does not
  * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.

@@ -11,9 +11,8 @@ import java.util.Map;
  *
  * <p>An answer is kept until its client says that it has it, and without that for the time to keep; the client's own
  * answers alone, beyond its share of all bytes, end it sooner. Then it may be forgotten: at once if its client has no
- * connection, and when bytes run out if it has one. Clients without a connection go when bytes run out, those first
- * that have been gone for longest. If all that is remembered is younger, and bytes have run out twice, new numbered
- * calls are refused: that breaks no promise.
+ * connection, else when bytes run out. Clients without a connection go when bytes run out, those first that are gone
+ * for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that breaks no promise.
  */
 final class AnswerMemory {
     /** What a call without an answer, and what is beside each answer, weighs. */

@@ -12,9 +12,8 @@ public interface Carrier extends AutoCloseable {
      * Sends a frame, which is not kept. Waits while the peer takes nothing, until the deadline or the carrier's limit
      * for that is over. If another thread is sending, the frame may be held instead: {@link #flush} has to follow.
      *
-     * @throws IOException {@code SocketTimeoutException} if the deadline is over and nothing was sent,
-     *         {@code InterruptedIOException} if this virtual thread was interrupted and nothing was sent, any other if
-     *         the connection is over
+     * @throws IOException {@code SocketTimeoutException} if the deadline is over, {@code InterruptedIOException} if
+     *         this virtual thread was interrupted, and nothing was sent; any other if the connection is over
      */
     void send(Frame frame, long deadlineNanos) throws IOException;
 
@@ -22,8 +21,7 @@ public interface Carrier extends AutoCloseable {
      * Waits for the next frame.
      *
      * @throws IOException {@code SocketTimeoutException} if none has come, or after {@link #wakeup},
-     *         {@code InterruptedIOException} if this virtual thread was interrupted, any other if the connection is
-     *         over
+     *         {@code InterruptedIOException} if this virtual thread was interrupted, else if the connection is over
      */
     Frame receive(long deadlineNanos) throws IOException;
 
@@ -31,8 +29,7 @@ public interface Carrier extends AutoCloseable {
     void wakeup();
 
     /**
-     * Takes the next frame without waiting, if it has come in one message with the last one, or {@code further} in one
-     * that has come since; null for none.
+     * Takes the next frame without waiting, of the last message, or {@code further} of one come since; null for none.
      */
     default Frame poll(boolean further) throws IOException {
         return null;

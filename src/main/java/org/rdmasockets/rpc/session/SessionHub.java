@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.RdmaDatagramSocket;
@@ -34,8 +35,7 @@ import org.rdmasockets.rpc.call.Frame;
  *
  * <p>What has arrived and was not taken, mostly messages that are not whole, is bounded for all sessions together.
  * Beyond that the session that has waited longest for a whole message is served alone, of the others only messages of
- * one packet are taken, and their other packets count as lost until there is room. One that holds room for too long
- * meanwhile is ended.
+ * one packet; their other packets count as lost. One that holds room for too long meanwhile is ended.
  */
 public final class SessionHub {
     /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
@@ -158,29 +158,23 @@ public final class SessionHub {
 
         /** Sessions that have not ended; for tests. */
         int sessions() {
-            lock.lock();
-            try {
-                return sessions.size();
-            } finally {
-                lock.unlock();
-            }
+            return (int) locked(sessions::size);
         }
 
         /** Sessions that nobody has accepted; for tests. */
         int untaken() {
-            lock.lock();
-            try {
-                return accepted.size();
-            } finally {
-                lock.unlock();
-            }
+            return (int) locked(accepted::size);
         }
 
         /** Bytes that have arrived and that nobody has taken; for tests. */
         long heldBytes() {
+            return locked(() -> held);
+        }
+
+        private long locked(LongSupplier figure) {
             lock.lock();
             try {
-                return held;
+                return figure.getAsLong();
             } finally {
                 lock.unlock();
             }
