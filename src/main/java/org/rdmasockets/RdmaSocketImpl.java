@@ -285,12 +285,10 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** After a failed listen: the socket may bind to another address. */
-    private void unbind() {
-        synchronized (this) {
-            localport = 0;
-            localAddress = null;
-            address = null;
-        }
+    private synchronized void unbind() {
+        localport = 0;
+        localAddress = null;
+        address = null;
     }
 
     @Override
@@ -613,9 +611,7 @@ final class RdmaSocketImpl extends SocketImpl {
         return options.urgentInline;
     }
 
-    private InetAddress boundAddress() {
-        synchronized (this) {
-            return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
-        }
+    private synchronized InetAddress boundAddress() {
+        return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
     }
 }

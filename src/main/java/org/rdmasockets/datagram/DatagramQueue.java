@@ -18,6 +18,7 @@ import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.SetupPool;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Capability;
@@ -261,7 +262,7 @@ final class DatagramQueue {
 
     /** Runs something that may wait for a peer. */
     void execute(Runnable task) {
-        engine.setupPool().submitPeerCall(Executors.callable(task));
+        SetupPool.SHARED.submitPeerCall(Executors.callable(task));
     }
 
     /** Makes a way to an address. <em>May block</em>. */
@@ -460,7 +461,7 @@ final class DatagramQueue {
         }
         engine.poller().forget(pollerFailed);
         engine.poller().removeQueue(channel, queue);
-        engine.setupPool().execute(this::destroy);
+        SetupPool.SHARED.execute(this::destroy);
     }
 
     private void destroy() {

@@ -225,7 +225,7 @@ final class IbverbsDatagrams {
         Thread.ofVirtual().name("rdma-datagrams").inheritInheritableThreadLocals(false).start(() -> {
             try {
                 Engine engine = Engine.of(Providers.ibverbs());
-                engine.setupPool().execute(() -> {
+                SetupPool.SHARED.execute(() -> {
                     try {
                         finish(result, DatagramQueue.open(engine, Providers.ibverbs(),
                                 new InetSocketAddress(own, local.getPort()), new Receiver()));

@@ -10,10 +10,9 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.log.Log;
-import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Registration;
+import org.rdmasockets.transport.SetupPool;
 import org.rdmasockets.verbs.AccessFlag;
-import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.ProtectionDomain;
@@ -32,7 +31,6 @@ final class Domain {
     /** So many waits are a little more than a second together; all others are as long as the last of them. */
     private static final int MOST_STEPS = 15;
 
-    final Engine engine;
     final Device device;
     final ProtectionDomain verbs;
     private final Slabs slabs = new Slabs();
@@ -44,20 +42,10 @@ final class Domain {
     /** No user and no block is left; guarded by this. */
     private boolean closed;
 
-    private Domain(Engine engine, Device device, ProtectionDomain verbs) {
-        this.engine = engine;
+    /** Set-up pool: a domain with one user. */
+    Domain(Device device, ProtectionDomain verbs) {
         this.device = device;
         this.verbs = verbs;
-    }
-
-    /** Set-up pool: a domain with one user, for one connection. */
-    static Domain allocate(Engine engine, ConnectionIdentifier identifier) throws VerbsException {
-        return new Domain(engine, identifier.device(), identifier.allocateProtectionDomain());
-    }
-
-    /** Set-up pool: a domain with one user, for any connections. */
-    static Domain allocate(Engine engine, Device device) throws VerbsException {
-        return new Domain(engine, device, device.allocateProtectionDomain());
     }
 
     /** One more user, who will release it; false if it is closed. */
@@ -102,7 +90,7 @@ final class Domain {
             }
             closed = true;
         }
-        engine.setupPool().execute(() -> {
+        SetupPool.SHARED.execute(() -> {
             slabs.close();
             verbs.close();
         });
@@ -122,7 +110,7 @@ final class Domain {
                         block.length);
             }
             Executor later = CompletableFuture.delayedExecutor(Math.min(tries, MOST_STEPS) * STEP_MILLIS,
-                    TimeUnit.MILLISECONDS, block.domain.engine.setupPool()::execute);
+                    TimeUnit.MILLISECONDS, SetupPool.SHARED::execute);
             later.execute(() -> end(block, tries + 1));
         }
     }
@@ -199,7 +187,7 @@ final class Domain {
                 MemorySegment.copy(from.memory(), 0, memory.segment(), 0, size);
             }
             MemoryRegion made = memory;
-            block = new Block(this, made, 0, size, () -> engine.setupPool().execute(() -> {
+            block = new Block(this, made, 0, size, () -> SetupPool.SHARED.execute(() -> {
                 deregister(made);
                 part.giveBack();
             }));
@@ -227,24 +215,23 @@ final class Domain {
     /** Somebody has allocated a block or, with null, has failed. */
     private void exit(Block made) {
         if (leave(made)) {
-            engine.setupPool().execute(this::finish); // all endpoints have ended meanwhile
+            SetupPool.SHARED.execute(this::finish); // all endpoints have ended meanwhile
         }
     }
 
     private Block pooled(long size, long alignment) throws IOException {
         int pieceBytes = Slabs.sizeFor(size, alignment);
         Slabs.Piece free = slabs.take(pieceBytes);
-        Slabs.Piece piece = free != null ? free : slabs.cut(Registration.await(engine.setupPool(),
+        Slabs.Piece piece = free != null ? free : slabs.cut(Registration.await(
                 () -> register(Math.max(Slabs.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
         return new Block(this, piece.region(), piece.offset(), size, () -> slabs.giveBack(piece));
     }
 
     private Block direct(long size, long alignment, Set<AccessFlag> access) throws IOException {
         long extra = alignment > PAGE_BYTES ? alignment : 0;
-        MemoryRegion region = Registration.await(engine.setupPool(), () -> register(size + extra, access),
-                this::deregister);
+        MemoryRegion region = Registration.await(() -> register(size + extra, access), this::deregister);
         long offset = -region.address() & alignment - 1;
-        return new Block(this, region, offset, size, () -> engine.setupPool().execute(() -> deregister(region)));
+        return new Block(this, region, offset, size, () -> SetupPool.SHARED.execute(() -> deregister(region)));
     }
 
     private MemoryRegion register(long size, Set<AccessFlag> access) throws VerbsException {

@@ -140,8 +140,9 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
 
     /** Set-up pool: the domain of a connection, which releases it. */
     Domain domain(VerbsConnection connection) throws IOException {
-        return shared == null ? Domain.allocate(connection.engine(), connection.identifier())
-                : shared.retain(connection.engine(), connection.device());
+        Device on = connection.device();
+        return shared != null ? shared.retain(on)
+                : new Domain(on, connection.identifier().allocateProtectionDomain());
     }
 
     private void check(Device on) throws EndpointException {

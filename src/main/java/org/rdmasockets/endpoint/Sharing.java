@@ -1,7 +1,6 @@
 package org.rdmasockets.endpoint;
 
 import java.io.IOException;
-import org.rdmasockets.transport.Engine;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
 
@@ -29,7 +28,7 @@ final class Sharing {
     }
 
     /** Set-up pool: the domain for one more connection, which releases it. */
-    synchronized Domain retain(Engine engine, Device device) throws IOException {
+    synchronized Domain retain(Device device) throws IOException {
         if (domain != null && domain.device != device) {
             throw new EndpointException(EndpointException.Reason.LIMIT, "the shared memory is of device "
                     + domain.device.info().name() + ", but the connection goes over " + device.info().name()
@@ -40,7 +39,7 @@ final class Sharing {
                 throw new EndpointException(EndpointException.Reason.CLOSED,
                         "the endpoint that shares its memory is closed");
             }
-            domain = Domain.allocate(engine, device);
+            domain = new Domain(device, device.allocateProtectionDomain());
         }
         return domain;
     }

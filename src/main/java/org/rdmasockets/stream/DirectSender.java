@@ -100,8 +100,8 @@ public final class DirectSender {
     }
 
     /**
-     * Writes into memory that the peer has mapped, as much as can be taken now of what is to be written. The peer is
-     * not told; what is written to the stream later arrives later. What is not mapped breaks the connection once begun.
+     * Writes into memory that the peer has mapped, as much as can be taken now. The peer is not told; what is written
+     * to the stream later arrives later. If not all is mapped, nothing was written, or the connection breaks.
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());

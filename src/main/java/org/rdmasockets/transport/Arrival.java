@@ -37,12 +37,10 @@ final class Arrival<P extends Protocol> {
     private final long cameNanos = System.nanoTime();
     /** Whether it holds a place in the backlog; guarded by the listener. */
     boolean counted;
-    /** Guards the hand-over of the connection to who ends it. */
-    private final Object lock = new Object();
-    /** Guarded by lock. */
+    /** Guarded by this, as is the hand-over of the connection to who ends it. */
     private boolean ended;
     private final ConnectionEvents events;
-    /** The connection to be; set by the set-up pool before the request is accepted, guarded by lock. */
+    /** The connection to be; set by the set-up pool before the request is accepted, guarded by this. */
     private P connection;
     /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
     private volatile boolean answering;
@@ -255,33 +253,25 @@ final class Arrival<P extends Protocol> {
     }
 
     /** Notes the connection to be; false if it has come too late. */
-    private boolean keep(P prepared) {
-        synchronized (lock) {
-            if (!ended) {
-                connection = prepared;
-            }
-            return !ended;
+    private synchronized boolean keep(P prepared) {
+        if (!ended) {
+            connection = prepared;
         }
+        return !ended;
     }
 
-    private P kept() {
-        synchronized (lock) {
-            return connection;
-        }
+    private synchronized P kept() {
+        return connection;
     }
 
-    private boolean hasEnded() {
-        synchronized (lock) {
-            return ended;
-        }
+    private synchronized boolean hasEnded() {
+        return ended;
     }
 
     /** True for the first caller. */
-    private boolean end() {
-        synchronized (lock) {
-            boolean first = !ended;
-            ended = true;
-            return first;
-        }
+    private synchronized boolean end() {
+        boolean first = !ended;
+        ended = true;
+        return first;
     }
 }

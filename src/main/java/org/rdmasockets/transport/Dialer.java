@@ -257,9 +257,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private void perform(Step step) throws IOException {
         boolean pins = step == Step.MAKE && engine.mayBlock && Thread.currentThread().isVirtual();
         if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
-            await(engine.setupPool().submitPeerCall(() -> take(step)));
+            await(SetupPool.SHARED.submitPeerCall(() -> take(step)));
         } else if (pins && !PINNED.compareAndSet(false, true)) {
-            await(engine.setupPool().submit(() -> take(step)));
+            await(SetupPool.SHARED.submit(() -> take(step)));
         } else {
             try {
                 take(step);
@@ -307,7 +307,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
         long first = SetupPool.STUCK_NANOS;
         if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
-            engine.setupPool().relieve();
+            SetupPool.SHARED.relieve();
             if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), deadlineNanos) == null) {
                 throw timedOut();
             }

@@ -180,11 +180,6 @@ public final class Engine implements AutoCloseable {
         return poller;
     }
 
-    /** Runs what may block. */
-    public SetupPool setupPool() {
-        return SetupPool.SHARED;
-    }
-
     /** Sets something up, or tears it down: on the set-up pool if that may block, else now. The caller has no lock. */
     void perform(Runnable task) {
         if (mayBlock) {

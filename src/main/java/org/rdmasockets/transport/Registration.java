@@ -21,9 +21,8 @@ public final class Registration {
      * Waits for memory that is registered on the set-up pool; {@code unwanted} takes it if the caller does not wait.
      * Throws if the device refuses, or this virtual thread was interrupted (status left set).
      */
-    public static MemoryRegion await(SetupPool pool, Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted)
-            throws IOException {
-        CompletableFuture<MemoryRegion> made = pool.submit(make);
+    public static MemoryRegion await(Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted) throws IOException {
+        CompletableFuture<MemoryRegion> made = SetupPool.SHARED.submit(make);
         boolean taken = false;
         try {
             if (Patience.await(nanos -> SetupPool.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {

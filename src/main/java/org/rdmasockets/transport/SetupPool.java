@@ -30,7 +30,7 @@ public final class SetupPool {
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     /** That of all engines; made when it is needed first. */
-    static final SetupPool SHARED = new SetupPool();
+    public static final SetupPool SHARED = new SetupPool();
 
     private final ReentrantLock lock = new ReentrantLock();
     /** There is work for an idle thread. */

@@ -27,7 +27,6 @@ final class StreamDirect implements Direct {
 
     private final StreamTransport transport;
     private final CompletionInbox inbox;
-    private final SetupPool setupPool;
     private final DirectPool pool;
     /** Protected by the inbox's protocol lock, as the next. */
     private final DirectSender sender;
@@ -45,13 +44,12 @@ final class StreamDirect implements Direct {
     private boolean ended;
 
     /** Protocol lock held: of a connection, without memory of its own yet. */
-    StreamDirect(StreamTransport transport, SetupPool setupPool) {
+    StreamDirect(StreamTransport transport) {
         this.transport = transport;
         this.inbox = transport.inbox();
-        this.setupPool = setupPool;
         this.sender = transport.stream().directSender();
         this.receiver = new DirectReceiver(transport.stream());
-        this.pool = new DirectPool(setupPool, transport);
+        this.pool = new DirectPool(transport);
     }
 
     @Override
@@ -154,7 +152,7 @@ final class StreamDirect implements Direct {
         inbox.enter();
         try {
             transport.ensureOpen();
-            maps = maps != null ? maps : new StreamMaps(this, transport, setupPool);
+            maps = maps != null ? maps : new StreamMaps(this, transport);
             all = maps;
         } finally {
             inbox.exit();
@@ -208,9 +206,9 @@ final class StreamDirect implements Direct {
             return null;
         }
         MemoryRegion region = receiver.viewedRegion();
-        SetupPool closer = setupPool;
         // Who has any part of the segment has its scope, and perhaps not the view.
-        leftToView = OwnThread.cleaner().register(view.segment().scope(), () -> closer.execute(region::close));
+        leftToView = OwnThread.cleaner().register(view.segment().scope(),
+                () -> SetupPool.SHARED.execute(region::close));
         view = null;
         return region;
     }
@@ -251,7 +249,6 @@ final class StreamDirect implements Direct {
         /** A block this much larger than needed is not used. */
         private static final int MOST_WASTE = 2;
 
-        private final SetupPool pool;
         private final StreamTransport transport;
         /** All regions of this pool; guarded by this. */
         private final Set<MemoryRegion> all = new HashSet<>();
@@ -264,8 +261,7 @@ final class StreamDirect implements Direct {
         /** Guarded by this. */
         private boolean closed;
 
-        DirectPool(SetupPool pool, StreamTransport transport) {
-            this.pool = pool;
+        DirectPool(StreamTransport transport) {
             this.transport = transport;
         }
 
@@ -295,7 +291,7 @@ final class StreamDirect implements Direct {
         }
 
         private MemoryRegion register(int wantedBytes) throws IOException {
-            return Registration.await(pool, () -> make(pages(wantedBytes)), this::giveBack);
+            return Registration.await(() -> make(pages(wantedBytes)), this::giveBack);
         }
 
         /** Set-up pool. */
@@ -331,7 +327,7 @@ final class StreamDirect implements Direct {
             } else {
                 all.remove(region);
                 bytes -= region.lengthBytes();
-                pool.execute(region::close);
+                SetupPool.SHARED.execute(region::close);
             }
         }
 
@@ -361,7 +357,6 @@ final class StreamDirect implements Direct {
     static final class StreamMaps {
         private final StreamDirect direct;
         private final StreamTransport transport;
-        private final SetupPool pool;
         private final CompletionInbox inbox;
         /** Protected by the inbox's protocol lock. */
         private final Mapping mapping;
@@ -369,10 +364,9 @@ final class StreamDirect implements Direct {
         private volatile long bytes;
 
         /** Protocol lock held: nothing is mapped yet. */
-        StreamMaps(StreamDirect direct, StreamTransport transport, SetupPool pool) throws SocketException {
+        StreamMaps(StreamDirect direct, StreamTransport transport) throws SocketException {
             this.direct = direct;
             this.transport = transport;
-            this.pool = pool;
             this.inbox = transport.inbox();
             this.mapping = Mapping.of(transport.stream());
         }
@@ -385,7 +379,7 @@ final class StreamDirect implements Direct {
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
             try {
-                entry.region = Registration.await(pool, () -> transport.allocateRemote(length), MemoryRegion::close);
+                entry.region = Registration.await(() -> transport.allocateRemote(length), MemoryRegion::close);
                 while (!announce(entry)) {
                     direct.awaitRoom(0);
                 }
@@ -424,7 +418,8 @@ final class StreamDirect implements Direct {
             Arena arena = Arena.ofShared();
             MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
             // A holder of any part of the segment has its scope.
-            Cleaner.Cleanable end = OwnThread.cleaner().register(segment.scope(), () -> pool.execute(entry::end));
+            Cleaner.Cleanable end = OwnThread.cleaner().register(segment.scope(),
+                    () -> SetupPool.SHARED.execute(entry::end));
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
@@ -467,7 +462,7 @@ final class StreamDirect implements Direct {
             void end() {
                 release();
                 if (region != null) {
-                    pool.execute(region::close);
+                    SetupPool.SHARED.execute(region::close);
                 }
             }
         }

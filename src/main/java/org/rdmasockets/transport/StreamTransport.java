@@ -476,7 +476,7 @@ public final class StreamTransport implements Connection, Protocol {
         if (direct == null) {
             inbox.enter();
             try {
-                direct = direct != null ? direct : new StreamDirect(this, connection.engine().setupPool());
+                direct = direct != null ? direct : new StreamDirect(this);
             } finally {
                 inbox.exit();
             }

@@ -206,7 +206,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Does what may block, some time soon. Any thread. */
     public void later(Runnable work) {
-        engine.setupPool().execute(work);
+        SetupPool.SHARED.execute(work);
     }
 
     /** Whether this begins and ends with calls that may wait for the kernel, or for who uses its memory. */

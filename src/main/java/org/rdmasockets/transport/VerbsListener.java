@@ -259,7 +259,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Any thread, an application's too, whose stack and locks are its own. */
     private void acceptNextLater() {
         try {
-            engine.setupPool().execute(this::acceptNext);
+            SetupPool.SHARED.execute(this::acceptNext);
         } catch (OutOfMemoryError | StackOverflowError e) {
             engine.poller().tickSoon(); // whoever has just taken a connection is not to lose it
         }

@@ -168,52 +168,44 @@ public final class CallStream {
     // What arrives.
 
     /** The reader: the first metadata of the peer. */
-    void headersArrived(byte[] metadata) throws ProtocolViolation {
-        synchronized (this) {
-            if (code >= 0) {
-                return;
-            }
-            if (inputBegun) {
-                throw new ProtocolViolation("headers of call " + id + " after its first message");
-            }
-            inputBegun = true;
-            headers = metadata;
+    synchronized void headersArrived(byte[] metadata) throws ProtocolViolation {
+        if (code >= 0) {
+            return;
         }
+        if (inputBegun) {
+            throw new ProtocolViolation("headers of call " + id + " after its first message");
+        }
+        inputBegun = true;
+        headers = metadata;
     }
 
     /** The reader: a message of the peer. */
-    void messageArrived(byte[] message) throws ProtocolViolation {
-        synchronized (this) {
-            if (code >= 0) {
-                return; // it has ended here, and the peer does not know yet
-            }
-            if (inputEnded || held >= Connection.WINDOW) {
-                throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
-                        : " with " + held + " bytes unread in a window of " + Connection.WINDOW));
-            }
-            inputBegun = true;
-            held += weight(message);
-            connection.onHeld(weight(message));
-            arrived.add(message);
+    synchronized void messageArrived(byte[] message) throws ProtocolViolation {
+        if (code >= 0) {
+            return; // it has ended here, and the peer does not know yet
         }
+        if (inputEnded || held >= Connection.WINDOW) {
+            throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
+                    : " with " + held + " bytes unread in a window of " + Connection.WINDOW));
+        }
+        inputBegun = true;
+        held += weight(message);
+        connection.onHeld(weight(message));
+        arrived.add(message);
     }
 
     /** The reader: the peer sends no more messages. */
-    void inputArrived() {
-        synchronized (this) {
-            inputBegun = true;
-            inputEnded = true;
-        }
+    synchronized void inputArrived() {
+        inputBegun = true;
+        inputEnded = true;
     }
 
     /** The reader: the peer has consumed bytes. */
-    void roomArrived(long bytes) throws ProtocolViolation {
-        synchronized (this) {
-            if (bytes < 0 || bytes > Integer.MAX_VALUE || room + bytes > Integer.MAX_VALUE) {
-                throw new ProtocolViolation("a window of " + room + " and " + bytes + " bytes more");
-            }
-            room += bytes;
+    synchronized void roomArrived(long bytes) throws ProtocolViolation {
+        if (bytes < 0 || bytes > Integer.MAX_VALUE || room + bytes > Integer.MAX_VALUE) {
+            throw new ProtocolViolation("a window of " + room + " and " + bytes + " bytes more");
         }
+        room += bytes;
     }
 
     /** The call is over; the first end counts, and gives true. {@code how}: NOT_BEGUN, -1 if lost, else 0. */
@@ -408,11 +400,9 @@ public final class CallStream {
     }
 
     /** A client's first message went out with the call. */
-    void sentWithCall(byte[] message, boolean last) {
-        synchronized (this) {
-            outputEnded = last;
-            room -= message == null ? 0 : weight(message);
-        }
+    synchronized void sentWithCall(byte[] message, boolean last) {
+        outputEnded = last;
+        room -= message == null ? 0 : weight(message);
     }
 
     /** Server: ends the call, with trailers and an answer, which is the library's from now on, or without: null. */
