@@ -1,9 +1,5 @@
 package org.rdmasockets.provider.ibverbs;
 
-import static java.util.Map.entry;
-
-import java.util.Map;
-import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.DeviceEvent.Type;
 
 /** What the numbers of {@code enum ibv_event_type} mean, and what an event of each is about. */
@@ -22,33 +18,19 @@ final class DeviceEvents {
         NONE
     }
 
-    private static final Map<Integer, Type> TYPES = Map.ofEntries(
-            entry(rdma_h.IBV_EVENT_CQ_ERR(), Type.COMPLETION_QUEUE_ERROR),
-            entry(rdma_h.IBV_EVENT_QP_FATAL(), Type.QUEUE_PAIR_FATAL),
-            entry(rdma_h.IBV_EVENT_QP_REQ_ERR(), Type.QUEUE_PAIR_REQUEST_ERROR),
-            entry(rdma_h.IBV_EVENT_QP_ACCESS_ERR(), Type.QUEUE_PAIR_ACCESS_ERROR),
-            entry(rdma_h.IBV_EVENT_COMM_EST(), Type.COMMUNICATION_ESTABLISHED),
-            entry(rdma_h.IBV_EVENT_SQ_DRAINED(), Type.SEND_QUEUE_DRAINED),
-            entry(rdma_h.IBV_EVENT_PATH_MIG(), Type.PATH_MIGRATED),
-            entry(rdma_h.IBV_EVENT_PATH_MIG_ERR(), Type.PATH_MIGRATION_FAILED),
-            entry(rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED(), Type.LAST_SHARED_RECEIVE),
-            entry(rdma_h.IBV_EVENT_SRQ_ERR(), Type.SHARED_RECEIVE_QUEUE_ERROR),
-            entry(rdma_h.IBV_EVENT_SRQ_LIMIT_REACHED(), Type.SHARED_RECEIVE_QUEUE_LIMIT),
-            entry(rdma_h.IBV_EVENT_WQ_FATAL(), Type.WORK_QUEUE_FATAL),
-            entry(rdma_h.IBV_EVENT_DEVICE_FATAL(), Type.DEVICE_FATAL),
-            entry(rdma_h.IBV_EVENT_PORT_ACTIVE(), Type.PORT_ACTIVE),
-            entry(rdma_h.IBV_EVENT_PORT_ERR(), Type.PORT_ERROR),
-            entry(rdma_h.IBV_EVENT_LID_CHANGE(), Type.LID_CHANGE),
-            entry(rdma_h.IBV_EVENT_PKEY_CHANGE(), Type.PARTITION_KEY_CHANGE),
-            entry(rdma_h.IBV_EVENT_SM_CHANGE(), Type.SUBNET_MANAGER_CHANGE),
-            entry(rdma_h.IBV_EVENT_CLIENT_REREGISTER(), Type.CLIENT_REREGISTER),
-            entry(rdma_h.IBV_EVENT_GID_CHANGE(), Type.GID_CHANGE));
+    /** By number, from {@code IBV_EVENT_CQ_ERR}, which is 0. */
+    private static final Type[] TYPES = {Type.COMPLETION_QUEUE_ERROR, Type.QUEUE_PAIR_FATAL,
+        Type.QUEUE_PAIR_REQUEST_ERROR, Type.QUEUE_PAIR_ACCESS_ERROR, Type.COMMUNICATION_ESTABLISHED,
+        Type.SEND_QUEUE_DRAINED, Type.PATH_MIGRATED, Type.PATH_MIGRATION_FAILED, Type.DEVICE_FATAL, Type.PORT_ACTIVE,
+        Type.PORT_ERROR, Type.LID_CHANGE, Type.PARTITION_KEY_CHANGE, Type.SUBNET_MANAGER_CHANGE,
+        Type.SHARED_RECEIVE_QUEUE_ERROR, Type.SHARED_RECEIVE_QUEUE_LIMIT, Type.LAST_SHARED_RECEIVE,
+        Type.CLIENT_REREGISTER, Type.GID_CHANGE, Type.WORK_QUEUE_FATAL};
 
     private DeviceEvents() {}
 
     /** The kind of an event number. */
     static Type type(int number) {
-        return TYPES.getOrDefault(number, Type.UNKNOWN);
+        return number >= 0 && number < TYPES.length ? TYPES[number] : Type.UNKNOWN;
     }
 
     /** What an event of a kind is about. */

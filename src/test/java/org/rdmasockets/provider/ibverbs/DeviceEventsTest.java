@@ -23,6 +23,30 @@ class DeviceEventsTest {
     }
 
     @Test
+    void numbersOfTheHeaderMeanWhatTheirNamesSay() {
+        assertEquals(Type.COMPLETION_QUEUE_ERROR, DeviceEvents.type(rdma_h.IBV_EVENT_CQ_ERR()));
+        assertEquals(Type.QUEUE_PAIR_FATAL, DeviceEvents.type(rdma_h.IBV_EVENT_QP_FATAL()));
+        assertEquals(Type.QUEUE_PAIR_REQUEST_ERROR, DeviceEvents.type(rdma_h.IBV_EVENT_QP_REQ_ERR()));
+        assertEquals(Type.QUEUE_PAIR_ACCESS_ERROR, DeviceEvents.type(rdma_h.IBV_EVENT_QP_ACCESS_ERR()));
+        assertEquals(Type.COMMUNICATION_ESTABLISHED, DeviceEvents.type(rdma_h.IBV_EVENT_COMM_EST()));
+        assertEquals(Type.SEND_QUEUE_DRAINED, DeviceEvents.type(rdma_h.IBV_EVENT_SQ_DRAINED()));
+        assertEquals(Type.PATH_MIGRATED, DeviceEvents.type(rdma_h.IBV_EVENT_PATH_MIG()));
+        assertEquals(Type.PATH_MIGRATION_FAILED, DeviceEvents.type(rdma_h.IBV_EVENT_PATH_MIG_ERR()));
+        assertEquals(Type.DEVICE_FATAL, DeviceEvents.type(rdma_h.IBV_EVENT_DEVICE_FATAL()));
+        assertEquals(Type.PORT_ACTIVE, DeviceEvents.type(rdma_h.IBV_EVENT_PORT_ACTIVE()));
+        assertEquals(Type.PORT_ERROR, DeviceEvents.type(rdma_h.IBV_EVENT_PORT_ERR()));
+        assertEquals(Type.LID_CHANGE, DeviceEvents.type(rdma_h.IBV_EVENT_LID_CHANGE()));
+        assertEquals(Type.PARTITION_KEY_CHANGE, DeviceEvents.type(rdma_h.IBV_EVENT_PKEY_CHANGE()));
+        assertEquals(Type.SUBNET_MANAGER_CHANGE, DeviceEvents.type(rdma_h.IBV_EVENT_SM_CHANGE()));
+        assertEquals(Type.SHARED_RECEIVE_QUEUE_ERROR, DeviceEvents.type(rdma_h.IBV_EVENT_SRQ_ERR()));
+        assertEquals(Type.SHARED_RECEIVE_QUEUE_LIMIT, DeviceEvents.type(rdma_h.IBV_EVENT_SRQ_LIMIT_REACHED()));
+        assertEquals(Type.LAST_SHARED_RECEIVE, DeviceEvents.type(rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED()));
+        assertEquals(Type.CLIENT_REREGISTER, DeviceEvents.type(rdma_h.IBV_EVENT_CLIENT_REREGISTER()));
+        assertEquals(Type.GID_CHANGE, DeviceEvents.type(rdma_h.IBV_EVENT_GID_CHANGE()));
+        assertEquals(Type.WORK_QUEUE_FATAL, DeviceEvents.type(rdma_h.IBV_EVENT_WQ_FATAL()));
+    }
+
+    @Test
     void otherNumbersAreUnknown() {
         assertEquals(Type.UNKNOWN, DeviceEvents.type(-1));
         assertEquals(Type.UNKNOWN, DeviceEvents.type(rdma_h.IBV_EVENT_WQ_FATAL() + 1));
