@@ -13,7 +13,6 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +51,8 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
+    /** The timer knows the sessions that are due in so short a time, and looks at all only when others are. */
+    private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** A socket from which nothing but failures come for so long is given up. */
     private static final long FAILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** All sessions may hold this at least. */
@@ -93,6 +94,11 @@ public final class SessionHub {
     private SessionCarrier oldest;
     /** When the timer looks next; written under lock. */
     private volatile long wakeAt = Long.MAX_VALUE;
+    /** Sessions that the timer looks at whenever it looks; all others are due at this time at the earliest. */
+    private SessionCarrier soon;
+    private long lookAt = Long.MAX_VALUE;
+    /** How often a session's time was looked at. */
+    private long looks;
     private final Thread timer;
 
     private record Origin(InetSocketAddress address, long client) {}
@@ -164,6 +170,16 @@ public final class SessionHub {
         /** Sessions that nobody has accepted; for tests. */
         int untaken() {
             return (int) locked(accepted::size);
+        }
+
+        /** How often a session's time was looked at; for tests. */
+        long looks() {
+            lock.lock();
+            try {
+                return looks;
+            } finally {
+                lock.unlock();
+            }
         }
 
         /** Bytes that have arrived and that nobody has taken; for tests. */
@@ -421,7 +437,7 @@ public final class SessionHub {
             unconfirmed++;
             sessions.put(own, carrier);
             origins.put(origin, carrier);
-            wake(carrier.endsAt);
+            schedule(carrier);
         }
         answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
     }
@@ -459,19 +475,13 @@ public final class SessionHub {
 
     private void time() {
         while (!socket.isClosed()) {
-            long next = Long.MAX_VALUE;
+            long next;
             lock.lock();
             try {
-                long now = System.nanoTime();
-                for (SessionCarrier carrier : new ArrayList<>(sessions.values())) {
-                    if (carrier.deadline() - now <= 0) {
-                        carrier.pump(now);
-                        carrier.signal();
-                    }
-                    next = Math.min(next, carrier.deadline());
-                }
+                next = serveDue(System.nanoTime());
                 wakeAt = next;
             } catch (RuntimeException | Error e) {
+                lookAt = Long.MIN_VALUE;
                 next = System.nanoTime() + LEAST_PARK; // no memory, perhaps: again
                 wakeAt = next;
             } finally {
@@ -485,7 +495,54 @@ public final class SessionHub {
         }
     }
 
-    private void wake(long at) {
+    /** Sees to the sessions whose time has come, and gives when to do so again; lock held. */
+    private long serveDue(long now) {
+        if (lookAt <= now) {
+            soon = null;
+            lookAt = Long.MAX_VALUE;
+            for (SessionCarrier one : sessions.values()) {
+                one.isSoon = false;
+                enter(one, now + SOON_NANOS);
+            }
+        }
+        SessionCarrier rest = soon;
+        soon = null;
+        while (rest != null) {
+            SessionCarrier one = rest;
+            rest = one.nextSoon;
+            one.isSoon = false;
+            if (one.deadline() <= now) {
+                one.pump(now);
+                one.signal();
+            }
+            enter(one, now + SOON_NANOS);
+        }
+        long next = lookAt;
+        for (SessionCarrier one = soon; one != null; one = one.nextSoon) {
+            next = Math.min(next, one.deadline());
+        }
+        return next;
+    }
+
+    /** Puts a session among those that are due soon, or has all looked at by its time; lock held. */
+    private void enter(SessionCarrier one, long soonUntil) {
+        looks++;
+        long at = one.deadline();
+        if (!one.isSoon && at > soonUntil) {
+            lookAt = Math.min(lookAt, at);
+        } else if (!one.isSoon) {
+            one.isSoon = true;
+            one.nextSoon = soon;
+            soon = one;
+        }
+    }
+
+    /** Has a session seen to at its time, which may have changed; lock held. */
+    private void schedule(SessionCarrier one) {
+        long at = one.deadline();
+        if (at < lookAt) {
+            enter(one, at);
+        }
         if (at < wakeAt) {
             wakeAt = at;
             LockSupport.unpark(timer);
@@ -548,6 +605,11 @@ public final class SessionHub {
         private long progress;
         /** When it is removed whatever has come, MAX_VALUE for never. */
         private long endsAt = Long.MAX_VALUE;
+        /** It was removed. */
+        private boolean gone;
+        /** Whether it is due soon, and the next one that is. */
+        private boolean isSoon;
+        private SessionCarrier nextSoon;
         /** Who receives, or will next, is sent away. */
         private boolean wakeup;
 
@@ -558,7 +620,8 @@ public final class SessionHub {
         }
 
         private long deadline() {
-            return Math.min(confirmed || origin == null ? session.deadline() : Long.MAX_VALUE, endsAt);
+            long own = confirmed || origin == null ? session.deadline() : Long.MAX_VALUE;
+            return gone ? Long.MAX_VALUE : Math.min(own, endsAt);
         }
 
         /** Counts what has arrived and was not taken; lock held. */
@@ -595,13 +658,13 @@ public final class SessionHub {
                 }
                 session.fail(closing ? "this end is closed" : "no client has confirmed it");
                 account(now);
-                endsAt = Long.MAX_VALUE;
+                gone = true;
                 closeIfUnused();
             } else {
                 if (confirmed && !closing) {
                     endsAt = Long.MAX_VALUE;
                 }
-                wake(deadline());
+                schedule(this);
             }
         }
 

@@ -16,6 +16,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -198,6 +200,29 @@ class SessionHubTest {
         CallMethod echo = new CallMethod.Unary((call, request) -> request, true);
         return new CallServer(listener, name -> echo, new CallServer.Settings(MAX_MESSAGE, 100, 100, 2000, 1 << 24,
                 1 << 20, LIMIT));
+    }
+
+    /** A call of one session is not paid for by all others. */
+    @Test
+    void aCallLooksAtTheTimesOfFewSessions() throws Exception {
+        int many = 300;
+        int calls = 1000;
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, 1 << 20);
+        List<RpcClient> clients = new ArrayList<>();
+        try (CallServer server = echo(listener)) {
+            for (int i = 0; i < many; i++) {
+                clients.add(RpcClient.builder().datagrams(DatagramSocket::new).connect(server.localAddress()));
+                clients.getLast().call("echo", PING);
+            }
+            long before = listener.looks();
+            for (int i = 0; i < calls; i++) {
+                clients.getFirst().call("echo", PING);
+            }
+            long each = (listener.looks() - before) / calls;
+            assertTrue(each < many / 2, each + " looks for each call, of " + many + " sessions");
+        } finally {
+            clients.forEach(RpcClient::close);
+        }
     }
 
     /** Strangers begin sessions and messages, never end them, and ask now and then as if they were alive. */
