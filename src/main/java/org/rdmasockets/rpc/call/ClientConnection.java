@@ -48,7 +48,7 @@ public final class ClientConnection extends Connection {
 
     /**
      * Greets the server, in the name of a client that has used numbers up to {@code sentUpTo}. Fails if the server does
-     * not answer well within {@code limitNanos}, 10 seconds at most.
+     * not answer well within {@code limitNanos}: one that has just started loads its code first.
      */
     public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo, long limitNanos)
             throws IOException {

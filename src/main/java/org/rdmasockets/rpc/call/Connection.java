@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 abstract class Connection {
     /** Bytes of a call that may be sent before its receiver has consumed any, one message more. */
     static final int WINDOW = 256 << 10;
-    /** How long the first frame may take. */
+    /** How long the first frame of a client may take, which anybody may be. */
     static final long HELLO_NANOS = 10_000_000_000L;
     /** Longest wait of what could go later. */
     private static final long SOON_NANOS = 1_000_000;
@@ -59,7 +59,7 @@ abstract class Connection {
 
     /** Waits for the peer's HELLO, so long at most. */
     final Frame receiveHello(long limitNanos) throws IOException {
-        Frame frame = carrier.receive(System.nanoTime() + Math.min(limitNanos, HELLO_NANOS));
+        Frame frame = carrier.receive(System.nanoTime() + limitNanos);
         if (frame.kind != Frame.HELLO || frame.code != VERSION || !frame.has(Frame.NUMBERED) || frame.message == null
                 || frame.value < 1 || frame.value > Integer.MAX_VALUE || frame.number < LEAST_WINDOW
                 || frame.number > Integer.MAX_VALUE) {
