@@ -60,9 +60,9 @@ public final class RdmaSocketOptions {
      * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
      * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
      * that of the setting {@code spinMicros}, 50. Whatever it is, a thread parks at once while that has not paid on
-     * this connection lately, or while it would keep a processor or a carrier from somebody else. Now and then, after a
-     * short wait that was parked, it looks for up to sixteen times as long, 1 ms at most, to find a peer that has
-     * parked likewise.
+     * this connection lately, which takes answers within half of that time on average, or while it would keep a
+     * processor or a carrier from somebody else. Now and then, after short waits that were parked, it looks for up to
+     * sixteen times as long, 1 ms at most, to find a peer that has parked likewise.
      *
      * <ul>
      * <li>0 saves processor time: each wait parks, and costs the wake-up of a thread or two.

@@ -53,7 +53,7 @@ final class SpinPolicy {
     private volatile int rest;
     /** The next {@link #rest}, as a power of two. */
     private volatile int restShift;
-    /** Moving share of first spins of connections that paid; about, as several may change it at once. */
+    /** Moving share of first spins of connections that left half of their budget; about: several may change it. */
     private volatile int newcomerHits = Waiter.ALWAYS;
     /** Connections that began while these did not pay; about. */
     private volatile int newcomers;
@@ -143,7 +143,7 @@ final class SpinPolicy {
         rest = 1 << restShift - 1;
     }
 
-    /** A trial has paid: the next ones come at once. */
+    /** Spins pay since trials: the next ones come at once. */
     void trialsPaid() {
         restShift = 0;
         rest = 0;

@@ -24,7 +24,7 @@ final class Waiter {
     private static final int TRIAL_FACTOR = 16;
     /** But no longer than this, or than the budget if that is more. */
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** The last of so many trials must not fail; then so many follow, until spins pay. */
+    /** So many follow one another; if the last of them hits, so many more do, until spins pay. */
     private static final int TRIALS = 4;
     /** Where more threads were woken during a wait, others of this process want the processor that a trial takes. */
     private static final int MOST_WAKES = 2;
@@ -187,7 +187,9 @@ final class Waiter {
 
     /** Learns from a spin that ended after so long because others wanted its carrier: it might have gained. */
     void leaves(long nanos, int budgetNanos) {
-        gains = (short) Math.max(0, gains - (cost(nanos, budgetNanos) >> WEIGHT_SHIFT));
+        int cost = cost(nanos, budgetNanos);
+        set(PAID, has(PAID) && cost < ALWAYS / 2);
+        gains = (short) Math.max(0, gains - (cost >> WEIGHT_SHIFT));
     }
 
     private static int cost(long nanos, int budgetNanos) {
