@@ -336,7 +336,7 @@ public final class ClientEnd implements AutoCloseable {
             return connection;
         } catch (IOException e) {
             rethrowIfEnded(e); // which says nothing of the other end
-            long took = first ? waitedNanos : System.nanoTime() - start;
+            long took = first && waitedNanos > 0 ? waitedNanos : System.nanoTime() - start;
             boolean hurried = e instanceof SocketTimeoutException && waitedNanos < Math.min(most, LEAST_PROOF_NANOS);
             if (!here && !hurried && !isNotNow(e)) {
                 failed.add(new Outcomes.Attempt(provider.name(), remote, text(e), isRefusal(e), took));
@@ -372,6 +372,7 @@ public final class ClientEnd implements AutoCloseable {
 
     private Connection connect(VerbsProvider provider, boolean iwarp, InetSocketAddress remote, long deadlineNanos,
             long silenceNanos, SocketWishes wishes) throws IOException {
+        waitedNanos = 0;
         long begun = System.nanoTime();
         Engine engine = Engine.of(provider);
         long deadline = later(deadlineNanos, begun);

@@ -61,7 +61,7 @@ public final class ServerEnd implements AutoCloseable {
         Policy policy = Policy.current();
         Policy.Decision decision = policy.decide(wish, local);
         List<String> transports = decision.isAuto() ? all(policy) : List.of(decision.transport());
-        prepare(transports);
+        prepare(transports, !decision.isAuto(), local, wishes.sizes());
         return open(decision, transports, local,
                 (transport, address, accepted) -> open(transport, decision, address, backlog, wishes, accepted));
     }
@@ -102,11 +102,11 @@ public final class ServerEnd implements AutoCloseable {
     }
 
     /** Does what takes long before a port is held. A transport that is not there is found out again when it listens. */
-    private static void prepare(List<String> transports) {
+    private static void prepare(List<String> transports, boolean iwarp, InetSocketAddress local, StreamOptions sizes) {
         for (String transport : transports) {
             try {
                 if (!transport.equals(Policy.TCP)) {
-                    Engine.of(Providers.named(transport)).prepare();
+                    Engine.of(Providers.named(transport)).prepare(iwarp, local, sizes);
                 }
             } catch (SocketException e) {
                 LOG.debug("{} cannot be prepared", transport, e);

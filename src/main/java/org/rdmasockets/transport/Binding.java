@@ -224,13 +224,10 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Makes what a connection over a device needs, and frees it, if that was never done: else the first client would
-     * wait for this process to load all that. A failure harms nobody: the first connection meets it again.
+     * Makes what a connection over a device needs, and frees it: else the first client would wait for this process to
+     * load all that. Takes a port of its own. A failure harms nobody: the first connection meets it again.
      */
     void practise(Protocol.Maker<?> maker) {
-        if (!engine.mayBlock || engine.isPractised()) {
-            return;
-        }
         try {
             InetAddress host = local.getAddress();
             for (InetAddress one : host.isAnyLocalAddress() ? localAddresses() : List.of(host)) {
@@ -240,7 +237,7 @@ public final class Binding implements AutoCloseable {
                     return;
                 }
             }
-        } catch (IOException e) {
+        } catch (Throwable e) {
             LOG.debug("no connection from {} can be practised", local, e);
         }
     }

@@ -55,7 +55,10 @@ public interface Connection extends AutoCloseable {
     /** Probes a connection that was idle for so many seconds, or no longer; an unanswered probe breaks it. */
     void keepAlive(boolean on, int idleSeconds, int probeSeconds);
 
-    /** How long a waiting caller looks for data itself, 0 to {@link StreamOptions#MAX_SPIN_MICROS}; not over TCP. */
+    /**
+     * How many microseconds a waiting caller looks for data itself before it parks, 0 to
+     * {@link StreamOptions#MAX_SPIN_MICROS}, 0 to park at once; nothing where the kernel waits, as over TCP.
+     */
     void spin(int micros);
 
     /**
@@ -73,7 +76,10 @@ public interface Connection extends AutoCloseable {
     /** Gives the carrier's value of an option if it has that, else what the socket keeps. */
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
-    /** Closes: wakes who reads or writes. What was written goes on to the peer, within the linger time. */
+    /**
+     * Closes: wakes who reads or writes, and returns at once. What was written goes on to the peer in the background,
+     * within the linger time.
+     */
     @Override
     void close();
 

@@ -28,6 +28,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** Where there is another way, the set-up pool is waited for so many times as long as a silent peer. */
+    private static final int POOL_PATIENCE = 4;
     /** How often to try again to give an attempt up, and after which pause. */
     private static final int DESTROY_TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -63,6 +65,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
     private boolean callersDeadline;
+    /** Until then it may take where there is another way, which has the rest. */
+    private long shareNanos;
     /** How long a silent peer is waited for where there is another way; {@code Long.MAX_VALUE} for no such bound. */
     private long silenceNanos;
     /** How long it was waited for anything. */
@@ -97,6 +101,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         callersDeadline = deadline != Long.MAX_VALUE;
         deadlineNanos = callersDeadline ? later(first ? deadline + now - begun : deadline, now + least)
                 : now + TransportSettings.CURRENT.connectTimeoutNanos();
+        shareNanos = later(deadlineNanos - (deadlineNanos - now) / 4, now + least);
         boolean done = false;
         try {
             if (maker.trafficClass() != 0) {
@@ -111,14 +116,12 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             if (!routed && !engine.mayBlock) {
                 expect(ConnectionEvent.RouteResolved.class); // between processes the memory belongs to the way
             }
-            long left = Patience.remaining(deadlineNanos);
-            if (first) {
-                deadlineNanos = later(deadlineNanos,
-                        System.nanoTime() + TransportSettings.CURRENT.connectTimeoutNanos());
-            }
+            long begunMaking = System.nanoTime();
             perform(Step.MAKE);
             if (first) { // what this process takes for it is not taken from the time that the peer has
-                deadlineNanos = System.nanoTime() + left;
+                long took = System.nanoTime() - begunMaking;
+                deadlineNanos += took;
+                shareNanos += took;
             }
             if (!routed && engine.mayBlock) {
                 expect(ConnectionEvent.RouteResolved.class);
@@ -152,8 +155,21 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** How long to wait yet: where there is another way, so that it has time, too. */
     private long leftNanos() {
-        long left = Patience.remaining(deadlineNanos);
-        return silenceNanos == Long.MAX_VALUE ? left : Math.clamp(silenceNanos - waitedNanos, 0, left - left / 4);
+        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, Patience.remaining(shareNanos))
+                : Patience.remaining(deadlineNanos);
+    }
+
+    private boolean hasOtherWay() {
+        return silenceNanos != Long.MAX_VALUE;
+    }
+
+    /** Until when the set-up pool is waited for. */
+    private long poolNanos(Step step) {
+        long now = System.nanoTime();
+        return first && step == Step.MAKE
+                ? later(deadlineNanos, now + TransportSettings.CURRENT.connectTimeoutNanos())
+                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, Patience.remaining(shareNanos))
+                : deadlineNanos;
     }
 
     /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
@@ -183,7 +199,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     private IOException timedOut() {
         engine.practised(); // the next one shall not wait longer than it is told
-        IOException timedOut = callersDeadline || silenceNanos != Long.MAX_VALUE ? NetErrors.connectTimedOut()
+        IOException timedOut = callersDeadline || hasOtherWay() ? NetErrors.connectTimedOut()
                 : new ConnectException("Connection timed out: " + remote);
         return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "
                 + "listen with a larger backlog") : timedOut;
@@ -217,7 +233,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** The next event, or null when the time is over; looks now and then whether anything can be expected at all. */
     private Object next() throws IOException {
-        boolean looks = silenceNanos != Long.MAX_VALUE;
+        boolean looks = hasOtherWay();
         long begun = System.nanoTime();
         long end = begun + leftNanos();
         try {
@@ -244,9 +260,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
     }
 
+    /** The kernel's own timeouts are as long as it was told, and may be late by what was done meanwhile. */
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
-        boolean bounded = callersDeadline || silenceNanos != Long.MAX_VALUE;
-        if (bounded && Errno.of(errorNumber) == Errno.ETIMEDOUT && leftNanos() < TimeUnit.SECONDS.toNanos(1)) {
+        if ((callersDeadline || hasOtherWay()) && Errno.of(errorNumber) == Errno.ETIMEDOUT) {
             return NetErrors.connectTimedOut();
         }
         return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,
@@ -257,9 +273,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private void perform(Step step) throws IOException {
         boolean pins = step == Step.MAKE && engine.mayBlock && Thread.currentThread().isVirtual();
         if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
-            await(SetupPool.SHARED.submitPeerCall(() -> take(step)));
+            await(SetupPool.SHARED.submitPeerCall(() -> take(step)), poolNanos(step));
         } else if (pins && !PINNED.compareAndSet(false, true)) {
-            await(SetupPool.SHARED.submit(() -> take(step)));
+            await(SetupPool.SHARED.submit(() -> take(step)), poolNanos(step));
         } else {
             try {
                 take(step);
@@ -298,7 +314,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    private void await(CompletableFuture<?> outcome) throws IOException {
+    /** What takes too long there counts as a wait for others: so it is remembered, and not tried at once again. */
+    private void await(CompletableFuture<?> outcome, long untilNanos) throws IOException {
+        long begun = System.nanoTime();
         synchronized (this) {
             pending = outcome;
             if (cancelled) {
@@ -306,9 +324,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), deadlineNanos) == null) {
+        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), untilNanos) == null) {
             SetupPool.SHARED.relieve();
-            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), deadlineNanos) == null) {
+            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
+                waitedNanos += System.nanoTime() - begun;
                 throw timedOut();
             }
         }

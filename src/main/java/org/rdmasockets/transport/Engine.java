@@ -2,6 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -61,6 +63,8 @@ public final class Engine implements AutoCloseable {
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Whether a connection has been made, so that all code that one needs is loaded. */
     private volatile boolean practised;
+    /** What a connection needs on a device was made, or could not be. */
+    private final AtomicBoolean prepared = new AtomicBoolean();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
 
@@ -144,10 +148,21 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. */
+    /**
+     * Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. Returns when
+     * that is done, known to be impossible, or takes too long.
+     */
     public void prepare() {
         synchronized (connections) {
             practised = practised || Rehearsal.of(provider);
+        }
+    }
+
+    /** The same for who will listen there, perhaps on iWARP: on a device, makes once what a connection needs. */
+    public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
+        prepare();
+        if (mayBlock && !practised && !prepared.getAndSet(true)) {
+            Rehearsal.await(() -> Binding.later(this, iwarp, local).practise(maker));
         }
     }
 

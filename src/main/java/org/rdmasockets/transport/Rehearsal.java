@@ -39,17 +39,22 @@ final class Rehearsal implements Runnable {
         if (apart == null) {
             return false;
         }
-        Rehearsal rehearsal = new Rehearsal(apart);
+        await(new Rehearsal(apart));
+        return true;
+    }
+
+    /** Waits for what loads code, on a thread of its own. */
+    static void await(Runnable rehearsal) {
         try {
             Thread thread = OwnThread.unstarted("rdma-rehearsal", rehearsal);
             thread.start();
-            Patience.await(nanos -> thread.join(Duration.ofNanos(nanos)) ? true : null, rehearsal.deadlineNanos);
+            Patience.await(nanos -> thread.join(Duration.ofNanos(nanos)) ? true : null,
+                    System.nanoTime() + LIMIT_NANOS);
         } catch (InterruptedIOException e) {
             LOG.debug("interrupted; the rehearsal of a connection goes on in the background");
         } catch (OutOfMemoryError e) { // the system's limit of threads
             LOG.debug("no thread can be started for a rehearsal", e);
         }
-        return true;
     }
 
     @Override

@@ -24,7 +24,6 @@ public final class StreamListener implements Listener {
 
     @Override
     public void start() throws IOException {
-        binding.practise(options);
         listener = binding.listen(backlog, options, accepted);
     }
 

@@ -55,6 +55,8 @@ class ArrivalFaultsTest {
         REQUEST,
         /** The connection is made. */
         MAKE,
+        /** What it needs is made. */
+        ALLOCATE,
         /** What to answer is asked for. */
         PARAMETERS,
         /** The request is accepted. */
@@ -128,7 +130,9 @@ class ArrivalFaultsTest {
         }
 
         private Object call(StreamTransport stream, Method method, Object[] arguments) throws Throwable {
-            if (method.getName().equals("parameters")) {
+            if (method.getName().equals("allocate")) {
+                pass(Step.ALLOCATE);
+            } else if (method.getName().equals("parameters")) {
                 pass(Step.PARAMETERS);
             } else if (method.getName().equals("start")) {
                 pass(Step.START);

@@ -141,7 +141,7 @@ class KnownFaultsTest {
             assertTrue(endpoints.start(false), () -> "" + endpoints.complaints());
             endpoints.serveEndpoints();
             Pattern place = Pattern.compile("endpoint/(RdmaEndpoint(Server|Builder)?\\.(<init>|over|acc|conn)"
-                    + "|(Calls|Assembly)\\.<)");
+                    + "|Assembly\\.<)");
             int found = endpoints.throwAt(true, Side.CALLER, place, 0)
                     + endpoints.throwAt(false, Side.CALLER, place, 0);
             assertTrue(found > 2, "only so many points: " + found);

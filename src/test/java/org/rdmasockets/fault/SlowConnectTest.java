@@ -11,7 +11,10 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +34,8 @@ import org.rdmasockets.verbs.ConnectionEvent;
 class SlowConnectTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);
     private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Longer than the peer ever takes. */
+    private static final long PATIENT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private volatile boolean silent;
     private final WatchedVerbs verbs = new WatchedVerbs(new FaultDoor(false).provider(),
@@ -50,7 +55,7 @@ class SlowConnectTest {
     }
 
     private InetSocketAddress listen() throws IOException {
-        engine().prepare();
+        engine().prepare(true, ANY_PORT, StreamOptions.DEFAULT);
         StreamListener listener = new StreamListener(Binding.open(engine(), true, ANY_PORT), 5, StreamOptions.DEFAULT,
                 accepted);
         resources.push(listener);
@@ -59,12 +64,12 @@ class SlowConnectTest {
         return listener.localAddress();
     }
 
-    /** From now on this thread takes longer to make a queue pair than a silent peer is waited for. */
-    private void beSlow() {
+    /** From now on this thread takes so long to make a queue pair. */
+    private void beSlow(long nanos) {
         Thread self = Thread.currentThread();
         verbs.beforeCall(name -> {
             if (name.equals("createQueuePair") && Thread.currentThread() == self) {
-                long end = System.nanoTime() + SILENCE_NANOS;
+                long end = System.nanoTime() + nanos;
                 while (System.nanoTime() - end < 0) {
                     LockSupport.parkNanos(end - System.nanoTime());
                 }
@@ -86,8 +91,9 @@ class SlowConnectTest {
             verbs.behaveAsDevice();
         }
         assertTrue(engine().isPractised());
-        beSlow();
-        connect(server, Long.MAX_VALUE, SILENCE_NANOS);
+        beSlow(PATIENT_NANOS);
+        connect(server, Long.MAX_VALUE, PATIENT_NANOS);
+        beSlow(SILENCE_NANOS);
         assertThrows(SocketTimeoutException.class, () -> connect(server, System.nanoTime() + SILENCE_NANOS,
                 Long.MAX_VALUE), "the caller's own time holds for all");
         silent = true;
@@ -103,8 +109,9 @@ class SlowConnectTest {
         verbs.rehearseNothing();
         InetSocketAddress server = listen(); // calls do not block there, and then nothing is practised
         assertFalse(engine().isPractised());
-        beSlow();
-        connect(server, System.nanoTime() + SILENCE_NANOS, Long.MAX_VALUE);
+        beSlow(PATIENT_NANOS);
+        connect(server, System.nanoTime() + PATIENT_NANOS, Long.MAX_VALUE);
+        beSlow(SILENCE_NANOS);
         assertThrows(SocketTimeoutException.class,
                 () -> connect(server, System.nanoTime() + SILENCE_NANOS, Long.MAX_VALUE), "the second one has not");
     }
@@ -121,6 +128,42 @@ class SlowConnectTest {
         assertTrue(engine().isPractised());
         assertEquals(1, verbs.queuePairs().size());
         Await.until("what was made is closed, but for the listener", () -> verbs.openIdentifiers() == before + 1);
-        connect(server, Long.MAX_VALUE, SILENCE_NANOS);
+        connect(server, Long.MAX_VALUE, PATIENT_NANOS);
+    }
+
+    /** The resources of all virtual threads but one are made on the set-up pool, which may have much to do. */
+    @Test
+    void whoWaitsForTheSetUpPoolLeavesTimeForAnotherWay() throws Exception {
+        verbs.behaveAsDevice();
+        InetSocketAddress server = listen();
+        CountDownLatch mayGoOn = new CountDownLatch(1);
+        AtomicInteger making = new AtomicInteger();
+        verbs.beforeCall(name -> {
+            if (name.equals("createQueuePair")) {
+                making.incrementAndGet();
+                try {
+                    mayGoOn.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        });
+        resources.push(mayGoOn::countDown);
+        Thread.startVirtualThread(() -> {
+            try {
+                connect(server, Long.MAX_VALUE, Long.MAX_VALUE);
+            } catch (IOException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        Await.until("a virtual thread makes its resources itself", () -> making.get() == 1);
+        long deadline = System.nanoTime() + 6 * PATIENT_NANOS;
+        Binding binding = Binding.later(engine(), true, new InetSocketAddress(0));
+        FutureTask<SocketTimeoutException> late = new FutureTask<>(() -> assertThrows(SocketTimeoutException.class,
+                () -> binding.connect(server, deadline, SILENCE_NANOS, StreamOptions.DEFAULT)));
+        Thread.startVirtualThread(late);
+        late.get();
+        assertTrue(System.nanoTime() - deadline < 0, "nothing is left of the time");
+        assertTrue(binding.waitedNanos() >= SILENCE_NANOS, "it counts as a wait");
     }
 }
