@@ -26,6 +26,8 @@ import org.rdmasockets.rpc.session.SessionHub;
 public final class RpcClient implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long one attempt to connect may take, with the server's greeting. */
+    private static final long ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** After so many bytes of answers a client that has nothing under way says that it has them. */
     private static final long UNSAID_BYTES = 16 << 10;
 
@@ -36,6 +38,8 @@ public final class RpcClient implements AutoCloseable {
     private final ReentrantLock connecting = new ReentrantLock();
     /** The connection for new calls. Written under connecting. */
     private volatile ClientConnection current;
+    /** For whom a server's greeting is waited for, null while it is not. Written under connecting. */
+    private volatile Backoff greeting;
     private volatile boolean closed;
     /** The last number of a call that runs at most once; guarded by numbers. */
     private long lastNumber;
@@ -358,16 +362,9 @@ public final class RpcClient implements AutoCloseable {
         try {
             ClientConnection connection = current;
             if (connection == null || !connection.isOpen()) {
-                if (closed) {
-                    throw new IOException("the client is closed");
-                }
-                long sentUpTo;
-                synchronized (numbers) {
-                    sentUpTo = lastNumber;
-                }
+                ensureWanted(backoff);
                 forgetLate();
-                Carrier carrier = connector.connect(Math.max(1, backoff.left()));
-                connection = new ClientConnection(carrier, maxMessage, identity, sentUpTo, Math.max(1, backoff.left()));
+                connection = greet(backoff);
                 current = connection;
                 if (closed) {
                     connection.close();
@@ -379,12 +376,42 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
+    private void ensureWanted(Backoff backoff) throws IOException {
+        if (closed || backoff.givenUp) {
+            throw new IOException(closed ? "the client is closed" : "the call was given up");
+        }
+    }
+
+    /** Connects, and greets the server; connecting held. */
+    private ClientConnection greet(Backoff backoff) throws IOException {
+        long sentUpTo;
+        synchronized (numbers) {
+            sentUpTo = lastNumber;
+        }
+        long end = System.nanoTime() + Math.min(ATTEMPT_NANOS, backoff.left());
+        Carrier carrier = connector.connect(Math.max(1, end - System.nanoTime()));
+        backoff.greeted = carrier;
+        greeting = backoff;
+        try {
+            if (closed || backoff.givenUp) { // after the carrier can be seen: pairs with close and giveUp
+                carrier.close();
+            }
+            return new ClientConnection(carrier, maxMessage, identity, sentUpTo,
+                    Math.max(1, end - System.nanoTime()));
+        } finally {
+            greeting = null;
+            backoff.greeted = null;
+        }
+    }
+
     /** How often, and how long, something is tried. */
     final class Backoff {
         /** When the time is over, by {@code System.nanoTime}. */
         final long deadlineNanos;
         private long pauseNanos = FIRST_PAUSE_NANOS;
         private volatile boolean givenUp;
+        /** What waits for a server's greeting, null for nothing. */
+        private volatile Carrier greeted;
 
         /** For a call with a deadline; without one, for as long as the client tries. */
         Backoff(long deadlineNanos) {
@@ -395,9 +422,17 @@ public final class RpcClient implements AutoCloseable {
             return deadlineNanos - System.nanoTime();
         }
 
-        /** Ends it, after the pause that goes on. */
+        /** Ends it, after the pause that goes on, and the wait for a server's greeting now. */
         void giveUp() {
             givenUp = true;
+            endGreeting();
+        }
+
+        private void endGreeting() {
+            Carrier carrier = greeted;
+            if (carrier != null) {
+                carrier.close();
+            }
         }
 
         /** Pauses, each time longer; false if there is no time for that, it was given up, or the client is closed. */
@@ -431,6 +466,10 @@ public final class RpcClient implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        Backoff waiting = greeting;
+        if (waiting != null) {
+            waiting.endGreeting();
+        }
         ClientConnection connection = current;
         if (connection != null) {
             connection.close();

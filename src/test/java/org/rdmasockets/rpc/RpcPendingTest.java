@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.ConnectException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -13,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
@@ -50,6 +52,8 @@ class RpcPendingTest {
     /** Of the client: where it connects next, null for nowhere, and what it has now. */
     private volatile RpcServer target;
     private volatile Carrier carrier;
+    /** What it gets instead, null for nothing. */
+    private volatile Carrier silent;
     private final AtomicInteger attempts = new AtomicInteger();
 
     @AfterEach
@@ -83,6 +87,9 @@ class RpcPendingTest {
     private Carrier connect(long limitNanos) throws IOException {
         attempts.incrementAndGet();
         RpcServer to = target;
+        if (silent != null) {
+            return silent;
+        }
         if (to == null) {
             throw new ConnectException("a test has no server now");
         }
@@ -217,6 +224,35 @@ class RpcPendingTest {
         RpcStatus status = failure(pending).status();
         assertTrue(status == RpcStatus.UNAVAILABLE || status == RpcStatus.DEADLINE_EXCEEDED, status::toString);
         assertEquals(0, client.numbered());
+    }
+
+    /** The server takes the connection, and never greets. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void theWaitForAGreetingEndsWithTheClientAndWithTheCall(boolean closes) throws Exception {
+        RpcClient client = client();
+        RpcPending pending = begin(client, idempotent(false));
+        CountDownLatch greets = new CountDownLatch(1);
+        CountDownLatch closed = new CountDownLatch(1);
+        silent = (Carrier) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {Carrier.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("receive")) {
+                        greets.countDown();
+                        closed.await();
+                        throw new IOException("the connection is closed");
+                    } else if (method.getName().equals("close")) {
+                        closed.countDown();
+                    }
+                    return method.getReturnType() == boolean.class ? false : null;
+                });
+        carrier.close();
+        greets.await();
+        if (closes) {
+            client.close();
+        } else {
+            pending.cancel();
+        }
+        assertEquals(closes ? RpcStatus.UNAVAILABLE : RpcStatus.CANCELLED, failure(pending).status());
     }
 
     /** A caller that awaits a call makes it again itself, and hears of a cancel, too. */

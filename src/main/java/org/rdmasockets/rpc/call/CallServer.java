@@ -34,8 +34,10 @@ public final class CallServer implements AutoCloseable {
     private volatile boolean leaving;
 
     /**
-     * What bounds a server: {@code maxHeldBytes} of requests that nobody has read, {@code memoryBytes} of remembered
-     * answers, {@code memoryNanos} for a client without a connection.
+     * What bounds a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
+     * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of requests
+     * that nobody has read, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without a
+     * connection.
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {

@@ -30,6 +30,7 @@ public interface Carrier extends AutoCloseable {
 
     /**
      * Takes the next frame without waiting, of the last message, or {@code further} of one come since; null for none.
+     * Throws as {@link #receive}, without its wait.
      */
     default Frame poll(boolean further) throws IOException {
         return null;

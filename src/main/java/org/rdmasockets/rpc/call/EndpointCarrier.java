@@ -49,7 +49,7 @@ public final class EndpointCarrier implements Carrier {
     private Pending<?> longPending;
     private LocalRegion longRegion;
 
-    /** Frames over an endpoint that is connected, used for nothing else, and ends with this. */
+    /** Frames over a connected endpoint, used for nothing else, which ends with this. Throws if it gives no memory. */
     public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
         this.endpoint = endpoint;
         transport = endpoint.device().name();
@@ -70,12 +70,18 @@ public final class EndpointCarrier implements Carrier {
                 .operationTimeout(Duration.ofNanos(STALL_NANOS));
     }
 
-    /** Connects within a limit of more than nothing; {@code maxMessage} is of the calls' messages that come back. */
+    /**
+     * Connects within a limit of more than nothing; {@code maxMessage} is of the calls' messages that come back. Throws
+     * as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}.
+     */
     public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
         return new EndpointCarrier(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
     }
 
-    /** Listens; {@code maxMessage} is of the calls' messages that come in. */
+    /**
+     * Listens; {@code maxMessage} is of the calls' messages that come in. Throws as
+     * {@link RdmaEndpointBuilder#listen(InetSocketAddress)}.
+     */
     public static Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
         RdmaEndpointServer server = builder(maxMessage).listen(local);
         return new Listener() {

@@ -226,6 +226,7 @@ public final class SessionHub {
     }
 
     private void start() {
+        lookAt = Long.MIN_VALUE; // a client has its session already
         timer.start();
         Thread.ofVirtual().name("rdma-rpc-session-reader").start(this::read);
     }

@@ -117,6 +117,34 @@ class SessionHubTest {
         }
     }
 
+    /** It has nothing to send itself. */
+    @Test
+    void aClientThatOnlyReceivesAsksWhetherItsServerIsAlive() throws Exception {
+        try (DatagramSocket server = socket(0)) {
+            Thread.ofVirtual().start(() -> {
+                try (Carrier carrier = SessionHub.connect(new DatagramSocket(), (InetSocketAddress)
+                        server.getLocalSocketAddress(), MAX_MESSAGE, LIMIT)) {
+                    carrier.receive(Long.MAX_VALUE);
+                } catch (IOException e) {
+                    return; // the server has said nothing
+                }
+            });
+            InetSocketAddress from = receive(server);
+            packet.kind = Packet.COOKIE;
+            packet.receiver = packet.sender;
+            send(server, from, new byte[COOKIE_BYTES]);
+            do {
+                receive(server);
+            } while (packet.kind != Packet.OPEN);
+            packet.kind = Packet.OPENED;
+            packet.receiver = packet.sender;
+            send(server, from, new byte[0]);
+            do {
+                receive(server);
+            } while (packet.kind != Packet.PING);
+        }
+    }
+
     /** It names the client, and never says what a client waits for. */
     @Test
     void aServerThatOnlyTalksIsGivenUpInTime() throws Exception {
@@ -219,7 +247,7 @@ class SessionHubTest {
                 clients.getFirst().call("echo", PING);
             }
             long each = (listener.looks() - before) / calls;
-            assertTrue(each < many / 2, each + " looks for each call, of " + many + " sessions");
+            assertTrue(each < 20, each + " looks for each call, of " + many + " sessions");
         } finally {
             clients.forEach(RpcClient::close);
         }
