@@ -193,7 +193,7 @@ final class Waiter {
     }
 
     private static int cost(long nanos, int budgetNanos) {
-        return (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
+        return ALWAYS * (int) Math.min(nanos, budgetNanos) / budgetNanos; // a budget has a millisecond at most
     }
 
     /** Learns that a watch was not worthwhile: a thread that had taken no event had to wake this one, or none did. */
