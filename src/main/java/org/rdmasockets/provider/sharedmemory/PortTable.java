@@ -34,6 +34,8 @@ final class PortTable {
     /** An address and port that somebody holds. */
     static final class Claim {
         final InetSocketAddress address;
+        /** As an object, so that to give it back needs no memory. */
+        private final Integer port;
         /** Whether only one may hold it; guarded by the table. */
         private boolean exclusive = true;
         /** Whether it is a connection's; guarded by the table. */
@@ -51,6 +53,7 @@ final class PortTable {
 
         private Claim(InetSocketAddress address) {
             this.address = address;
+            port = address.getPort();
         }
 
         private boolean conflicts(InetAddress other) {
@@ -136,17 +139,32 @@ final class PortTable {
     private synchronized Claim claimHere(InetSocketAddress wanted) {
         boolean chosen = wanted.getPort() == 0;
         int port = chosen ? freePort() : wanted.getPort();
-        boolean taken = false;
-        for (Claim other = claims.get(port); other != null; other = other.next) {
-            taken |= other.conflicts(wanted.getAddress());
-        }
-        if (port == 0 || taken) {
+        if (port == 0) {
             return null;
         }
-        Claim claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
-        claim.locked = chosen || tryHold(port); // a listener does without, its name counts
-        claim.next = claims.put(port, claim);
-        return claim;
+        Claim claim = null;
+        boolean held = chosen;
+        try {
+            claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
+            claim.next = claims.get(claim.port);
+            for (Claim other = claim.next; other != null; other = other.next) {
+                if (other.conflicts(wanted.getAddress())) {
+                    return null;
+                }
+            }
+            held = chosen || tryHold(port); // a listener does without, its name counts
+            claim.locked = held;
+            claims.put(claim.port, claim);
+            return claim;
+        } catch (Throwable e) {
+            if (claim != null) {
+                claims.remove(claim.port, claim); // it may be in, as the only one
+            }
+            if (held) {
+                LinkHub.giveBack(port);
+            }
+            throw e;
+        }
     }
 
     private boolean tryHold(int port) {
@@ -234,7 +252,7 @@ final class PortTable {
     synchronized void connect(Claim claim, boolean chosen) throws VerbsException {
         boolean ours = false;
         boolean taken = false;
-        for (Claim other = claims.get(claim.address.getPort()); other != null; other = other.next) {
+        for (Claim other = claims.get(claim.port); other != null; other = other.next) {
             ours |= other.locked;
             taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
         }
@@ -271,25 +289,24 @@ final class PortTable {
 
     private synchronized void forget(Claim claim) {
         claim.released = true;
-        int port = claim.address.getPort();
-        Claim before = claims.get(port);
+        Claim before = claims.get(claim.port);
         if (before != claim) {
             while (before.next != claim) {
                 before = before.next;
             }
             before.next = claim.next;
         } else if (claim.next == null) {
-            claims.remove(port);
+            claims.remove(claim.port);
         } else {
-            claims.put(port, claim.next);
+            claims.put(claim.port, claim.next);
         }
-        Claim left = claims.get(port);
+        Claim left = claims.get(claim.port);
         if (claim.locked && left != null) {
             left.locked = true;
         } else if (claim.locked && !claim.exclusive) {
-            keep(port);
+            keep(claim.port);
         } else if (claim.locked) {
-            LinkHub.giveBack(port);
+            LinkHub.giveBack(claim.port);
         }
     }
 

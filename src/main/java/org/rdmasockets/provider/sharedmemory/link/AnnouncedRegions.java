@@ -16,8 +16,8 @@ import org.rdmasockets.verbs.VerbsException;
 final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
-    /** A packet about a region that has to wait; to announce, it has entered the region. */
-    private record Waiting(int type, int key, SharedRegion region, long accessBits, long tag) {}
+    /** A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. */
+    private record Waiting(int type, Integer key, SharedRegion region, long accessBits, long tag) {}
 
     private final Link link;
     private final PacketSocket socket;
@@ -60,10 +60,11 @@ final class AnnouncedRegions {
                         "key=" + remoteKey + ", regions=" + regions.size() + ", bytes=" + bytes,
                         known != null ? "the key names another region" : "register fewer regions, or smaller ones");
             }
+            Waiting packet = new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag);
             if (!region.tryEnter()) {
                 throw closed(remoteKey);
             }
-            add(new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag));
+            add(packet);
             bytes += length;
             send();
         } finally {
@@ -81,8 +82,8 @@ final class AnnouncedRegions {
             }
             waiting.add(packet);
         } catch (Throwable e) {
-            regions.remove(packet.key());
             packet.region().leave();
+            regions.remove(packet.key());
             packet.region().detach(link);
             throw e;
         }
@@ -98,8 +99,9 @@ final class AnnouncedRegions {
         try {
             SharedRegion region = regions == null ? null : regions.get(remoteKey);
             if (region != null) {
-                waiting.add(new Waiting(Frame.RETRACT, remoteKey, region, 0, 0));
-                regions.remove(remoteKey);
+                Waiting packet = new Waiting(Frame.RETRACT, remoteKey, region, 0, 0);
+                waiting.add(packet);
+                regions.remove(packet.key());
                 bytes -= region.segment().byteSize();
                 send();
             }
@@ -173,11 +175,13 @@ final class AnnouncedRegions {
         lock.lock();
         try {
             if (regions != null) {
-                regions.values().forEach(region -> region.detach(link));
+                Map<Integer, SharedRegion> known = regions;
                 regions = null;
-                waiting.forEach(AnnouncedRegions::settle);
-                waiting.clear();
                 heldUp = false;
+                while (!waiting.isEmpty()) {
+                    settle(waiting.poll());
+                }
+                known.values().forEach(region -> region.detach(link));
             }
         } finally {
             lock.unlock();

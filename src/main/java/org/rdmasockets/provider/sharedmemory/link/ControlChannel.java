@@ -213,8 +213,11 @@ final class ControlChannel {
         lock.lock();
         try {
             ended = true;
-            buffer.closeDescriptor();
-            regions.clear();
+            try {
+                buffer.closeDescriptor();
+            } finally {
+                regions.clear();
+            }
         } finally {
             lock.unlock();
         }

@@ -50,15 +50,18 @@ public final class HandleTable<T> {
         return numbers[index];
     }
 
-    /** Lets a number find an object, instead of what it found before; nothing happens if it was taken back. */
+    /** Lets a number find an object, instead of what it found before; nothing happens if it is 0 or was taken back. */
     public synchronized void put(int number, T object) {
         int index = number >>> generationBits;
-        if (numbers[index] == number) {
+        if (number != 0 && numbers[index] == number) {
             ELEMENT.setRelease(objects, index, (Object) object);
         }
     }
 
-    /** Takes a number back, once: it finds nothing from now on. Any number that is none does no harm. */
+    /**
+     * Takes a number back, once: it finds nothing from now on. Close the object first: who looks at the same time may
+     * find it still. 0, or a number that was taken back just now, does no harm; later it may be another object's.
+     */
     public synchronized void remove(int number) {
         int index = number >>> generationBits;
         if (number != 0 && numbers[index] == number) {
@@ -79,7 +82,7 @@ public final class HandleTable<T> {
 
     /** All objects. */
     @SuppressWarnings("unchecked") // as above
-    public List<T> all() {
+    public synchronized List<T> all() {
         return (List<T>) Arrays.stream(objects).filter(Objects::nonNull).toList();
     }
 }

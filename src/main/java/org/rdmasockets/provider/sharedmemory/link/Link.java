@@ -302,7 +302,7 @@ public final class Link extends Source implements AutoCloseable {
 
     /**
      * Finds a region that the peer announced, or null, reading announcements that have arrived if it is not known yet.
-     * Takes no system call and allocates nothing when it is known.
+     * Takes no system call when it is known.
      */
     public PeerRegion peerRegion(int remoteKey) {
         return channel.find(remoteKey);
@@ -454,10 +454,17 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
+    /** What was announced comes before the slabs, which take nothing back then. */
     private void forgetRegions() {
-        channel.clear();
-        slabs.close();
-        announced.clear();
+        try {
+            channel.clear();
+        } finally {
+            try {
+                announced.clear();
+            } finally {
+                slabs.close();
+            }
+        }
     }
 
     /** The memory, for tests that play a hostile peer. */

@@ -43,12 +43,14 @@ public final class LinkHub implements AutoCloseable {
     /** All links together may take this part of the descriptors of this process. */
     private static final int LINKS_PART = 4;
     private static final int FEWEST_LINKS = 16;
+    /** As many as a process has descriptors, unless somebody raised what the kernel allows. */
+    private static final int MOST_SOURCES = 1 << 20;
 
     private final LinkOwner owner;
     final boolean linksToItself;
     final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
-    private final HandleTable<Source> sources = new HandleTable<>(10, 1 << 20); // more than there are descriptors
+    private final HandleTable<Source> sources = new HandleTable<>(10, MOST_SOURCES);
     /** Links by their peer; of two to the same one by a race, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
@@ -225,6 +227,10 @@ public final class LinkHub implements AutoCloseable {
         source.number = sources.reserve();
         try {
             sources.put(source.number, source);
+            if (source.number == 0) {
+                throw new VerbsException("epoll_ctl", Errno.ENFILE.number(), "sockets=" + MOST_SOURCES,
+                        "this process has as many links and listeners over shared memory as it can: close some");
+            }
             if (closed) {
                 throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
             }

@@ -115,10 +115,11 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Gives the name up at once; links that came through it stay. */
     @Override
     public void close() {
-        try {
-            hub.forget(this);
-        } finally {
-            if (closed.compareAndSet(false, true)) {
+        // Once: the number may be another's since.
+        if (closed.compareAndSet(false, true)) {
+            try {
+                hub.forget(this);
+            } finally {
                 giveNameUp();
             }
         }

@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -17,6 +18,7 @@ final class PeerRegions {
     private static long allBytes;
 
     private final Map<Integer, PeerRegion> regions = new ConcurrentHashMap<>();
+    private final Collection<PeerRegion> all = regions.values();
     /** Their sizes in bytes; receive lock. */
     private long openBytes;
 
@@ -51,24 +53,43 @@ final class PeerRegions {
         return openBytes;
     }
 
-    /** Adds a region whose key no open one has. */
+    /** Adds a region whose key no open one has, or throws: then it is not added. */
     void add(PeerRegion region) {
-        regions.put(region.remoteKey(), region);
+        Integer key = region.remoteKey();
+        try {
+            regions.put(key, region);
+        } catch (Throwable e) {
+            regions.remove(key);
+            throw e;
+        }
         openBytes += region.lengthBytes();
     }
 
     /** Closes a region, and removes it if it was added. */
     void remove(PeerRegion region) {
-        if (regions.remove(region.remoteKey(), region)) {
-            openBytes -= region.lengthBytes();
+        try {
+            if (regions.remove(region.remoteKey(), region)) {
+                openBytes -= region.lengthBytes();
+            }
+        } finally {
+            region.close();
         }
-        region.close();
     }
 
-    /** Closes and removes all. */
+    /** Closes and removes all, whatever the close of one throws. */
     void clear() {
-        regions.values().forEach(PeerRegion::close);
+        Error failure = null;
+        for (PeerRegion region : all) {
+            try {
+                region.close();
+            } catch (Error e) {
+                failure = e;
+            }
+        }
         regions.clear();
         openBytes = 0;
+        if (failure != null) {
+            throw failure;
+        }
     }
 }

@@ -73,7 +73,9 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
 
     /** Forgets a link that is dead. */
     synchronized void detach(Link link) {
-        if (links != null) {
+        if (links == link.alone) {
+            links = NO_LINKS;
+        } else if (links != null) {
             links = Arrays.stream(links).filter(known -> known != link).toArray(Link[]::new);
         }
     }

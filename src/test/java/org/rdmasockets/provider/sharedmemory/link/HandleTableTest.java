@@ -79,6 +79,7 @@ class HandleTableTest {
     void strangeNumbersFindNothing() {
         int number = table.reserve();
         table.put(number, "one");
+        table.put(0, "of a full table");
         for (int strange : new int[] {0, 1, number + 1, number ^ 1 << 23, -1, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
             assertNull(table.find(strange), () -> "number " + strange);
         }
