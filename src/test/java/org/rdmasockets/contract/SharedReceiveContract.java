@@ -24,6 +24,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent.Disconnected;
 import org.rdmasockets.verbs.ConnectionEvent.Established;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -300,6 +301,15 @@ abstract class SharedReceiveContract extends ContractTest {
         refusedAsClosed(() -> receives.limit(1));
         refusedAsClosed(() -> receives.queryLimit());
         deliver(connection, 5);
+    }
+
+    @Test
+    void noQueuePairSharesReceivesWithoutAQueue() throws VerbsException {
+        needs(Capability.SHARED_RECEIVE_QUEUES);
+        ConnectionIdentifier identifier =
+                closing(Pair.resolve(loop(), acceptor.ask(a -> a.address()), new ConnectionEvents()));
+        assertThrows(IllegalArgumentException.class,
+                () -> identifier.createQueuePair(domain, End.config(queue), null));
     }
 
     @Test

@@ -126,7 +126,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     public QueuePair createQueuePair(QueuePairConfig config, SharedReceiveQueue receives) throws VerbsException {
-        return create(QueuePairType.RELIABLE_CONNECTION, config, Objects.requireNonNull(receives));
+        return create(QueuePairType.RELIABLE_CONNECTION, config, QueuePairParents.own(receives));
     }
 
     @Override
@@ -143,7 +143,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
         return create(QueuePairType.UNRELIABLE_DATAGRAM, config, null);
     }
 
-    private QueuePair create(QueuePairType type, QueuePairConfig config, SharedReceiveQueue receives)
+    private QueuePair create(QueuePairType type, QueuePairConfig config, IbverbsSharedReceiveQueue receives)
             throws VerbsException {
         return QueuePairFactory.create(new QueuePairParents(this, type, config, receives), null);
     }

@@ -53,8 +53,11 @@ abstract class NativeHandle implements AutoCloseable {
 
         @Override
         public void close() {
-            arena.close();
-            leave();
+            try {
+                arena.close();
+            } finally {
+                leave();
+            }
         }
     }
 

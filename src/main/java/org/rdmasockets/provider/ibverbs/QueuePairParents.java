@@ -21,25 +21,33 @@ final class QueuePairParents {
 
     /** Nothing is held yet; receives are its own if {@code sharedReceives} is null. */
     QueuePairParents(IbverbsProtectionDomain domain, QueuePairType type, QueuePairConfig config,
-            SharedReceiveQueue sharedReceives) {
+            IbverbsSharedReceiveQueue sharedReceives) {
         this.domain = domain;
         this.type = type;
         this.config = config;
         this.sendQueue = own(domain, config.sendQueue());
         this.receiveQueue = own(domain, config.receiveQueue());
-        this.sharedReceives = sharedReceives == null ? null : own(domain, sharedReceives);
+        this.sharedReceives = sharedReceives;
+        if (sharedReceives != null && sharedReceives.domain().device() != domain.device()) {
+            throw foreign("shared receive queue");
+        }
     }
 
-    private static IbverbsSharedReceiveQueue own(IbverbsProtectionDomain domain, SharedReceiveQueue receives) {
-        if (!(receives instanceof IbverbsSharedReceiveQueue own) || own.domain().device() != domain.device()) {
-            throw new IllegalArgumentException("the shared receive queue belongs to another device");
+    /** A queue of this provider, and not null, which would mean that receives are the queue pair's own. */
+    static IbverbsSharedReceiveQueue own(SharedReceiveQueue receives) {
+        if (!(receives instanceof IbverbsSharedReceiveQueue own)) {
+            throw foreign("shared receive queue");
         }
         return own;
     }
 
+    private static IllegalArgumentException foreign(String what) {
+        return new IllegalArgumentException("the " + what + " belongs to another device");
+    }
+
     private static IbverbsCompletionQueue own(IbverbsProtectionDomain domain, CompletionQueue queue) {
         if (!(queue instanceof IbverbsCompletionQueue own) || own.device() != domain.device()) {
-            throw new IllegalArgumentException("the completion queue belongs to another device");
+            throw foreign("completion queue");
         }
         return own;
     }

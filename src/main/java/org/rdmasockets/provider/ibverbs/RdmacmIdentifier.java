@@ -183,19 +183,19 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
             throws VerbsException {
-        return makeQueuePair(domain, config, Objects.requireNonNull(receives));
+        return makeQueuePair(domain, config, QueuePairParents.own(receives));
     }
 
-    private QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config, SharedReceiveQueue receives)
-            throws VerbsException {
+    private QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
+            IbverbsSharedReceiveQueue receives) throws VerbsException {
         ControlCall call = ControlCalls.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
             throw new VerbsException(call.name, Errno.EINVAL.number(), toString(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
-        QueuePairParents parents = new QueuePairParents(own, QueuePairType.RELIABLE_CONNECTION, config, receives);
         try (Entry _ = enter(call)) {
+            QueuePairParents parents = new QueuePairParents(own, QueuePairType.RELIABLE_CONNECTION, config, receives);
             beginQueuePair(call);
             try {
                 IbverbsQueuePair made = QueuePairFactory.create(parents, this);

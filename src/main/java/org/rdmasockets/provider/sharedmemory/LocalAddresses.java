@@ -15,29 +15,24 @@ import org.rdmasockets.verbs.VerbsException;
 final class LocalAddresses {
     /** How many places {@link #recent} remembers; a power of two. */
     private static final int PLACES = 16;
-    private static final AtomicReferenceArray<Named> RECENT = new AtomicReferenceArray<>(PLACES);
-    /** The last one that was found to be given without a name: to find out takes two texts. */
-    private static volatile InetAddress nameless;
-
-    /** An address, and what it was called when it came. */
-    private record Named(InetSocketAddress address, String name) {}
+    private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
 
     private LocalAddresses() {}
 
     /**
      * An address, or one asked for before if that is equal, also in its name: thousands of connections may lead to one
-     * place. They share the host name, too, once somebody has looked it up.
+     * place. They share the host name, too, once somebody has looked it up; it does not show in later ones.
      */
     static InetSocketAddress recent(InetSocketAddress address) {
-        String name = address.getHostString();
-        int place = (address.hashCode() ^ name.hashCode()) & PLACES - 1;
-        Named before = RECENT.get(place);
+        String text = address.getAddress().toString(); // with the name, if it has one
+        int place = (address.hashCode() ^ text.hashCode()) & PLACES - 1;
+        InetSocketAddress before = RECENT.get(place);
         // Equal addresses of IPv6 may have different scopes.
-        if (before != null && address.getAddress() instanceof Inet4Address && address.equals(before.address)
-                && name.equals(before.name)) {
-            return before.address;
+        if (address.getAddress() instanceof Inet4Address && address.equals(before)
+                && text.equals(before.getAddress().toString())) {
+            return before;
         }
-        RECENT.set(place, new Named(address, name));
+        RECENT.set(place, address);
         return address;
     }
 
@@ -70,24 +65,16 @@ final class LocalAddresses {
 
     /**
      * An address with the objects of another, which is kept in any case, as far as these are equal: a host has few
-     * addresses, and may have thousands of connections. Not with those of one that somebody has given by name: the name
-     * would show.
+     * addresses, and may have thousands of connections. Not with those of one whose name somebody has given or looked
+     * up: the name would show.
      */
     static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
         InetAddress host = known.getAddress();
         // Equal addresses of IPv6 may have different scopes.
-        if (host instanceof Inet6Address || !address.getAddress().equals(host) || !isNameless(known)) {
+        if (host instanceof Inet6Address || !address.getAddress().equals(host) || !host.toString().startsWith("/")) {
             return address;
         }
         return address.equals(known) ? known : new InetSocketAddress(host, address.getPort());
-    }
-
-    private static boolean isNameless(InetSocketAddress known) {
-        InetAddress host = known.getAddress();
-        if (host != nameless && known.getHostString().equals(host.getHostAddress())) {
-            nameless = host;
-        }
-        return host == nameless;
     }
 
     /** Where a connection to an address goes: connecting to the wildcard means this host. */
