@@ -262,7 +262,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** The kernel's own timeouts are as long as it was told, and may be late by what was done meanwhile. */
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
-        if ((callersDeadline || hasOtherWay()) && Errno.of(errorNumber) == Errno.ETIMEDOUT) {
+        boolean callersTimeIsOver = callersDeadline && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
+        if (Errno.of(errorNumber) == Errno.ETIMEDOUT && (hasOtherWay() || callersTimeIsOver)) {
             return NetErrors.connectTimedOut();
         }
         return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,
