@@ -97,8 +97,9 @@ final class SimulationMain {
                 new Plan(List.of(D, P), Threads.MIXED, 2_000, 1, true, true)));
         caught.add(mutant("no last drain when leaving", () -> new Adversary.NoDrainWhenLeaving(2),
                 settings(0, true, 64), new Plan(List.of(I, I, I), Threads.MIXED, 5_000, 1, false, true)));
+        // Short runs: what comes later makes up for a wake-up that was lost before.
         caught.add(mutant("poller forgets to clear armed", () -> new Adversary.ForgetsArmed(2),
-                settings(0, true, 64), new Plan(List.of(P), Threads.VIRTUAL, 2_000, 1, false, true)));
+                settings(0, true, 64), new Plan(List.of(P), Threads.VIRTUAL, 200, 1, false, true)));
         caught.add(mutant("no poll after arming", () -> new Adversary.NoPollAfterArming(2),
                 settings(0, true, 16), new Plan(List.of(O, O, O, O), Threads.MIXED, 1, 1, false, true)));
         caught.add(mutant("send completions do not wake who owes credit", () -> new Adversary.NoWakeForCredit(2),
