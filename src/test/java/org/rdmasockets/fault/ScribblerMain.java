@@ -104,7 +104,9 @@ final class ScribblerMain {
         long choice = random.nextLong() | 1;
         long pauseNanos = random.nextInt(4) * 20_000L;
         for (int look = 0; look < MAX_LOOKS; look++) {
-            List<Range> ranges = shared().stream().filter(range -> (range.start() * choice & 1 << 20) == 0).toList();
+            List<Range> all = shared();
+            List<Range> half = all.stream().filter(range -> (range.start() * choice & 1 << 20) == 0).toList();
+            List<Range> ranges = half.isEmpty() ? all : half;
             for (int i = 0; i < WRITES_PER_LOOK && !ranges.isEmpty(); i++) {
                 scribble(ranges.get(random.nextInt(ranges.size())));
                 LockSupport.parkNanos(pauseNanos);
