@@ -32,12 +32,14 @@ final class HeldResource implements Runnable {
         release.clean();
     }
 
+    /** Releases it, before the cleaner is told: that may fail, and whoever closes a socket does so once. */
     void release() {
         closing = true;
+        close();
         release.clean();
     }
 
-    /** Runs once, in the thread that releases this or in the cleaner's, which does not wait until a port is free. */
+    /** Runs in the thread of the cleaner, which does not wait until a port is free; nothing is left after a release. */
     @Override
     public void run() {
         if (!closing && (resource instanceof ClientEnd || resource instanceof ServerEnd)) {
@@ -52,9 +54,11 @@ final class HeldResource implements Runnable {
     }
 
     private void close() {
+        AutoCloseable last = resource;
+        resource = null;
         try {
-            if (resource != null) {
-                resource.close();
+            if (last != null) {
+                last.close();
             }
         } catch (RuntimeException e) {
             throw e;

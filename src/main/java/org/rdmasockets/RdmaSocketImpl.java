@@ -483,15 +483,17 @@ final class RdmaSocketImpl extends SocketImpl {
             last = held;
             held = null;
             lingerSeconds = options.lingerSeconds;
-            if (connected != null && lingerSeconds >= 0) {
-                last.forget();
-            }
         }
         if (connected != null && lingerSeconds >= 0) {
-            connected.close(lingerSeconds);
+            try {
+                connected.close(lingerSeconds);
+            } finally {
+                last.forget();
+            }
         } else if (last != null) {
             last.release();
         }
+        Reference.reachabilityFence(this); // or the safety net could release it meanwhile
     }
 
     // Options.
