@@ -6,7 +6,8 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
-import java.util.Arrays;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.verbs.ConnectionParameters;
 
@@ -39,49 +40,52 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
         byte[] data = parameters.privateData();
         byte[] to = destination.getAddress().getAddress();
         byte[] from = source.getAddress().getAddress();
-        Fields out = new Fields(new byte[FIXED_BYTES + to.length + from.length + data.length]);
-        out.put(domain, 8);
-        out.put(parameters.responderResources(), 1);
-        out.put(parameters.initiatorDepth(), 1);
-        out.put(parameters.retryCount(), 1);
-        out.put(parameters.receiverNotReadyRetryCount(), 1);
+        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + to.length + from.length + data.length);
+        out.putLong(domain).put((byte) parameters.responderResources()).put((byte) parameters.initiatorDepth())
+                .put((byte) parameters.retryCount()).put((byte) parameters.receiverNotReadyRetryCount());
         put(out, destination, to);
         put(out, source, from);
-        out.put(data);
-        return out.bytes;
+        return out.put((byte) data.length).put(data).array();
     }
 
-    private static void put(Fields out, InetSocketAddress address, byte[] host) {
-        out.put(host);
-        out.put(address.getAddress() instanceof Inet6Address scoped ? scoped.getScopeId() : 0, 4);
-        out.put(address.getPort(), 2);
+    private static void put(ByteBuffer out, InetSocketAddress address, byte[] host) {
+        int scope = address.getAddress() instanceof Inet6Address scoped ? scoped.getScopeId() : 0;
+        out.put((byte) host.length).put(host).putInt(scope).putShort((short) address.getPort());
     }
 
     /** Reads a payload, which may be any bytes; throws {@code IllegalArgumentException} if it says nothing. */
     static Greeting decode(RingEntry entry) {
-        Fields in = new Fields(payload(entry, MOST_BYTES));
-        long domain = in.take(8);
-        int responder = (int) in.take(1);
-        int initiator = (int) in.take(1);
-        int retries = (int) in.take(1) & 7;
-        int notReadyRetries = (int) in.take(1) & 7;
-        InetSocketAddress destination = LocalAddresses.recent(address(in));
-        InetSocketAddress source = address(in);
-        return new Greeting(domain, new ConnectionParameters(in.take(), responder, initiator, retries, notReadyRetries),
-                destination, source);
+        ByteBuffer in = ByteBuffer.wrap(payload(entry, MOST_BYTES));
+        try {
+            long domain = in.getLong();
+            int responder = Byte.toUnsignedInt(in.get());
+            int initiator = Byte.toUnsignedInt(in.get());
+            int retries = in.get() & 7;
+            int notReadyRetries = in.get() & 7;
+            InetSocketAddress destination = LocalAddresses.recent(address(in));
+            InetSocketAddress source = address(in);
+            byte[] data = new byte[Byte.toUnsignedInt(in.get())];
+            in.get(data);
+            return new Greeting(domain, new ConnectionParameters(data, responder, initiator, retries, notReadyRetries),
+                    destination, source);
+        } catch (RuntimeException e) {
+            throw e instanceof BufferUnderflowException
+                    ? new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e) : e;
+        }
     }
 
-    private static InetSocketAddress address(Fields in) {
-        byte[] host = in.take();
-        if (host.length != IPV4_BYTES && host.length != IPV6_BYTES) {
-            throw new IllegalArgumentException("an address has no " + host.length + " bytes");
+    private static InetSocketAddress address(ByteBuffer in) {
+        int length = in.get();
+        if (length != IPV4_BYTES && length != IPV6_BYTES) {
+            throw new IllegalArgumentException("an address has no " + length + " bytes");
         }
-        int scope = (int) in.take(4);
-        int port = (int) in.take(2);
+        byte[] host = new byte[length];
+        in.get(host);
+        int scope = in.getInt();
         try {
-            InetAddress address = host.length == IPV6_BYTES && scope > 0
-                    ? Inet6Address.getByAddress(null, host, scope) : InetAddress.getByAddress(host);
-            return new InetSocketAddress(address, port);
+            InetAddress address = length == IPV6_BYTES && scope > 0 ? Inet6Address.getByAddress(null, host, scope)
+                    : InetAddress.getByAddress(host);
+            return new InetSocketAddress(address, Short.toUnsignedInt(in.getShort()));
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes are an address", e);
         }
@@ -103,49 +107,5 @@ record Greeting(long domain, ConnectionParameters parameters, InetSocketAddress 
         byte[] bytes = new byte[entry.payloadBytes()];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), bytes, 0, bytes.length);
         return bytes;
-    }
-
-    /** Numbers in network order, and short arrays behind their lengths, one after the other. */
-    private static final class Fields {
-        private final byte[] bytes;
-        private int position;
-
-        Fields(byte[] bytes) {
-            this.bytes = bytes;
-        }
-
-        void put(long value, int count) {
-            for (int shift = (count - 1) * Byte.SIZE; shift >= 0; shift -= Byte.SIZE) {
-                bytes[position++] = (byte) (value >>> shift);
-            }
-        }
-
-        void put(byte[] array) {
-            put(array.length, 1);
-            System.arraycopy(array, 0, bytes, position, array.length);
-            position += array.length;
-        }
-
-        long take(int count) {
-            ensure(count);
-            long value = 0;
-            for (int i = 0; i < count; i++) {
-                value = value << Byte.SIZE | Byte.toUnsignedInt(bytes[position++]);
-            }
-            return value;
-        }
-
-        byte[] take() {
-            int count = (int) take(1);
-            ensure(count);
-            position += count;
-            return Arrays.copyOfRange(bytes, position - count, position);
-        }
-
-        private void ensure(int count) {
-            if (bytes.length - position < count) {
-                throw new IllegalArgumentException("a greeting of " + bytes.length + " bytes is too short");
-            }
-        }
     }
 }
