@@ -102,19 +102,25 @@ class SessionHubTest {
                     carrier.completeExceptionally(e);
                 }
             });
-            InetSocketAddress from = receive(first);
-            packet.kind = Packet.COOKIE;
-            packet.receiver = packet.sender;
-            send(first, from, new byte[COOKIE_BYTES]);
-            do {
-                receive(first);
-            } while (packet.kind != Packet.OPEN);
+            answerUntilOpen(first);
         }
         try (SessionHub.SessionListener second = SessionHub.listen(socket(address.getPort()), MAX_MESSAGE,
                 Long.MAX_VALUE)) {
             carrier.get(60, TimeUnit.SECONDS).close();
             assertEquals(1, second.sessions());
         }
+    }
+
+    /** Sends a cookie to the first who comes; gives where from, and leaves what it opens with in the packet. */
+    private InetSocketAddress answerUntilOpen(DatagramSocket server) throws IOException {
+        InetSocketAddress from = receive(server);
+        packet.kind = Packet.COOKIE;
+        packet.receiver = packet.sender;
+        send(server, from, new byte[COOKIE_BYTES]);
+        do {
+            receive(server);
+        } while (packet.kind != Packet.OPEN);
+        return from;
     }
 
     /** It has nothing to send itself. */
@@ -129,13 +135,7 @@ class SessionHubTest {
                     return; // the server has said nothing
                 }
             });
-            InetSocketAddress from = receive(server);
-            packet.kind = Packet.COOKIE;
-            packet.receiver = packet.sender;
-            send(server, from, new byte[COOKIE_BYTES]);
-            do {
-                receive(server);
-            } while (packet.kind != Packet.OPEN);
+            InetSocketAddress from = answerUntilOpen(server);
             packet.kind = Packet.OPENED;
             packet.receiver = packet.sender;
             send(server, from, new byte[0]);
