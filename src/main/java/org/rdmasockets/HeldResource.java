@@ -6,14 +6,12 @@ import org.rdmasockets.choice.ServerEnd;
 import org.rdmasockets.lock.OwnThread;
 
 /**
- * What a socket holds of the transport: a binding, then a listener or a connection. The socket's close releases it, or
- * the cleaner if that was forgotten; so it must never lead back to the socket, whose state lock guards it.
+ * The part of the transport that a socket holds: a binding, then a listener or a connection. The socket's close
+ * releases it, or the cleaner if that was forgotten; it must never lead back to the socket. The state lock guards it.
  */
 final class HeldResource implements Runnable {
     /** The close of a connection does not block; null for nothing. */
     private AutoCloseable resource;
-    /** The socket is being closed, and who closes it waits for a port that has to be free. */
-    private boolean closing;
     private final Cleaner.Cleanable release;
 
     /** Holds nothing yet. */
@@ -34,7 +32,6 @@ final class HeldResource implements Runnable {
 
     /** Releases it, before the cleaner is told: that may fail, and whoever closes a socket does so once. */
     void release() {
-        closing = true;
         close();
         release.clean();
     }
@@ -42,7 +39,7 @@ final class HeldResource implements Runnable {
     /** Runs in the thread of the cleaner, which does not wait until a port is free; nothing is left after a release. */
     @Override
     public void run() {
-        if (!closing && (resource instanceof ClientEnd || resource instanceof ServerEnd)) {
+        if (resource instanceof ClientEnd || resource instanceof ServerEnd) {
             try {
                 OwnThread.unstarted("rdma-release", this::close).start();
                 return;

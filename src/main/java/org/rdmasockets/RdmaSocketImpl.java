@@ -485,11 +485,8 @@ final class RdmaSocketImpl extends SocketImpl {
             lingerSeconds = options.lingerSeconds;
         }
         if (connected != null && lingerSeconds >= 0) {
-            try {
-                connected.close(lingerSeconds);
-            } finally {
-                last.forget();
-            }
+            connected.close(lingerSeconds);
+            last.forget(); // else the safety net closes it
         } else if (last != null) {
             last.release();
         }
