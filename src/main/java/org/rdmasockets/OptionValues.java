@@ -14,7 +14,7 @@ import org.rdmasockets.transport.StreamOptions;
  */
 final class OptionValues {
     private static final Recent<OptionValues> RECENT = new Recent<>();
-    /** What sockets begin with, and server sockets. */
+    /** The values that sockets begin with, and server sockets. */
     private static final OptionValues CLIENT = new OptionValues().shared();
     private static final OptionValues SERVER = forServer();
 
@@ -62,7 +62,7 @@ final class OptionValues {
     private StreamOptions sizes;
     /** What was set while the transport was unknown, in order; null for nothing. */
     private Map<SocketOption<?>, Object> set;
-    /** What {@link #passedOn} and {@link #connected} gave last, as most connections of a socket are alike. */
+    /** The last results of {@link #passedOn} and {@link #connected}: most connections of a socket are alike. */
     private volatile OptionValues heir;
     private volatile OptionValues connected;
 

@@ -12,7 +12,7 @@ import org.rdmasockets.transport.DirectMemory;
  * Closed or not, it ends with the connection of its socket, and can be written no more.
  */
 public final class RdmaBuffer implements AutoCloseable {
-    /** What the transport knows of it. */
+    /** The transport's side of it. */
     final DirectMemory memory;
     private final int lengthBytes;
 

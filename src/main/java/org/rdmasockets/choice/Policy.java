@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.transport.Property;
 
 /**
- * What the settings say of the choice. A mistake in them is told to whoever wants to connect or listen.
+ * The settings of the choice. A mistake in them is told to whoever wants to connect or listen.
  *
  * @param transport for sockets without a wish of their own, one of {@link #TRANSPORTS}
  * @param rules come before that, the first that matches

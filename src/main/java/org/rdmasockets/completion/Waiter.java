@@ -14,7 +14,7 @@ package org.rdmasockets.completion;
  * short, and each spin takes a processor from the other process.
  */
 final class Waiter {
-    /** What a spin gains that ends at once. */
+    /** The gain of a spin that ends at once. */
     static final int ALWAYS = 256;
     /** The weight of a new value in the moving mean is one in 2^3. */
     static final int WEIGHT_SHIFT = 3;

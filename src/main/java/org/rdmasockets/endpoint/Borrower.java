@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** What the peer lends, and what this end asks for. By the protocol lock, except where a method says any thread. */
+/** Memory that the peer lends, and requests for it. By the protocol lock, except where a method says any thread. */
 final class Borrower {
     private final Link link;
     /** Questions to the peer, by number. */

@@ -11,7 +11,7 @@ import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
- * What this end lends to its peer: memory that the peer asks for, or that the application shares. By the protocol lock,
+ * Lends memory to the peer: what the peer asks for, or that the application shares. By the protocol lock,
  * unless a method says otherwise; memory is made, copied and freed on the set-up pool.
  */
 final class Lender {

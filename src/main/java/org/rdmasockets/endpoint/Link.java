@@ -59,7 +59,7 @@ final class Link implements Protocol {
     Seat writers;
     SendSide sends;
     private Receives receives;
-    /** What the peer has said of itself; set by start. */
+    /** The peer's own words of itself; set by start. */
     volatile Greeting peer;
     private boolean peerLeaves;
     /** The peer's process ends: once the connection has, the peer has closed it. */

@@ -3,7 +3,7 @@ package org.rdmasockets.endpoint;
 import java.util.ArrayDeque;
 import java.util.function.Consumer;
 
-/** What has arrived and nobody has taken, or who waits for it, both in order. Protected by the protocol lock. */
+/** Things that have arrived for nobody yet, or those who wait for them, in order. Protected by the protocol lock. */
 final class Mailbox<T> {
     private final Seat seat;
     private final String what;

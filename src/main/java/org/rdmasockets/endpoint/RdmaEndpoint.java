@@ -667,7 +667,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         }
     }
 
-    // What the methods above have in common.
+    // Common to the methods above.
 
     /** As {@link #startSend}, for a caller that has {@link StackRoom}; null for a message without bytes. */
     Pending<Void> beginMessage(LocalRegion message, OptionalInt immediate) throws EndpointException {

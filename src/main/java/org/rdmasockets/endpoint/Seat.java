@@ -8,7 +8,7 @@ import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Wait;
 
 /**
- * Lets any number of threads wait in the one place that an inbox has for each role. Who sits there polls, then parks,
+ * Lets any number of threads wait in the one place that an inbox has for each role. One sits there, polls, then parks,
  * and takes in what arrives for all. The others park until what they wait for has ended, or the seat is free.
  */
 final class Seat {

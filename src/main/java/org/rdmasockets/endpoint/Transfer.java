@@ -44,7 +44,7 @@ final class Transfer extends Operation {
         }
     }
 
-    /** What to move: local memory, null for a message without bytes, from or to the peer's, null where that chooses. */
+    /** The task: local memory, null for a message without bytes, from or to the peer's, null where that chooses. */
     record Task(Kind kind, LocalRegion local, RemoteRegion remote, OptionalInt immediate) {}
 
     /** A transfer that was not begun, in pieces of at most so many bytes; throws if the memory is in use. */

@@ -66,7 +66,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
-    /** What waits to be sent; guarded by itself, also while it is sent, as what follows. */
+    /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
     /** Whether headers are complete, so that the call may begin. */

@@ -24,7 +24,7 @@ import org.rdmasockets.rpc.RpcMetadata;
 
 /** A gRPC channel over a client of calls. */
 final class RdmaChannel extends ManagedChannel {
-    /** What carries the calls. */
+    /** The carrier of the calls. */
     final RpcClient client;
     final Settings settings;
     /** Each call of this channel sends these first. */

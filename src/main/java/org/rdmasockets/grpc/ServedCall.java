@@ -51,7 +51,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private boolean headersSent;
     private boolean closed;
 
-    /** What waits to be sent; guarded by itself, also while it is sent, as what follows. */
+    /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     /** How the call is to end when the outbox is empty; null while the application has not said. */
     private Status end;

@@ -22,7 +22,7 @@ public final class OwnThread {
         }
     }
 
-    /** What does what is left to be done when something was forgotten. */
+    /** The cleaner that ends what was forgotten. */
     public static Cleaner cleaner() {
         return Cleaning.CLEANER;
     }

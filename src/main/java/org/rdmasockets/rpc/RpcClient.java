@@ -410,7 +410,7 @@ public final class RpcClient implements AutoCloseable {
         final long deadlineNanos;
         private long pauseNanos = FIRST_PAUSE_NANOS;
         private volatile boolean givenUp;
-        /** What waits for a server's greeting, null for nothing. */
+        /** The carrier whose server has not greeted yet, null for none. */
         private volatile Carrier greeted;
 
         /** For a call with a deadline; without one, for as long as the client tries. */

@@ -102,7 +102,7 @@ final class Closing {
         return true;
     }
 
-    /** What to tell the peer: SHUTDOWN, DISCONNECT or LEAVING of {@link ImmediateData}, or {@link #NOTHING}. */
+    /** The next word for the peer: SHUTDOWN, DISCONNECT or LEAVING of {@link ImmediateData}, or {@link #NOTHING}. */
     int due() {
         if ((happened & (OUTPUT_SHUT | LEAVING_DUE)) == 0) {
             return NOTHING;

@@ -139,7 +139,7 @@ public final class Binding implements AutoCloseable {
 
     /**
      * Connects as the other, where there is another way: waits only so long in all, unless the peer has acknowledged
-     * the attempt. What this process does meanwhile, such as loading code, is no wait. A cause of {@link Errno#EAGAIN}
+     * the attempt. Work of this process meanwhile, such as loading code, is no wait. A cause of {@link Errno#EAGAIN}
      * says nothing of the next attempt.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,

@@ -18,7 +18,7 @@ public interface Connection extends AutoCloseable {
     /** What the bytes go through, for people: such as {@code device rxe0}. */
     String carrier();
 
-    /** What the ends have agreed on, the name of a {@link FlowKind}; {@code CREDIT_RING} where there is no choice. */
+    /** The agreement of the ends, the name of a {@link FlowKind}; {@code CREDIT_RING} where there is no choice. */
     default String streamKind() {
         return FlowKind.CREDIT_RING.name();
     }
@@ -62,7 +62,7 @@ public interface Connection extends AutoCloseable {
     void spin(int micros);
 
     /**
-     * Sends the lower eight bits of urgent data. What carries none gets a sign of life from the peer's device instead:
+     * Sends the lower eight bits of urgent data. A carrier of none gets a sign of life from the peer's device instead:
      * the peer would throw the byte away. Throws if the connection is closed or broken, or its output is shut down.
      */
     void sendUrgentData(int data) throws IOException;
@@ -77,7 +77,7 @@ public interface Connection extends AutoCloseable {
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
     /**
-     * Closes: wakes who reads or writes, and returns at once. What was written goes on to the peer in the background,
+     * Closes: wakes who reads or writes, and returns at once. Written bytes go on to the peer in the background,
      * within the linger time.
      */
     @Override

@@ -19,8 +19,8 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
  * kernel looks for the way, and waits twice, for the way and for the answer. On the set-up pool are made a request that
- * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. What is
- * given up is destroyed by the pool, or if a call is stuck in the kernel just then, by its thread, when it returns.
+ * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An
+ * attempt that is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
  */
 final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
@@ -90,7 +90,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     /**
      * Connects until the deadline, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; or until
      * it has waited as long as silence says, {@code Long.MAX_VALUE} if there is no other way, unless the peer has
-     * acknowledged the request by then, or shorter if the peer is stopped. What this process has done since it began,
+     * acknowledged the request by then, or shorter if the peer is stopped. The time of this process itself,
      * the first time, is not taken from the deadline. Throws as {@link Binding#connect} says.
      */
     P dial(long deadline, long silence, long begun) throws IOException {
@@ -315,7 +315,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    /** What takes too long there counts as a wait for others: so it is remembered, and not tried at once again. */
+    /** A task that takes too long there counts as a wait for others: it is remembered, and not soon tried again. */
     private void await(CompletableFuture<?> outcome, long untilNanos) throws IOException {
         long begun = System.nanoTime();
         synchronized (this) {

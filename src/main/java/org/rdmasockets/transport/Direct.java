@@ -2,7 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 
-/** What a connection does without copying, as far as its carrier can. Threads as for {@link Connection}. */
+/** The transfers of a connection that copy nothing, as far as its carrier can. Threads as for {@link Connection}. */
 public interface Direct {
     /**
      * Allocates at least 1 byte that {@link #write} can send from. Throws if the connection is closed, the device

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.MemoryRegion;
 
-/** Memory to send from, or for the peer to write to. What is closed goes back when the last write has left it. */
+/** Memory to send from, or for the peer to write to. Once closed it goes back when the last write has left it. */
 public final class DirectMemory implements AutoCloseable {
     private final Direct owner;
     final MemoryRegion region;

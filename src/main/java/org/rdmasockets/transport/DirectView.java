@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.function.Consumer;
 
-/** What has arrived, to look at where it is, for the thread that asked; after {@link #close} the segment throws. */
+/** A look at bytes that have arrived, for the thread that asked; after {@link #close} the segment throws. */
 public final class DirectView implements AutoCloseable {
     private final Arena arena;
     private final MemorySegment segment;

@@ -63,7 +63,7 @@ public final class Engine implements AutoCloseable {
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Whether a connection has been made, so that all code that one needs is loaded. */
     private volatile boolean practised;
-    /** What a connection needs on a device was made, or could not be. */
+    /** Whether the needs of a connection on a device were made once, or could not be. */
     private final AtomicBoolean prepared = new AtomicBoolean();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
@@ -171,7 +171,7 @@ public final class Engine implements AutoCloseable {
         return practised;
     }
 
-    /** What a connection needs was made, or took longer than loading does. */
+    /** The needs of a connection were made, or took longer than loading does. */
     void practised() {
         practised = true;
     }

@@ -6,7 +6,7 @@ import org.rdmasockets.completion.Side;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * What goes over a connection: the byte stream of rsockets, or the messages of endpoints. The {@link VerbsConnection}
+ * The traffic of a connection: the byte stream of rsockets, or the messages of endpoints. The {@link VerbsConnection}
  * begins and ends it, and takes what is no completion. With the protocol lock unless said otherwise; must not block.
  */
 public interface Protocol extends CompletionClient {

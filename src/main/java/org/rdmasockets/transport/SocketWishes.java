@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the application has asked of a socket before its transport is known: the sizes for RDMA; the options that were
+ * An application's wishes for a socket before its transport is known: the sizes for RDMA; the options that were
  * set, as the carrier takes them; whether urgent data is to be read in the stream, which only TCP can; and whether it
  * is direct: no proxy is asked for, as with {@code new Socket(Proxy.NO_PROXY)}.
  */

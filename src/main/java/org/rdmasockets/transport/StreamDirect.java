@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What a connection over RDMA does without copying. Made when first asked for: others need nothing of it. */
+/** The transfers of a connection over RDMA that copy nothing. Made when first asked for: others need nothing of it. */
 final class StreamDirect implements Direct {
     /** In place of the peer's offset: what is sent belongs to the stream. */
     private static final long IN_STREAM = -1;

@@ -51,7 +51,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     private final VerbsConnection connection;
     private final StreamOptions options;
-    /** What the peer has asked with, until it is connected; null at the end that connects. */
+    /** The peer's request, until it is connected; null at the end that connects. */
     private ConnectData asked;
     private ProtectionDomain domain;
     /** Null where none is needed. */
@@ -91,7 +91,7 @@ public final class StreamTransport implements Connection, Protocol {
         domain = connection.identifier().allocateProtectionDomain();
         long sendBytes = settings.sendRegionBytes();
         sendRegion = sendBytes == 0 ? null : allocateLocal(sendBytes);
-        // What the peer may do with the region it is told of. Who has agreed to messages needs no region for it.
+        // The peer's rights in the region it is told of; with messages agreed on, it needs none.
         Set<AccessFlag> opened = settings.flow() == FlowKind.READ_RING ? READ_TOO
                 : settings.flow() == FlowKind.SEND_RECEIVE && side == Side.PASSIVE ? LOCAL : REMOTE;
         remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened);

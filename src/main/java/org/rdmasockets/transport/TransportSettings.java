@@ -5,7 +5,7 @@ import org.rdmasockets.stream.FlowKind;
 import org.rdmasockets.stream.StreamSettings;
 
 /**
- * The settings of this floor, read once from system properties. What is out of range is ignored with a warning.
+ * The settings of this floor, read once from system properties. A value out of range is ignored with a warning.
  *
  * @param connectTimeoutNanos end of a connect without a timeout of its own, in nanoseconds
  * @param unacknowledgedNanos how long a write may stay unacknowledged by the peer's device, in nanoseconds

@@ -55,7 +55,7 @@ class ArrivalFaultsTest {
         REQUEST,
         /** The connection is made. */
         MAKE,
-        /** What it needs is made. */
+        /** Its needs are made. */
         ALLOCATE,
         /** What to answer is asked for. */
         PARAMETERS,

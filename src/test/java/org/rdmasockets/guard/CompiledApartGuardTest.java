@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What a connect takes of the compilers. They take a method into each of its callers if it has at most so many bytes,
+ * The share of the compilers in a connect. They take a method into each of its callers if it has at most so many bytes,
  * and compile those callers with it; so the longest walk, from an application down, is compiled again for each step on
  * it. Some steps are longer, on purpose: the walk is compiled in parts there.
  */

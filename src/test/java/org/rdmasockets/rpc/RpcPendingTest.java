@@ -52,7 +52,7 @@ class RpcPendingTest {
     /** Of the client: where it connects next, null for nowhere, and what it has now. */
     private volatile RpcServer target;
     private volatile Carrier carrier;
-    /** What it gets instead, null for nothing. */
+    /** The carrier it gets instead, null for none. */
     private volatile Carrier silent;
     private final AtomicInteger attempts = new AtomicInteger();
 

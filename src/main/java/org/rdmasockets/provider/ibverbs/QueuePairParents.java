@@ -7,7 +7,7 @@ import org.rdmasockets.verbs.QueuePairType;
 import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What a queue pair is made of, and its room in the completion queues. For one thread at a time. */
+/** The parts that a queue pair is made of, and its room in the completion queues. For one thread at a time. */
 final class QueuePairParents {
     final IbverbsProtectionDomain domain;
     final QueuePairType type;

@@ -5,7 +5,7 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What every queue pair has, for its queues; any thread. */
+/** The common part of queue pairs, for their queues; any thread. */
 abstract class QueueOwner implements QueuePair {
     final SharedMemoryProtectionDomain domain;
     final QueuePairConfig config;

@@ -12,7 +12,7 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A queue pair: a send queue, a receive queue and a state. What is posted to a queue is decided under the queue's lock.
+ * A queue pair: a send queue, a receive queue and a state. The queue's lock decides what is posted to it.
  */
 final class SharedMemoryQueuePair extends QueueOwner {
     final SendQueue sendQueue;

@@ -34,7 +34,7 @@ public final class CallServer implements AutoCloseable {
     private volatile boolean leaving;
 
     /**
-     * What bounds a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
+     * The bounds of a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
      * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of requests
      * that nobody has read, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without a
      * connection.

@@ -38,7 +38,7 @@ public final class ClientConnection extends Connection {
     private Thread background;
 
     /**
-     * What a call is to be: a method, headers and the first message, both null for none, whether that is the
+     * A call to be made: a method, headers and the first message, both null for none, whether that is the
      * {@code last}, a deadline of {@code System.nanoTime}, {@code Long.MAX_VALUE} for none, and for a call that runs at
      * most once its number, else 0, the number below which all are over, and whether it was sent before.
      */

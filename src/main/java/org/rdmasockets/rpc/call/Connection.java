@@ -272,7 +272,7 @@ abstract class Connection {
     /** Somebody listens to a call, for which a client has to read. */
     void onListener(CallStream call) {}
 
-    /** So many bytes more, or fewer, have arrived and wait. What a client asks for, and its windows, bound them. */
+    /** So many bytes more, or fewer, have arrived and wait. A client's requests and windows bound them. */
     void onHeld(long bytes) {}
 
     /** A further message of a call has arrived. */

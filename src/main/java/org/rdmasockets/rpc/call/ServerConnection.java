@@ -352,7 +352,8 @@ final class ServerConnection extends Connection {
 
     /**
      * Sends the end of a call. The reader waits for room only for clients that take nothing and have more calls than
-     * they may; others may be sending calls. What waits counts as held; who lets too much wait has no further call.
+     * they may; others may be sending calls. Answers that wait count as held; a client that lets too many wait
+     * has no further call.
      */
     private void reply(Frame frame) {
         if (sendOrFail(frame, null, System.nanoTime())) {

@@ -454,7 +454,7 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
-    /** What was announced comes before the slabs, which take nothing back then. */
+    /** Announced regions come before the slabs, which take nothing back then. */
     private void forgetRegions() {
         try {
             channel.clear();

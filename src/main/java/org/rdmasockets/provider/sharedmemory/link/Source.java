@@ -7,7 +7,7 @@ import org.rdmasockets.provider.os.PacketSocket;
 abstract class Source {
     final LinkHub hub;
     final PacketSocket socket;
-    /** What the hub and the kernel know it by, 0 for nothing yet; set before it is watched. */
+    /** Its name for the hub and the kernel, 0 for nothing yet; set before it is watched. */
     volatile int number;
 
     Source(LinkHub hub, PacketSocket socket) {
