@@ -11,37 +11,38 @@ class IdQueue {
     /** Whoever posts its receives in turn has the rest of one turn and the beginning of the next. */
     private static final int FIRST_ROOM = 2;
 
-    /** With what each run begins; as many as a power of two. */
-    private long[] firsts = new long[FIRST_ROOM];
-    private int[] lengths = new int[FIRST_ROOM];
+    /** With what each run begins, and its length after it; as many runs as a power of two. */
+    private long[] runs = new long[2 * FIRST_ROOM];
     /** The oldest run, and how many there are. */
     private int head;
     private int count;
 
+    /** Where a run begins in the array. */
     private int at(int run) {
-        return head + run & firsts.length - 1;
+        return 2 * (head + run) & runs.length - 1;
     }
 
     /** Appends one. Allocates only where there are more runs than ever before. */
     final void add(long id) {
         int last = at(count - 1);
-        if (count > 0 && firsts[last] + lengths[last] == id) {
-            lengths[last]++;
+        if (count > 0 && runs[last] + runs[last + 1] == id) {
+            runs[last + 1]++;
             return;
         }
-        if (count == firsts.length) {
+        if (2 * count == runs.length) {
             grow();
         }
-        firsts[at(count)] = id;
-        lengths[at(count)] = 1;
+        runs[at(count)] = id;
+        runs[at(count) + 1] = 1;
         count++;
     }
 
     /** Takes the oldest out; there must be one. */
     long remove() {
-        long id = firsts[head]++;
-        if (--lengths[head] == 0) {
-            head = at(1);
+        int oldest = at(0);
+        long id = runs[oldest]++;
+        if (--runs[oldest + 1] == 0) {
+            head = at(1) / 2;
             count--;
         }
         return id;
@@ -49,11 +50,8 @@ class IdQueue {
 
     /** Doubles the room of a full ring. */
     private void grow() {
-        int all = firsts.length;
-        long[] moreFirsts = Arrays.copyOf(firsts, 2 * all);
-        lengths = Arrays.copyOf(lengths, 2 * all); // both or none
-        firsts = moreFirsts;
-        System.arraycopy(firsts, 0, firsts, all, head);
-        System.arraycopy(lengths, 0, lengths, all, head);
+        int all = runs.length;
+        runs = Arrays.copyOf(runs, 2 * all);
+        System.arraycopy(runs, 0, runs, all, 2 * head);
     }
 }

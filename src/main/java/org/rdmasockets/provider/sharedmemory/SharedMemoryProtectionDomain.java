@@ -41,8 +41,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private final LinkEnd home;
     /** Whether this domain is for connections within this process only. */
     private final boolean local;
-    /** Open regions that other processes can map, hardly ever any; guarded by this. */
-    private final List<SharedMemoryRegion> shared = new ArrayList<>(0);
+    /** Open regions that other processes can map, hardly ever any: no list before the first; guarded by this. */
+    private List<SharedMemoryRegion> shared = List.of();
     /**
      * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed. Null
      * once this is closed. Written under this monitor.
@@ -186,6 +186,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     /** Gives the processes that this domain has connections to access to a region. */
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
+        if (shared.isEmpty()) {
+            shared = new ArrayList<>(1);
+        }
         shared.add(region);
         if (!isClosed()) {
             for (LinkEnd end : ends) {
@@ -225,7 +228,9 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         device.fabric.regions.remove(region.remoteKey());
         if (region.shared() != null) {
             synchronized (this) {
-                shared.remove(region);
+                if (!shared.isEmpty()) {
+                    shared.remove(region);
+                }
             }
         }
     }
