@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.rdmasockets.log.Log;
-import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.ibv_context;
 import org.rdmasockets.provider.ibverbs.generated.ibv_device;
 import org.rdmasockets.provider.ibverbs.generated.rdma_h;
@@ -44,7 +43,7 @@ final class DeviceTable {
             try {
                 List<DeviceInfo> infos = new ArrayList<>();
                 for (int i = 0; i < count.get(ValueLayout.JAVA_INT, 0); i++) {
-                    infos.add(info(list.getAtIndex(common_h.C_POINTER, i)));
+                    infos.add(info(IbverbsCalls.pointer(list, i)));
                 }
                 return List.copyOf(infos);
             } finally {
@@ -121,7 +120,7 @@ final class DeviceTable {
             try {
                 devices.values().forEach(d -> d.present = false);
                 for (int i = 0; i < count.get(ValueLayout.JAVA_INT, 0); i++) {
-                    keep |= take(list.getAtIndex(common_h.C_POINTER, i));
+                    keep |= take(IbverbsCalls.pointer(list, i));
                 }
             } finally {
                 if (!keep) {

@@ -23,7 +23,7 @@ final class ExtendedQuery {
         if (ibv_context.abi_compat(context).address() != EXTENDED) {
             return false;
         }
-        long bytes = verbs_context.layout().byteSize();
+        long bytes = verbs_context.sizeof();
         MemorySegment around = IbverbsCalls.memory(context.address() - verbs_context.context$offset(), bytes);
         boolean known = verbs_context.sz(around) >= bytes - verbs_context.query_device_ex$offset();
         MemorySegment function = known ? verbs_context.query_device_ex(around) : MemorySegment.NULL;

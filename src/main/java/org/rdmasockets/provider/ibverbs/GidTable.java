@@ -33,7 +33,7 @@ final class GidTable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment table = ibv_gid_entry.allocateArray(most, arena);
             long count = ControlCalls.IBV_QUERY_GID_TABLE.longNumber(context, table, (long) most, 0,
-                    ibv_gid_entry.layout().byteSize());
+                    ibv_gid_entry.sizeof());
             if (count < 0) {
                 throw ControlCalls.IBV_QUERY_GID_TABLE.failure((int) -count, text);
             }

@@ -159,6 +159,11 @@ final class IbverbsCalls {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
 
+    /** Memory without bounds at one of the addresses in an array. */
+    static MemorySegment pointer(MemorySegment array, int index) {
+        return memory(array.getAtIndex(JAVA_LONG, index), Long.MAX_VALUE);
+    }
+
     /** {@code free} of what {@link #allocate} gave. */
     static void free(MemorySegment memory) {
         try {

@@ -13,7 +13,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** An array of {@code ibv_wc}. Only the processor writes to it, inside {@code ibv_poll_cq}: an automatic arena does. */
 final class IbverbsWorkCompletions implements WorkCompletions {
-    private static final long BYTES = ibv_wc.layout().byteSize();
+    private static final long BYTES = ibv_wc.sizeof();
     private static final long ID = ibv_wc.wr_id$offset();
     private static final long STATUS = ibv_wc.status$offset();
     private static final long OPCODE = ibv_wc.opcode$offset();

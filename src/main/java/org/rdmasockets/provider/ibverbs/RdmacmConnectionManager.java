@@ -2,11 +2,11 @@ package org.rdmasockets.provider.ibverbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import org.rdmasockets.provider.ibverbs.generated.common_h;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_event;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
 import org.rdmasockets.provider.ibverbs.generated.rdma_event_channel;
@@ -52,10 +52,10 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         retain(ControlCalls.RDMA_CREATE_ID);
         long number = lastNumber.incrementAndGet();
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointer = arena.allocate(common_h.C_POINTER);
+            MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
             ControlCalls.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
                     rdma_h.RDMA_PS_TCP());
-            RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, pointer.get(common_h.C_POINTER, 0));
+            RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, IbverbsCalls.pointer(pointer, 0));
             identifier.handler(handler);
             identifiers.put(number, identifier);
             return identifier;
@@ -74,7 +74,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
     public int drainEvents() throws VerbsException {
         int events = 0;
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointer = arena.allocate(common_h.C_POINTER);
+            MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
             while (true) {
                 if (!tryEnter()) {
                     return events;
@@ -84,7 +84,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
                     if (!take(pointer)) {
                         return events;
                     }
-                    delivery = copyAndAcknowledge(pointer.get(common_h.C_POINTER, 0));
+                    delivery = copyAndAcknowledge(IbverbsCalls.pointer(pointer, 0));
                 } finally {
                     leave();
                 }

@@ -3,7 +3,6 @@ package org.rdmasockets.provider.ibverbs;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
 import org.rdmasockets.provider.ibverbs.generated.ibv_mw_bind_info;
 import org.rdmasockets.provider.ibverbs.generated.ibv_recv_wr;
@@ -26,11 +25,11 @@ import org.rdmasockets.verbs.WindowBinding;
  * The receives of a chain have the same elements.
  */
 final class WorkRequestBlock {
-    private static final long SEND_BYTES = ibv_send_wr.layout().byteSize();
-    private static final long RECEIVE_BYTES = ibv_recv_wr.layout().byteSize();
+    private static final long SEND_BYTES = ibv_send_wr.sizeof();
+    private static final long RECEIVE_BYTES = ibv_recv_wr.sizeof();
     /** Most receives of one post. */
     private static final int CHAIN = 8;
-    private static final long SGE_BYTES = ibv_sge.layout().byteSize();
+    private static final long SGE_BYTES = ibv_sge.sizeof();
 
     private static final long SEND_ID = ibv_send_wr.wr_id$offset();
     private static final long SEND_LIST = ibv_send_wr.sg_list$offset();
@@ -38,15 +37,18 @@ final class WorkRequestBlock {
     private static final long SEND_OPCODE = ibv_send_wr.opcode$offset();
     private static final long SEND_FLAGS = ibv_send_wr.send_flags$offset();
     private static final long IMMEDIATE = ibv_send_wr.imm_data$offset();
-    private static final long RDMA_ADDRESS = rdma("remote_addr");
-    private static final long RDMA_KEY = rdma("rkey");
-    private static final long ATOMIC_ADDRESS = atomic("remote_addr");
-    private static final long ATOMIC_KEY = atomic("rkey");
-    private static final long ATOMIC_OPERAND = atomic("compare_add");
-    private static final long ATOMIC_SWAP = atomic("swap");
-    private static final long DATAGRAM_HANDLE = datagram("ah");
-    private static final long DATAGRAM_NUMBER = datagram("remote_qpn");
-    private static final long DATAGRAM_KEY = datagram("remote_qkey");
+    private static final long RDMA = ibv_send_wr.wr$offset() + ibv_send_wr.wr.rdma$offset();
+    private static final long RDMA_ADDRESS = RDMA + ibv_send_wr.wr.rdma.remote_addr$offset();
+    private static final long RDMA_KEY = RDMA + ibv_send_wr.wr.rdma.rkey$offset();
+    private static final long ATOMIC = ibv_send_wr.wr$offset() + ibv_send_wr.wr.atomic$offset();
+    private static final long ATOMIC_ADDRESS = ATOMIC + ibv_send_wr.wr.atomic.remote_addr$offset();
+    private static final long ATOMIC_KEY = ATOMIC + ibv_send_wr.wr.atomic.rkey$offset();
+    private static final long ATOMIC_OPERAND = ATOMIC + ibv_send_wr.wr.atomic.compare_add$offset();
+    private static final long ATOMIC_SWAP = ATOMIC + ibv_send_wr.wr.atomic.swap$offset();
+    private static final long DATAGRAM = ibv_send_wr.wr$offset() + ibv_send_wr.wr.ud$offset();
+    private static final long DATAGRAM_HANDLE = DATAGRAM + ibv_send_wr.wr.ud.ah$offset();
+    private static final long DATAGRAM_NUMBER = DATAGRAM + ibv_send_wr.wr.ud.remote_qpn$offset();
+    private static final long DATAGRAM_KEY = DATAGRAM + ibv_send_wr.wr.ud.remote_qkey$offset();
     private static final long INVALIDATED_KEY = ibv_send_wr.invalidate_rkey$offset();
     private static final long WINDOW = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.mw$offset();
     private static final long WINDOW_KEY = ibv_send_wr.bind_mw$offset() + ibv_send_wr.bind_mw.rkey$offset();
@@ -96,21 +98,6 @@ final class WorkRequestBlock {
         for (int i = 0; i < CHAIN; i++) {
             block.set(JAVA_LONG, receiveOffset(i) + RECEIVE_LIST, block.address() + receiveOffset(CHAIN));
         }
-    }
-
-    private static long rdma(String field) {
-        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("rdma"),
-                PathElement.groupElement(field));
-    }
-
-    private static long atomic(String field) {
-        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("atomic"),
-                PathElement.groupElement(field));
-    }
-
-    private static long datagram(String field) {
-        return ibv_send_wr.layout().byteOffset(PathElement.groupElement("wr"), PathElement.groupElement("ud"),
-                PathElement.groupElement(field));
     }
 
     private long receiveOffset(int index) {

@@ -29,19 +29,15 @@ public class __atomic_wide_counter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        rdma_h.C_LONG_LONG.withName("__value64"),
-        __atomic_wide_counter.__value32.layout().withName("__value32")
-    ).withName("$anon$25:9");
-
     /**
      * The layout of this union
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.unionLayout(
+        rdma_h.C_LONG_LONG.withName("__value64"),
+        __atomic_wide_counter.__value32.layout().withName("__value32")
+    ).withName("$anon$25:9");
     }
-
-    private static final OfLong __value64$LAYOUT = (OfLong)$LAYOUT.select(groupElement("__value64"));
 
     /**
      * Layout for field:
@@ -50,10 +46,10 @@ public class __atomic_wide_counter {
      * }
      */
     public static final OfLong __value64$layout() {
-        return __value64$LAYOUT;
+        return (OfLong)layout().select(groupElement("__value64"));
     }
 
-    private static final long __value64$OFFSET = $LAYOUT.byteOffset(groupElement("__value64"));
+    private static final long __value64$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -72,7 +68,7 @@ public class __atomic_wide_counter {
      * }
      */
     public static long __value64(MemorySegment union) {
-        return union.get(__value64$LAYOUT, __value64$OFFSET);
+        return union.get(JAVA_LONG, __value64$OFFSET);
     }
 
     /**
@@ -82,7 +78,7 @@ public class __atomic_wide_counter {
      * }
      */
     public static void __value64(MemorySegment union, long fieldValue) {
-        union.set(__value64$LAYOUT, __value64$OFFSET, fieldValue);
+        union.set(JAVA_LONG, __value64$OFFSET, fieldValue);
     }
 
     /**
@@ -99,19 +95,15 @@ public class __atomic_wide_counter {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_INT.withName("__low"),
-            rdma_h.C_INT.withName("__high")
-        ).withName("$anon$28:3");
-
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.structLayout(
+            rdma_h.C_INT.withName("__low"),
+            rdma_h.C_INT.withName("__high")
+        ).withName("$anon$28:3");
         }
-
-        private static final OfInt __low$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__low"));
 
         /**
          * Layout for field:
@@ -120,10 +112,10 @@ public class __atomic_wide_counter {
          * }
          */
         public static final OfInt __low$layout() {
-            return __low$LAYOUT;
+            return (OfInt)layout().select(groupElement("__low"));
         }
 
-        private static final long __low$OFFSET = $LAYOUT.byteOffset(groupElement("__low"));
+        private static final long __low$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -142,7 +134,7 @@ public class __atomic_wide_counter {
          * }
          */
         public static int __low(MemorySegment struct) {
-            return struct.get(__low$LAYOUT, __low$OFFSET);
+            return struct.get(JAVA_INT, __low$OFFSET);
         }
 
         /**
@@ -152,10 +144,8 @@ public class __atomic_wide_counter {
          * }
          */
         public static void __low(MemorySegment struct, int fieldValue) {
-            struct.set(__low$LAYOUT, __low$OFFSET, fieldValue);
+            struct.set(JAVA_INT, __low$OFFSET, fieldValue);
         }
-
-        private static final OfInt __high$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__high"));
 
         /**
          * Layout for field:
@@ -164,10 +154,10 @@ public class __atomic_wide_counter {
          * }
          */
         public static final OfInt __high$layout() {
-            return __high$LAYOUT;
+            return (OfInt)layout().select(groupElement("__high"));
         }
 
-        private static final long __high$OFFSET = $LAYOUT.byteOffset(groupElement("__high"));
+        private static final long __high$OFFSET = 4L;
 
         /**
          * Offset for field:
@@ -186,7 +176,7 @@ public class __atomic_wide_counter {
          * }
          */
         public static int __high(MemorySegment struct) {
-            return struct.get(__high$LAYOUT, __high$OFFSET);
+            return struct.get(JAVA_INT, __high$OFFSET);
         }
 
         /**
@@ -196,7 +186,7 @@ public class __atomic_wide_counter {
          * }
          */
         public static void __high(MemorySegment struct, int fieldValue) {
-            struct.set(__high$LAYOUT, __high$OFFSET, fieldValue);
+            struct.set(JAVA_INT, __high$OFFSET, fieldValue);
         }
 
         /**
@@ -204,19 +194,19 @@ public class __atomic_wide_counter {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(8L * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 8L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(8L, 4L);
         }
 
         /**
@@ -224,7 +214,7 @@ public class __atomic_wide_counter {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(8L * elementCount, 4L);
         }
 
         /**
@@ -240,11 +230,9 @@ public class __atomic_wide_counter {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(8L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout __value32$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__value32"));
 
     /**
      * Layout for field:
@@ -256,10 +244,10 @@ public class __atomic_wide_counter {
      * }
      */
     public static final GroupLayout __value32$layout() {
-        return __value32$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__value32"));
     }
 
-    private static final long __value32$OFFSET = $LAYOUT.byteOffset(groupElement("__value32"));
+    private static final long __value32$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -284,7 +272,7 @@ public class __atomic_wide_counter {
      * }
      */
     public static MemorySegment __value32(MemorySegment union) {
-        return union.asSlice(__value32$OFFSET, __value32$LAYOUT.byteSize());
+        return union.asSlice(__value32$OFFSET, 8L);
     }
 
     /**
@@ -297,7 +285,7 @@ public class __atomic_wide_counter {
      * }
      */
     public static void __value32(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, __value32$OFFSET, __value32$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, __value32$OFFSET, 8L);
     }
 
     /**
@@ -305,19 +293,19 @@ public class __atomic_wide_counter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(8L * index);
     }
 
     /**
      * The size (in bytes) of this union
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(8L, 8L);
     }
 
     /**
@@ -325,7 +313,7 @@ public class __atomic_wide_counter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(8L * elementCount, 8L);
     }
 
     /**
@@ -341,7 +329,7 @@ public class __atomic_wide_counter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(8L * elementCount, arena, cleanup);
     }
 }
 

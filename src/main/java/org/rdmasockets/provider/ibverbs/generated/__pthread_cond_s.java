@@ -31,7 +31,11 @@ public class __pthread_cond_s {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         __atomic_wide_counter.layout().withName("__wseq"),
         __atomic_wide_counter.layout().withName("__g1_start"),
         MemoryLayout.sequenceLayout(2, rdma_h.C_INT).withName("__g_refs"),
@@ -40,15 +44,7 @@ public class __pthread_cond_s {
         rdma_h.C_INT.withName("__wrefs"),
         MemoryLayout.sequenceLayout(2, rdma_h.C_INT).withName("__g_signals")
     ).withName("__pthread_cond_s");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final GroupLayout __wseq$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__wseq"));
 
     /**
      * Layout for field:
@@ -57,10 +53,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final GroupLayout __wseq$layout() {
-        return __wseq$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__wseq"));
     }
 
-    private static final long __wseq$OFFSET = $LAYOUT.byteOffset(groupElement("__wseq"));
+    private static final long __wseq$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -79,7 +75,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __wseq(MemorySegment struct) {
-        return struct.asSlice(__wseq$OFFSET, __wseq$LAYOUT.byteSize());
+        return struct.asSlice(__wseq$OFFSET, 8L);
     }
 
     /**
@@ -89,10 +85,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __wseq(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __wseq$OFFSET, __wseq$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __wseq$OFFSET, 8L);
     }
-
-    private static final GroupLayout __g1_start$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__g1_start"));
 
     /**
      * Layout for field:
@@ -101,10 +95,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final GroupLayout __g1_start$layout() {
-        return __g1_start$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__g1_start"));
     }
 
-    private static final long __g1_start$OFFSET = $LAYOUT.byteOffset(groupElement("__g1_start"));
+    private static final long __g1_start$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -123,7 +117,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g1_start(MemorySegment struct) {
-        return struct.asSlice(__g1_start$OFFSET, __g1_start$LAYOUT.byteSize());
+        return struct.asSlice(__g1_start$OFFSET, 8L);
     }
 
     /**
@@ -133,10 +127,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g1_start(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g1_start$OFFSET, __g1_start$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g1_start$OFFSET, 8L);
     }
-
-    private static final SequenceLayout __g_refs$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_refs"));
 
     /**
      * Layout for field:
@@ -145,10 +137,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_refs$layout() {
-        return __g_refs$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_refs"));
     }
 
-    private static final long __g_refs$OFFSET = $LAYOUT.byteOffset(groupElement("__g_refs"));
+    private static final long __g_refs$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -167,7 +159,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_refs(MemorySegment struct) {
-        return struct.asSlice(__g_refs$OFFSET, __g_refs$LAYOUT.byteSize());
+        return struct.asSlice(__g_refs$OFFSET, 8L);
     }
 
     /**
@@ -177,7 +169,7 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_refs(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_refs$OFFSET, __g_refs$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_refs$OFFSET, 8L);
     }
 
     private static long[] __g_refs$DIMS = { 2 };
@@ -191,7 +183,6 @@ public class __pthread_cond_s {
     public static long[] __g_refs$dimensions() {
         return __g_refs$DIMS;
     }
-    private static final VarHandle __g_refs$ELEM_HANDLE = __g_refs$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -200,7 +191,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __g_refs(MemorySegment struct, long index0) {
-        return (int)__g_refs$ELEM_HANDLE.get(struct, __g_refs$OFFSET, index0);
+        return struct.get(JAVA_INT, __g_refs$OFFSET + 4L * index0);
     }
 
     /**
@@ -210,10 +201,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_refs(MemorySegment struct, long index0, int fieldValue) {
-        __g_refs$ELEM_HANDLE.set(struct, __g_refs$OFFSET, index0, fieldValue);
+        struct.set(JAVA_INT, __g_refs$OFFSET + 4L * index0, fieldValue);
     }
-
-    private static final SequenceLayout __g_size$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_size"));
 
     /**
      * Layout for field:
@@ -222,10 +211,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_size$layout() {
-        return __g_size$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_size"));
     }
 
-    private static final long __g_size$OFFSET = $LAYOUT.byteOffset(groupElement("__g_size"));
+    private static final long __g_size$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -244,7 +233,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_size(MemorySegment struct) {
-        return struct.asSlice(__g_size$OFFSET, __g_size$LAYOUT.byteSize());
+        return struct.asSlice(__g_size$OFFSET, 8L);
     }
 
     /**
@@ -254,7 +243,7 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_size(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_size$OFFSET, __g_size$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_size$OFFSET, 8L);
     }
 
     private static long[] __g_size$DIMS = { 2 };
@@ -268,7 +257,6 @@ public class __pthread_cond_s {
     public static long[] __g_size$dimensions() {
         return __g_size$DIMS;
     }
-    private static final VarHandle __g_size$ELEM_HANDLE = __g_size$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -277,7 +265,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __g_size(MemorySegment struct, long index0) {
-        return (int)__g_size$ELEM_HANDLE.get(struct, __g_size$OFFSET, index0);
+        return struct.get(JAVA_INT, __g_size$OFFSET + 4L * index0);
     }
 
     /**
@@ -287,10 +275,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_size(MemorySegment struct, long index0, int fieldValue) {
-        __g_size$ELEM_HANDLE.set(struct, __g_size$OFFSET, index0, fieldValue);
+        struct.set(JAVA_INT, __g_size$OFFSET + 4L * index0, fieldValue);
     }
-
-    private static final OfInt __g1_orig_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__g1_orig_size"));
 
     /**
      * Layout for field:
@@ -299,10 +285,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final OfInt __g1_orig_size$layout() {
-        return __g1_orig_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("__g1_orig_size"));
     }
 
-    private static final long __g1_orig_size$OFFSET = $LAYOUT.byteOffset(groupElement("__g1_orig_size"));
+    private static final long __g1_orig_size$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -321,7 +307,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __g1_orig_size(MemorySegment struct) {
-        return struct.get(__g1_orig_size$LAYOUT, __g1_orig_size$OFFSET);
+        return struct.get(JAVA_INT, __g1_orig_size$OFFSET);
     }
 
     /**
@@ -331,10 +317,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g1_orig_size(MemorySegment struct, int fieldValue) {
-        struct.set(__g1_orig_size$LAYOUT, __g1_orig_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __g1_orig_size$OFFSET, fieldValue);
     }
-
-    private static final OfInt __wrefs$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__wrefs"));
 
     /**
      * Layout for field:
@@ -343,10 +327,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final OfInt __wrefs$layout() {
-        return __wrefs$LAYOUT;
+        return (OfInt)layout().select(groupElement("__wrefs"));
     }
 
-    private static final long __wrefs$OFFSET = $LAYOUT.byteOffset(groupElement("__wrefs"));
+    private static final long __wrefs$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -365,7 +349,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __wrefs(MemorySegment struct) {
-        return struct.get(__wrefs$LAYOUT, __wrefs$OFFSET);
+        return struct.get(JAVA_INT, __wrefs$OFFSET);
     }
 
     /**
@@ -375,10 +359,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __wrefs(MemorySegment struct, int fieldValue) {
-        struct.set(__wrefs$LAYOUT, __wrefs$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __wrefs$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout __g_signals$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_signals"));
 
     /**
      * Layout for field:
@@ -387,10 +369,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_signals$layout() {
-        return __g_signals$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_signals"));
     }
 
-    private static final long __g_signals$OFFSET = $LAYOUT.byteOffset(groupElement("__g_signals"));
+    private static final long __g_signals$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -409,7 +391,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_signals(MemorySegment struct) {
-        return struct.asSlice(__g_signals$OFFSET, __g_signals$LAYOUT.byteSize());
+        return struct.asSlice(__g_signals$OFFSET, 8L);
     }
 
     /**
@@ -419,7 +401,7 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_signals(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_signals$OFFSET, __g_signals$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_signals$OFFSET, 8L);
     }
 
     private static long[] __g_signals$DIMS = { 2 };
@@ -433,7 +415,6 @@ public class __pthread_cond_s {
     public static long[] __g_signals$dimensions() {
         return __g_signals$DIMS;
     }
-    private static final VarHandle __g_signals$ELEM_HANDLE = __g_signals$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -442,7 +423,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __g_signals(MemorySegment struct, long index0) {
-        return (int)__g_signals$ELEM_HANDLE.get(struct, __g_signals$OFFSET, index0);
+        return struct.get(JAVA_INT, __g_signals$OFFSET + 4L * index0);
     }
 
     /**
@@ -452,7 +433,7 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_signals(MemorySegment struct, long index0, int fieldValue) {
-        __g_signals$ELEM_HANDLE.set(struct, __g_signals$OFFSET, index0, fieldValue);
+        struct.set(JAVA_INT, __g_signals$OFFSET + 4L * index0, fieldValue);
     }
 
     /**
@@ -460,19 +441,19 @@ public class __pthread_cond_s {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(48L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(48L, 8L);
     }
 
     /**
@@ -480,7 +461,7 @@ public class __pthread_cond_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(48L * elementCount, 8L);
     }
 
     /**
@@ -496,7 +477,7 @@ public class __pthread_cond_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(48L * elementCount, arena, cleanup);
     }
 }
 

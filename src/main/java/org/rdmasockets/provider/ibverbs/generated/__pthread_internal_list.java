@@ -26,19 +26,15 @@ public class __pthread_internal_list {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("__prev"),
-        rdma_h.C_POINTER.withName("__next")
-    ).withName("__pthread_internal_list");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_POINTER.withName("__prev"),
+        rdma_h.C_POINTER.withName("__next")
+    ).withName("__pthread_internal_list");
     }
-
-    private static final AddressLayout __prev$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("__prev"));
 
     /**
      * Layout for field:
@@ -47,10 +43,10 @@ public class __pthread_internal_list {
      * }
      */
     public static final AddressLayout __prev$layout() {
-        return __prev$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("__prev"));
     }
 
-    private static final long __prev$OFFSET = $LAYOUT.byteOffset(groupElement("__prev"));
+    private static final long __prev$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -69,7 +65,7 @@ public class __pthread_internal_list {
      * }
      */
     public static MemorySegment __prev(MemorySegment struct) {
-        return struct.get(__prev$LAYOUT, __prev$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, __prev$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -79,10 +75,8 @@ public class __pthread_internal_list {
      * }
      */
     public static void __prev(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(__prev$LAYOUT, __prev$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, __prev$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout __next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("__next"));
 
     /**
      * Layout for field:
@@ -91,10 +85,10 @@ public class __pthread_internal_list {
      * }
      */
     public static final AddressLayout __next$layout() {
-        return __next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("__next"));
     }
 
-    private static final long __next$OFFSET = $LAYOUT.byteOffset(groupElement("__next"));
+    private static final long __next$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -113,7 +107,7 @@ public class __pthread_internal_list {
      * }
      */
     public static MemorySegment __next(MemorySegment struct) {
-        return struct.get(__next$LAYOUT, __next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, __next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -123,7 +117,7 @@ public class __pthread_internal_list {
      * }
      */
     public static void __next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(__next$LAYOUT, __next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, __next$OFFSET, fieldValue.address());
     }
 
     /**
@@ -131,19 +125,19 @@ public class __pthread_internal_list {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -151,7 +145,7 @@ public class __pthread_internal_list {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -167,7 +161,7 @@ public class __pthread_internal_list {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -32,7 +32,11 @@ public class __pthread_mutex_s {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_INT.withName("__lock"),
         rdma_h.C_INT.withName("__count"),
         rdma_h.C_INT.withName("__owner"),
@@ -42,15 +46,7 @@ public class __pthread_mutex_s {
         rdma_h.C_SHORT.withName("__elision"),
         __pthread_internal_list.layout().withName("__list")
     ).withName("__pthread_mutex_s");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfInt __lock$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__lock"));
 
     /**
      * Layout for field:
@@ -59,10 +55,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __lock$layout() {
-        return __lock$LAYOUT;
+        return (OfInt)layout().select(groupElement("__lock"));
     }
 
-    private static final long __lock$OFFSET = $LAYOUT.byteOffset(groupElement("__lock"));
+    private static final long __lock$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -81,7 +77,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __lock(MemorySegment struct) {
-        return struct.get(__lock$LAYOUT, __lock$OFFSET);
+        return struct.get(JAVA_INT, __lock$OFFSET);
     }
 
     /**
@@ -91,10 +87,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __lock(MemorySegment struct, int fieldValue) {
-        struct.set(__lock$LAYOUT, __lock$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __lock$OFFSET, fieldValue);
     }
-
-    private static final OfInt __count$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__count"));
 
     /**
      * Layout for field:
@@ -103,10 +97,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __count$layout() {
-        return __count$LAYOUT;
+        return (OfInt)layout().select(groupElement("__count"));
     }
 
-    private static final long __count$OFFSET = $LAYOUT.byteOffset(groupElement("__count"));
+    private static final long __count$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -125,7 +119,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __count(MemorySegment struct) {
-        return struct.get(__count$LAYOUT, __count$OFFSET);
+        return struct.get(JAVA_INT, __count$OFFSET);
     }
 
     /**
@@ -135,10 +129,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __count(MemorySegment struct, int fieldValue) {
-        struct.set(__count$LAYOUT, __count$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __count$OFFSET, fieldValue);
     }
-
-    private static final OfInt __owner$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__owner"));
 
     /**
      * Layout for field:
@@ -147,10 +139,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __owner$layout() {
-        return __owner$LAYOUT;
+        return (OfInt)layout().select(groupElement("__owner"));
     }
 
-    private static final long __owner$OFFSET = $LAYOUT.byteOffset(groupElement("__owner"));
+    private static final long __owner$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -169,7 +161,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __owner(MemorySegment struct) {
-        return struct.get(__owner$LAYOUT, __owner$OFFSET);
+        return struct.get(JAVA_INT, __owner$OFFSET);
     }
 
     /**
@@ -179,10 +171,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __owner(MemorySegment struct, int fieldValue) {
-        struct.set(__owner$LAYOUT, __owner$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __owner$OFFSET, fieldValue);
     }
-
-    private static final OfInt __nusers$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__nusers"));
 
     /**
      * Layout for field:
@@ -191,10 +181,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __nusers$layout() {
-        return __nusers$LAYOUT;
+        return (OfInt)layout().select(groupElement("__nusers"));
     }
 
-    private static final long __nusers$OFFSET = $LAYOUT.byteOffset(groupElement("__nusers"));
+    private static final long __nusers$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -213,7 +203,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __nusers(MemorySegment struct) {
-        return struct.get(__nusers$LAYOUT, __nusers$OFFSET);
+        return struct.get(JAVA_INT, __nusers$OFFSET);
     }
 
     /**
@@ -223,10 +213,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __nusers(MemorySegment struct, int fieldValue) {
-        struct.set(__nusers$LAYOUT, __nusers$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __nusers$OFFSET, fieldValue);
     }
-
-    private static final OfInt __kind$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__kind"));
 
     /**
      * Layout for field:
@@ -235,10 +223,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __kind$layout() {
-        return __kind$LAYOUT;
+        return (OfInt)layout().select(groupElement("__kind"));
     }
 
-    private static final long __kind$OFFSET = $LAYOUT.byteOffset(groupElement("__kind"));
+    private static final long __kind$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -257,7 +245,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __kind(MemorySegment struct) {
-        return struct.get(__kind$LAYOUT, __kind$OFFSET);
+        return struct.get(JAVA_INT, __kind$OFFSET);
     }
 
     /**
@@ -267,10 +255,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __kind(MemorySegment struct, int fieldValue) {
-        struct.set(__kind$LAYOUT, __kind$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __kind$OFFSET, fieldValue);
     }
-
-    private static final OfShort __spins$LAYOUT = (OfShort)$LAYOUT.select(groupElement("__spins"));
 
     /**
      * Layout for field:
@@ -279,10 +265,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfShort __spins$layout() {
-        return __spins$LAYOUT;
+        return (OfShort)layout().select(groupElement("__spins"));
     }
 
-    private static final long __spins$OFFSET = $LAYOUT.byteOffset(groupElement("__spins"));
+    private static final long __spins$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -301,7 +287,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static short __spins(MemorySegment struct) {
-        return struct.get(__spins$LAYOUT, __spins$OFFSET);
+        return struct.get(JAVA_SHORT, __spins$OFFSET);
     }
 
     /**
@@ -311,10 +297,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __spins(MemorySegment struct, short fieldValue) {
-        struct.set(__spins$LAYOUT, __spins$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, __spins$OFFSET, fieldValue);
     }
-
-    private static final OfShort __elision$LAYOUT = (OfShort)$LAYOUT.select(groupElement("__elision"));
 
     /**
      * Layout for field:
@@ -323,10 +307,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfShort __elision$layout() {
-        return __elision$LAYOUT;
+        return (OfShort)layout().select(groupElement("__elision"));
     }
 
-    private static final long __elision$OFFSET = $LAYOUT.byteOffset(groupElement("__elision"));
+    private static final long __elision$OFFSET = 22L;
 
     /**
      * Offset for field:
@@ -345,7 +329,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static short __elision(MemorySegment struct) {
-        return struct.get(__elision$LAYOUT, __elision$OFFSET);
+        return struct.get(JAVA_SHORT, __elision$OFFSET);
     }
 
     /**
@@ -355,10 +339,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __elision(MemorySegment struct, short fieldValue) {
-        struct.set(__elision$LAYOUT, __elision$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, __elision$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout __list$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__list"));
 
     /**
      * Layout for field:
@@ -367,10 +349,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final GroupLayout __list$layout() {
-        return __list$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__list"));
     }
 
-    private static final long __list$OFFSET = $LAYOUT.byteOffset(groupElement("__list"));
+    private static final long __list$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -389,7 +371,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static MemorySegment __list(MemorySegment struct) {
-        return struct.asSlice(__list$OFFSET, __list$LAYOUT.byteSize());
+        return struct.asSlice(__list$OFFSET, 16L);
     }
 
     /**
@@ -399,7 +381,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __list(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __list$OFFSET, __list$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __list$OFFSET, 16L);
     }
 
     /**
@@ -407,19 +389,19 @@ public class __pthread_mutex_s {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(40L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(40L, 8L);
     }
 
     /**
@@ -427,7 +409,7 @@ public class __pthread_mutex_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(40L * elementCount, 8L);
     }
 
     /**
@@ -443,7 +425,7 @@ public class __pthread_mutex_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(40L * elementCount, arena, cleanup);
     }
 }
 

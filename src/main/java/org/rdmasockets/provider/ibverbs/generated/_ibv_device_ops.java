@@ -26,16 +26,14 @@ public class _ibv_device_ops {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("_dummy1"),
-        rdma_h.C_POINTER.withName("_dummy2")
-    ).withName("_ibv_device_ops");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_POINTER.withName("_dummy1"),
+        rdma_h.C_POINTER.withName("_dummy2")
+    ).withName("_ibv_device_ops");
     }
 
     /**
@@ -95,8 +93,6 @@ public class _ibv_device_ops {
         }
     }
 
-    private static final AddressLayout _dummy1$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_dummy1"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -104,10 +100,10 @@ public class _ibv_device_ops {
      * }
      */
     public static final AddressLayout _dummy1$layout() {
-        return _dummy1$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_dummy1"));
     }
 
-    private static final long _dummy1$OFFSET = $LAYOUT.byteOffset(groupElement("_dummy1"));
+    private static final long _dummy1$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -126,7 +122,7 @@ public class _ibv_device_ops {
      * }
      */
     public static MemorySegment _dummy1(MemorySegment struct) {
-        return struct.get(_dummy1$LAYOUT, _dummy1$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _dummy1$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -136,7 +132,7 @@ public class _ibv_device_ops {
      * }
      */
     public static void _dummy1(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_dummy1$LAYOUT, _dummy1$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _dummy1$OFFSET, fieldValue.address());
     }
 
     /**
@@ -194,8 +190,6 @@ public class _ibv_device_ops {
         }
     }
 
-    private static final AddressLayout _dummy2$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_dummy2"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -203,10 +197,10 @@ public class _ibv_device_ops {
      * }
      */
     public static final AddressLayout _dummy2$layout() {
-        return _dummy2$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_dummy2"));
     }
 
-    private static final long _dummy2$OFFSET = $LAYOUT.byteOffset(groupElement("_dummy2"));
+    private static final long _dummy2$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -225,7 +219,7 @@ public class _ibv_device_ops {
      * }
      */
     public static MemorySegment _dummy2(MemorySegment struct) {
-        return struct.get(_dummy2$LAYOUT, _dummy2$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _dummy2$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -235,7 +229,7 @@ public class _ibv_device_ops {
      * }
      */
     public static void _dummy2(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_dummy2$LAYOUT, _dummy2$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _dummy2$OFFSET, fieldValue.address());
     }
 
     /**
@@ -243,19 +237,19 @@ public class _ibv_device_ops {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -263,7 +257,7 @@ public class _ibv_device_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -279,7 +273,7 @@ public class _ibv_device_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

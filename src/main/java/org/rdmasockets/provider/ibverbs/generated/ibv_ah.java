@@ -27,21 +27,17 @@ public class ibv_ah {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("context"),
         rdma_h.C_POINTER.withName("pd"),
         rdma_h.C_INT.withName("handle"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_ah");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -50,10 +46,10 @@ public class ibv_ah {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -72,7 +68,7 @@ public class ibv_ah {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -82,10 +78,8 @@ public class ibv_ah {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -94,10 +88,10 @@ public class ibv_ah {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -116,7 +110,7 @@ public class ibv_ah {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -126,10 +120,8 @@ public class ibv_ah {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -138,10 +130,10 @@ public class ibv_ah {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -160,7 +152,7 @@ public class ibv_ah {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -170,7 +162,7 @@ public class ibv_ah {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +170,19 @@ public class ibv_ah {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(24L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(24L, 8L);
     }
 
     /**
@@ -198,7 +190,7 @@ public class ibv_ah {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(24L * elementCount, 8L);
     }
 
     /**
@@ -214,7 +206,7 @@ public class ibv_ah {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(24L * elementCount, arena, cleanup);
     }
 }
 

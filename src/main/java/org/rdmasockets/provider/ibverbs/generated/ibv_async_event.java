@@ -32,17 +32,15 @@ public class ibv_async_event {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_async_event.element.layout().withName("element"),
-        rdma_h.C_INT.withName("event_type"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_async_event");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        ibv_async_event.element.layout().withName("element"),
+        rdma_h.C_INT.withName("event_type"),
+        MemoryLayout.paddingLayout(4)
+    ).withName("ibv_async_event");
     }
 
     /**
@@ -62,22 +60,18 @@ public class ibv_async_event {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+        /**
+         * The layout of this union
+         */
+        public static final GroupLayout layout() {
+            return MemoryLayout.unionLayout(
             rdma_h.C_POINTER.withName("cq"),
             rdma_h.C_POINTER.withName("qp"),
             rdma_h.C_POINTER.withName("srq"),
             rdma_h.C_POINTER.withName("wq"),
             rdma_h.C_INT.withName("port_num")
         ).withName("$anon$473:2");
-
-        /**
-         * The layout of this union
-         */
-        public static final GroupLayout layout() {
-            return $LAYOUT;
         }
-
-        private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
 
         /**
          * Layout for field:
@@ -86,10 +80,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout cq$layout() {
-            return cq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("cq"));
         }
 
-        private static final long cq$OFFSET = $LAYOUT.byteOffset(groupElement("cq"));
+        private static final long cq$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -108,7 +102,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment cq(MemorySegment union) {
-            return union.get(cq$LAYOUT, cq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, cq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -118,10 +112,8 @@ public class ibv_async_event {
          * }
          */
         public static void cq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(cq$LAYOUT, cq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
         }
-
-        private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
 
         /**
          * Layout for field:
@@ -130,10 +122,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout qp$layout() {
-            return qp$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("qp"));
         }
 
-        private static final long qp$OFFSET = $LAYOUT.byteOffset(groupElement("qp"));
+        private static final long qp$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -152,7 +144,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment qp(MemorySegment union) {
-            return union.get(qp$LAYOUT, qp$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, qp$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -162,10 +154,8 @@ public class ibv_async_event {
          * }
          */
         public static void qp(MemorySegment union, MemorySegment fieldValue) {
-            union.set(qp$LAYOUT, qp$OFFSET, fieldValue);
+            union.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
         }
-
-        private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
 
         /**
          * Layout for field:
@@ -174,10 +164,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout srq$layout() {
-            return srq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("srq"));
         }
 
-        private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+        private static final long srq$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -196,7 +186,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment srq(MemorySegment union) {
-            return union.get(srq$LAYOUT, srq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -206,10 +196,8 @@ public class ibv_async_event {
          * }
          */
         public static void srq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
         }
-
-        private static final AddressLayout wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq"));
 
         /**
          * Layout for field:
@@ -218,10 +206,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout wq$layout() {
-            return wq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("wq"));
         }
 
-        private static final long wq$OFFSET = $LAYOUT.byteOffset(groupElement("wq"));
+        private static final long wq$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -240,7 +228,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment wq(MemorySegment union) {
-            return union.get(wq$LAYOUT, wq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, wq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -250,10 +238,8 @@ public class ibv_async_event {
          * }
          */
         public static void wq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(wq$LAYOUT, wq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, wq$OFFSET, fieldValue.address());
         }
-
-        private static final OfInt port_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_num"));
 
         /**
          * Layout for field:
@@ -262,10 +248,10 @@ public class ibv_async_event {
          * }
          */
         public static final OfInt port_num$layout() {
-            return port_num$LAYOUT;
+            return (OfInt)layout().select(groupElement("port_num"));
         }
 
-        private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+        private static final long port_num$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -284,7 +270,7 @@ public class ibv_async_event {
          * }
          */
         public static int port_num(MemorySegment union) {
-            return union.get(port_num$LAYOUT, port_num$OFFSET);
+            return union.get(JAVA_INT, port_num$OFFSET);
         }
 
         /**
@@ -294,7 +280,7 @@ public class ibv_async_event {
          * }
          */
         public static void port_num(MemorySegment union, int fieldValue) {
-            union.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+            union.set(JAVA_INT, port_num$OFFSET, fieldValue);
         }
 
         /**
@@ -302,19 +288,19 @@ public class ibv_async_event {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(8L * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 8L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(8L, 8L);
         }
 
         /**
@@ -322,7 +308,7 @@ public class ibv_async_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(8L * elementCount, 8L);
         }
 
         /**
@@ -338,11 +324,9 @@ public class ibv_async_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(8L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout element$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("element"));
 
     /**
      * Layout for field:
@@ -357,10 +341,10 @@ public class ibv_async_event {
      * }
      */
     public static final GroupLayout element$layout() {
-        return element$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("element"));
     }
 
-    private static final long element$OFFSET = $LAYOUT.byteOffset(groupElement("element"));
+    private static final long element$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -391,7 +375,7 @@ public class ibv_async_event {
      * }
      */
     public static MemorySegment element(MemorySegment struct) {
-        return struct.asSlice(element$OFFSET, element$LAYOUT.byteSize());
+        return struct.asSlice(element$OFFSET, 8L);
     }
 
     /**
@@ -407,10 +391,8 @@ public class ibv_async_event {
      * }
      */
     public static void element(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, element$OFFSET, element$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, element$OFFSET, 8L);
     }
-
-    private static final OfInt event_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("event_type"));
 
     /**
      * Layout for field:
@@ -419,10 +401,10 @@ public class ibv_async_event {
      * }
      */
     public static final OfInt event_type$layout() {
-        return event_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("event_type"));
     }
 
-    private static final long event_type$OFFSET = $LAYOUT.byteOffset(groupElement("event_type"));
+    private static final long event_type$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -441,7 +423,7 @@ public class ibv_async_event {
      * }
      */
     public static int event_type(MemorySegment struct) {
-        return struct.get(event_type$LAYOUT, event_type$OFFSET);
+        return struct.get(JAVA_INT, event_type$OFFSET);
     }
 
     /**
@@ -451,7 +433,7 @@ public class ibv_async_event {
      * }
      */
     public static void event_type(MemorySegment struct, int fieldValue) {
-        struct.set(event_type$LAYOUT, event_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, event_type$OFFSET, fieldValue);
     }
 
     /**
@@ -459,19 +441,19 @@ public class ibv_async_event {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -479,7 +461,7 @@ public class ibv_async_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -495,7 +477,7 @@ public class ibv_async_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,16 @@ public class ibv_comp_channel {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_INT.withName("fd"),
-        rdma_h.C_INT.withName("refcnt")
-    ).withName("ibv_comp_channel");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_POINTER.withName("context"),
+        rdma_h.C_INT.withName("fd"),
+        rdma_h.C_INT.withName("refcnt")
+    ).withName("ibv_comp_channel");
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class ibv_comp_channel {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class ibv_comp_channel {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -81,10 +77,8 @@ public class ibv_comp_channel {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("fd"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class ibv_comp_channel {
      * }
      */
     public static final OfInt fd$layout() {
-        return fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("fd"));
     }
 
-    private static final long fd$OFFSET = $LAYOUT.byteOffset(groupElement("fd"));
+    private static final long fd$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class ibv_comp_channel {
      * }
      */
     public static int fd(MemorySegment struct) {
-        return struct.get(fd$LAYOUT, fd$OFFSET);
+        return struct.get(JAVA_INT, fd$OFFSET);
     }
 
     /**
@@ -125,10 +119,8 @@ public class ibv_comp_channel {
      * }
      */
     public static void fd(MemorySegment struct, int fieldValue) {
-        struct.set(fd$LAYOUT, fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, fd$OFFSET, fieldValue);
     }
-
-    private static final OfInt refcnt$LAYOUT = (OfInt)$LAYOUT.select(groupElement("refcnt"));
 
     /**
      * Layout for field:
@@ -137,10 +129,10 @@ public class ibv_comp_channel {
      * }
      */
     public static final OfInt refcnt$layout() {
-        return refcnt$LAYOUT;
+        return (OfInt)layout().select(groupElement("refcnt"));
     }
 
-    private static final long refcnt$OFFSET = $LAYOUT.byteOffset(groupElement("refcnt"));
+    private static final long refcnt$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -159,7 +151,7 @@ public class ibv_comp_channel {
      * }
      */
     public static int refcnt(MemorySegment struct) {
-        return struct.get(refcnt$LAYOUT, refcnt$OFFSET);
+        return struct.get(JAVA_INT, refcnt$OFFSET);
     }
 
     /**
@@ -169,7 +161,7 @@ public class ibv_comp_channel {
      * }
      */
     public static void refcnt(MemorySegment struct, int fieldValue) {
-        struct.set(refcnt$LAYOUT, refcnt$OFFSET, fieldValue);
+        struct.set(JAVA_INT, refcnt$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +169,19 @@ public class ibv_comp_channel {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -197,7 +189,7 @@ public class ibv_comp_channel {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -213,7 +205,7 @@ public class ibv_comp_channel {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

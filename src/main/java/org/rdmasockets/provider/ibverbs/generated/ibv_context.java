@@ -31,7 +31,11 @@ public class ibv_context {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("device"),
         ibv_context_ops.layout().withName("ops"),
         rdma_h.C_INT.withName("cmd_fd"),
@@ -41,15 +45,7 @@ public class ibv_context {
         pthread_mutex_t.layout().withName("mutex"),
         rdma_h.C_POINTER.withName("abi_compat")
     ).withName("ibv_context");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout device$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("device"));
 
     /**
      * Layout for field:
@@ -58,10 +54,10 @@ public class ibv_context {
      * }
      */
     public static final AddressLayout device$layout() {
-        return device$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("device"));
     }
 
-    private static final long device$OFFSET = $LAYOUT.byteOffset(groupElement("device"));
+    private static final long device$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -80,7 +76,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment device(MemorySegment struct) {
-        return struct.get(device$LAYOUT, device$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, device$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,10 +86,8 @@ public class ibv_context {
      * }
      */
     public static void device(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(device$LAYOUT, device$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, device$OFFSET, fieldValue.address());
     }
-
-    private static final GroupLayout ops$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ops"));
 
     /**
      * Layout for field:
@@ -102,10 +96,10 @@ public class ibv_context {
      * }
      */
     public static final GroupLayout ops$layout() {
-        return ops$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("ops"));
     }
 
-    private static final long ops$OFFSET = $LAYOUT.byteOffset(groupElement("ops"));
+    private static final long ops$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -124,7 +118,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment ops(MemorySegment struct) {
-        return struct.asSlice(ops$OFFSET, ops$LAYOUT.byteSize());
+        return struct.asSlice(ops$OFFSET, 256L);
     }
 
     /**
@@ -134,10 +128,8 @@ public class ibv_context {
      * }
      */
     public static void ops(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ops$OFFSET, ops$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ops$OFFSET, 256L);
     }
-
-    private static final OfInt cmd_fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cmd_fd"));
 
     /**
      * Layout for field:
@@ -146,10 +138,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt cmd_fd$layout() {
-        return cmd_fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("cmd_fd"));
     }
 
-    private static final long cmd_fd$OFFSET = $LAYOUT.byteOffset(groupElement("cmd_fd"));
+    private static final long cmd_fd$OFFSET = 264L;
 
     /**
      * Offset for field:
@@ -168,7 +160,7 @@ public class ibv_context {
      * }
      */
     public static int cmd_fd(MemorySegment struct) {
-        return struct.get(cmd_fd$LAYOUT, cmd_fd$OFFSET);
+        return struct.get(JAVA_INT, cmd_fd$OFFSET);
     }
 
     /**
@@ -178,10 +170,8 @@ public class ibv_context {
      * }
      */
     public static void cmd_fd(MemorySegment struct, int fieldValue) {
-        struct.set(cmd_fd$LAYOUT, cmd_fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cmd_fd$OFFSET, fieldValue);
     }
-
-    private static final OfInt async_fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("async_fd"));
 
     /**
      * Layout for field:
@@ -190,10 +180,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt async_fd$layout() {
-        return async_fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("async_fd"));
     }
 
-    private static final long async_fd$OFFSET = $LAYOUT.byteOffset(groupElement("async_fd"));
+    private static final long async_fd$OFFSET = 268L;
 
     /**
      * Offset for field:
@@ -212,7 +202,7 @@ public class ibv_context {
      * }
      */
     public static int async_fd(MemorySegment struct) {
-        return struct.get(async_fd$LAYOUT, async_fd$OFFSET);
+        return struct.get(JAVA_INT, async_fd$OFFSET);
     }
 
     /**
@@ -222,10 +212,8 @@ public class ibv_context {
      * }
      */
     public static void async_fd(MemorySegment struct, int fieldValue) {
-        struct.set(async_fd$LAYOUT, async_fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, async_fd$OFFSET, fieldValue);
     }
-
-    private static final OfInt num_comp_vectors$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_comp_vectors"));
 
     /**
      * Layout for field:
@@ -234,10 +222,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt num_comp_vectors$layout() {
-        return num_comp_vectors$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_comp_vectors"));
     }
 
-    private static final long num_comp_vectors$OFFSET = $LAYOUT.byteOffset(groupElement("num_comp_vectors"));
+    private static final long num_comp_vectors$OFFSET = 272L;
 
     /**
      * Offset for field:
@@ -256,7 +244,7 @@ public class ibv_context {
      * }
      */
     public static int num_comp_vectors(MemorySegment struct) {
-        return struct.get(num_comp_vectors$LAYOUT, num_comp_vectors$OFFSET);
+        return struct.get(JAVA_INT, num_comp_vectors$OFFSET);
     }
 
     /**
@@ -266,10 +254,8 @@ public class ibv_context {
      * }
      */
     public static void num_comp_vectors(MemorySegment struct, int fieldValue) {
-        struct.set(num_comp_vectors$LAYOUT, num_comp_vectors$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_comp_vectors$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -278,10 +264,10 @@ public class ibv_context {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 280L;
 
     /**
      * Offset for field:
@@ -300,7 +286,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40L);
     }
 
     /**
@@ -310,10 +296,8 @@ public class ibv_context {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40L);
     }
-
-    private static final AddressLayout abi_compat$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("abi_compat"));
 
     /**
      * Layout for field:
@@ -322,10 +306,10 @@ public class ibv_context {
      * }
      */
     public static final AddressLayout abi_compat$layout() {
-        return abi_compat$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("abi_compat"));
     }
 
-    private static final long abi_compat$OFFSET = $LAYOUT.byteOffset(groupElement("abi_compat"));
+    private static final long abi_compat$OFFSET = 320L;
 
     /**
      * Offset for field:
@@ -344,7 +328,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment abi_compat(MemorySegment struct) {
-        return struct.get(abi_compat$LAYOUT, abi_compat$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, abi_compat$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -354,7 +338,7 @@ public class ibv_context {
      * }
      */
     public static void abi_compat(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(abi_compat$LAYOUT, abi_compat$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, abi_compat$OFFSET, fieldValue.address());
     }
 
     /**
@@ -362,19 +346,19 @@ public class ibv_context {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(328L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 328L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(328L, 8L);
     }
 
     /**
@@ -382,7 +366,7 @@ public class ibv_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(328L * elementCount, 8L);
     }
 
     /**
@@ -398,7 +382,7 @@ public class ibv_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(328L * elementCount, arena, cleanup);
     }
 }
 

@@ -56,7 +56,11 @@ public class ibv_context_ops {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("_compat_query_device"),
         rdma_h.C_POINTER.withName("_compat_query_port"),
         rdma_h.C_POINTER.withName("_compat_alloc_pd"),
@@ -90,12 +94,6 @@ public class ibv_context_ops {
         rdma_h.C_POINTER.withName("_compat_detach_mcast"),
         rdma_h.C_POINTER.withName("_compat_async_event")
     ).withName("ibv_context_ops");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
 
     /**
@@ -155,8 +153,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_device$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_device"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -164,10 +160,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_device$layout() {
-        return _compat_query_device$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_device"));
     }
 
-    private static final long _compat_query_device$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_device"));
+    private static final long _compat_query_device$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -186,7 +182,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_device(MemorySegment struct) {
-        return struct.get(_compat_query_device$LAYOUT, _compat_query_device$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_device$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -196,7 +192,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_device(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_device$LAYOUT, _compat_query_device$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_device$OFFSET, fieldValue.address());
     }
 
     /**
@@ -257,8 +253,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_port$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_port"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -266,10 +260,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_port$layout() {
-        return _compat_query_port$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_port"));
     }
 
-    private static final long _compat_query_port$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_port"));
+    private static final long _compat_query_port$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -288,7 +282,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_port(MemorySegment struct) {
-        return struct.get(_compat_query_port$LAYOUT, _compat_query_port$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_port$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -298,7 +292,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_port(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_port$LAYOUT, _compat_query_port$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_port$OFFSET, fieldValue.address());
     }
 
     /**
@@ -355,8 +349,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_alloc_pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_alloc_pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -364,10 +356,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_alloc_pd$layout() {
-        return _compat_alloc_pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_alloc_pd"));
     }
 
-    private static final long _compat_alloc_pd$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_alloc_pd"));
+    private static final long _compat_alloc_pd$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -386,7 +378,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_alloc_pd(MemorySegment struct) {
-        return struct.get(_compat_alloc_pd$LAYOUT, _compat_alloc_pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_alloc_pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -396,7 +388,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_alloc_pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_alloc_pd$LAYOUT, _compat_alloc_pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_alloc_pd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -453,8 +445,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_dealloc_pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_dealloc_pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -462,10 +452,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_dealloc_pd$layout() {
-        return _compat_dealloc_pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_dealloc_pd"));
     }
 
-    private static final long _compat_dealloc_pd$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_dealloc_pd"));
+    private static final long _compat_dealloc_pd$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -484,7 +474,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_dealloc_pd(MemorySegment struct) {
-        return struct.get(_compat_dealloc_pd$LAYOUT, _compat_dealloc_pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_dealloc_pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -494,7 +484,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_dealloc_pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_dealloc_pd$LAYOUT, _compat_dealloc_pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_dealloc_pd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -551,8 +541,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_reg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_reg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -560,10 +548,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_reg_mr$layout() {
-        return _compat_reg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_reg_mr"));
     }
 
-    private static final long _compat_reg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_reg_mr"));
+    private static final long _compat_reg_mr$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -582,7 +570,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_reg_mr(MemorySegment struct) {
-        return struct.get(_compat_reg_mr$LAYOUT, _compat_reg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_reg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -592,7 +580,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_reg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_reg_mr$LAYOUT, _compat_reg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_reg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -649,8 +637,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_rereg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_rereg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -658,10 +644,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_rereg_mr$layout() {
-        return _compat_rereg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_rereg_mr"));
     }
 
-    private static final long _compat_rereg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_rereg_mr"));
+    private static final long _compat_rereg_mr$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -680,7 +666,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_rereg_mr(MemorySegment struct) {
-        return struct.get(_compat_rereg_mr$LAYOUT, _compat_rereg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_rereg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -690,7 +676,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_rereg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_rereg_mr$LAYOUT, _compat_rereg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_rereg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -747,8 +733,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_dereg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_dereg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -756,10 +740,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_dereg_mr$layout() {
-        return _compat_dereg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_dereg_mr"));
     }
 
-    private static final long _compat_dereg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_dereg_mr"));
+    private static final long _compat_dereg_mr$OFFSET = 48L;
 
     /**
      * Offset for field:
@@ -778,7 +762,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_dereg_mr(MemorySegment struct) {
-        return struct.get(_compat_dereg_mr$LAYOUT, _compat_dereg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_dereg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -788,7 +772,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_dereg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_dereg_mr$LAYOUT, _compat_dereg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_dereg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -848,8 +832,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout alloc_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -857,10 +839,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout alloc_mw$layout() {
-        return alloc_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_mw"));
     }
 
-    private static final long alloc_mw$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_mw"));
+    private static final long alloc_mw$OFFSET = 56L;
 
     /**
      * Offset for field:
@@ -879,7 +861,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment alloc_mw(MemorySegment struct) {
-        return struct.get(alloc_mw$LAYOUT, alloc_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -889,7 +871,7 @@ public class ibv_context_ops {
      * }
      */
     public static void alloc_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_mw$LAYOUT, alloc_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -950,8 +932,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout bind_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("bind_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -959,10 +939,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout bind_mw$layout() {
-        return bind_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("bind_mw"));
     }
 
-    private static final long bind_mw$OFFSET = $LAYOUT.byteOffset(groupElement("bind_mw"));
+    private static final long bind_mw$OFFSET = 64L;
 
     /**
      * Offset for field:
@@ -981,7 +961,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment bind_mw(MemorySegment struct) {
-        return struct.get(bind_mw$LAYOUT, bind_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, bind_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -991,7 +971,7 @@ public class ibv_context_ops {
      * }
      */
     public static void bind_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(bind_mw$LAYOUT, bind_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, bind_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1050,8 +1030,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout dealloc_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dealloc_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1059,10 +1037,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout dealloc_mw$layout() {
-        return dealloc_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dealloc_mw"));
     }
 
-    private static final long dealloc_mw$OFFSET = $LAYOUT.byteOffset(groupElement("dealloc_mw"));
+    private static final long dealloc_mw$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -1081,7 +1059,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment dealloc_mw(MemorySegment struct) {
-        return struct.get(dealloc_mw$LAYOUT, dealloc_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, dealloc_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1091,7 +1069,7 @@ public class ibv_context_ops {
      * }
      */
     public static void dealloc_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(dealloc_mw$LAYOUT, dealloc_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, dealloc_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1148,8 +1126,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1157,10 +1133,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_cq$layout() {
-        return _compat_create_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_cq"));
     }
 
-    private static final long _compat_create_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_cq"));
+    private static final long _compat_create_cq$OFFSET = 80L;
 
     /**
      * Offset for field:
@@ -1179,7 +1155,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_cq(MemorySegment struct) {
-        return struct.get(_compat_create_cq$LAYOUT, _compat_create_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1189,7 +1165,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_cq$LAYOUT, _compat_create_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1250,8 +1226,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout poll_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("poll_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1259,10 +1233,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout poll_cq$layout() {
-        return poll_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("poll_cq"));
     }
 
-    private static final long poll_cq$OFFSET = $LAYOUT.byteOffset(groupElement("poll_cq"));
+    private static final long poll_cq$OFFSET = 88L;
 
     /**
      * Offset for field:
@@ -1281,7 +1255,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment poll_cq(MemorySegment struct) {
-        return struct.get(poll_cq$LAYOUT, poll_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, poll_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1291,7 +1265,7 @@ public class ibv_context_ops {
      * }
      */
     public static void poll_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(poll_cq$LAYOUT, poll_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, poll_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1351,8 +1325,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout req_notify_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("req_notify_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1360,10 +1332,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout req_notify_cq$layout() {
-        return req_notify_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("req_notify_cq"));
     }
 
-    private static final long req_notify_cq$OFFSET = $LAYOUT.byteOffset(groupElement("req_notify_cq"));
+    private static final long req_notify_cq$OFFSET = 96L;
 
     /**
      * Offset for field:
@@ -1382,7 +1354,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment req_notify_cq(MemorySegment struct) {
-        return struct.get(req_notify_cq$LAYOUT, req_notify_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, req_notify_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1392,7 +1364,7 @@ public class ibv_context_ops {
      * }
      */
     public static void req_notify_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(req_notify_cq$LAYOUT, req_notify_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, req_notify_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1449,8 +1421,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_cq_event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_cq_event"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1458,10 +1428,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_cq_event$layout() {
-        return _compat_cq_event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_cq_event"));
     }
 
-    private static final long _compat_cq_event$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_cq_event"));
+    private static final long _compat_cq_event$OFFSET = 104L;
 
     /**
      * Offset for field:
@@ -1480,7 +1450,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_cq_event(MemorySegment struct) {
-        return struct.get(_compat_cq_event$LAYOUT, _compat_cq_event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_cq_event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1490,7 +1460,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_cq_event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_cq_event$LAYOUT, _compat_cq_event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_cq_event$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1547,8 +1517,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_resize_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_resize_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1556,10 +1524,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_resize_cq$layout() {
-        return _compat_resize_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_resize_cq"));
     }
 
-    private static final long _compat_resize_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_resize_cq"));
+    private static final long _compat_resize_cq$OFFSET = 112L;
 
     /**
      * Offset for field:
@@ -1578,7 +1546,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_resize_cq(MemorySegment struct) {
-        return struct.get(_compat_resize_cq$LAYOUT, _compat_resize_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_resize_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1588,7 +1556,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_resize_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_resize_cq$LAYOUT, _compat_resize_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_resize_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1645,8 +1613,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1654,10 +1620,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_cq$layout() {
-        return _compat_destroy_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_cq"));
     }
 
-    private static final long _compat_destroy_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_cq"));
+    private static final long _compat_destroy_cq$OFFSET = 120L;
 
     /**
      * Offset for field:
@@ -1676,7 +1642,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_cq(MemorySegment struct) {
-        return struct.get(_compat_destroy_cq$LAYOUT, _compat_destroy_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1686,7 +1652,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_cq$LAYOUT, _compat_destroy_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1743,8 +1709,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1752,10 +1716,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_srq$layout() {
-        return _compat_create_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_srq"));
     }
 
-    private static final long _compat_create_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_srq"));
+    private static final long _compat_create_srq$OFFSET = 128L;
 
     /**
      * Offset for field:
@@ -1774,7 +1738,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_srq(MemorySegment struct) {
-        return struct.get(_compat_create_srq$LAYOUT, _compat_create_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1784,7 +1748,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_srq$LAYOUT, _compat_create_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1841,8 +1805,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_modify_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_modify_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1850,10 +1812,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_modify_srq$layout() {
-        return _compat_modify_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_modify_srq"));
     }
 
-    private static final long _compat_modify_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_modify_srq"));
+    private static final long _compat_modify_srq$OFFSET = 136L;
 
     /**
      * Offset for field:
@@ -1872,7 +1834,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_modify_srq(MemorySegment struct) {
-        return struct.get(_compat_modify_srq$LAYOUT, _compat_modify_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_modify_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1882,7 +1844,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_modify_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_modify_srq$LAYOUT, _compat_modify_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_modify_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1939,8 +1901,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1948,10 +1908,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_srq$layout() {
-        return _compat_query_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_srq"));
     }
 
-    private static final long _compat_query_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_srq"));
+    private static final long _compat_query_srq$OFFSET = 144L;
 
     /**
      * Offset for field:
@@ -1970,7 +1930,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_srq(MemorySegment struct) {
-        return struct.get(_compat_query_srq$LAYOUT, _compat_query_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1980,7 +1940,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_srq$LAYOUT, _compat_query_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2037,8 +1997,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2046,10 +2004,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_srq$layout() {
-        return _compat_destroy_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_srq"));
     }
 
-    private static final long _compat_destroy_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_srq"));
+    private static final long _compat_destroy_srq$OFFSET = 152L;
 
     /**
      * Offset for field:
@@ -2068,7 +2026,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_srq(MemorySegment struct) {
-        return struct.get(_compat_destroy_srq$LAYOUT, _compat_destroy_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2078,7 +2036,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_srq$LAYOUT, _compat_destroy_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2139,8 +2097,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_srq_recv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_srq_recv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2148,10 +2104,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_srq_recv$layout() {
-        return post_srq_recv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_srq_recv"));
     }
 
-    private static final long post_srq_recv$OFFSET = $LAYOUT.byteOffset(groupElement("post_srq_recv"));
+    private static final long post_srq_recv$OFFSET = 160L;
 
     /**
      * Offset for field:
@@ -2170,7 +2126,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_srq_recv(MemorySegment struct) {
-        return struct.get(post_srq_recv$LAYOUT, post_srq_recv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_srq_recv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2180,7 +2136,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_srq_recv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_srq_recv$LAYOUT, post_srq_recv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_srq_recv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2237,8 +2193,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2246,10 +2200,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_qp$layout() {
-        return _compat_create_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_qp"));
     }
 
-    private static final long _compat_create_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_qp"));
+    private static final long _compat_create_qp$OFFSET = 168L;
 
     /**
      * Offset for field:
@@ -2268,7 +2222,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_qp(MemorySegment struct) {
-        return struct.get(_compat_create_qp$LAYOUT, _compat_create_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2278,7 +2232,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_qp$LAYOUT, _compat_create_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2335,8 +2289,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2344,10 +2296,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_qp$layout() {
-        return _compat_query_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_qp"));
     }
 
-    private static final long _compat_query_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_qp"));
+    private static final long _compat_query_qp$OFFSET = 176L;
 
     /**
      * Offset for field:
@@ -2366,7 +2318,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_qp(MemorySegment struct) {
-        return struct.get(_compat_query_qp$LAYOUT, _compat_query_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2376,7 +2328,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_qp$LAYOUT, _compat_query_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2433,8 +2385,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_modify_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_modify_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2442,10 +2392,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_modify_qp$layout() {
-        return _compat_modify_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_modify_qp"));
     }
 
-    private static final long _compat_modify_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_modify_qp"));
+    private static final long _compat_modify_qp$OFFSET = 184L;
 
     /**
      * Offset for field:
@@ -2464,7 +2414,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_modify_qp(MemorySegment struct) {
-        return struct.get(_compat_modify_qp$LAYOUT, _compat_modify_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_modify_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2474,7 +2424,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_modify_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_modify_qp$LAYOUT, _compat_modify_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_modify_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2531,8 +2481,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2540,10 +2488,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_qp$layout() {
-        return _compat_destroy_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_qp"));
     }
 
-    private static final long _compat_destroy_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_qp"));
+    private static final long _compat_destroy_qp$OFFSET = 192L;
 
     /**
      * Offset for field:
@@ -2562,7 +2510,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_qp(MemorySegment struct) {
-        return struct.get(_compat_destroy_qp$LAYOUT, _compat_destroy_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2572,7 +2520,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_qp$LAYOUT, _compat_destroy_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2633,8 +2581,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_send$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_send"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2642,10 +2588,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_send$layout() {
-        return post_send$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_send"));
     }
 
-    private static final long post_send$OFFSET = $LAYOUT.byteOffset(groupElement("post_send"));
+    private static final long post_send$OFFSET = 200L;
 
     /**
      * Offset for field:
@@ -2664,7 +2610,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_send(MemorySegment struct) {
-        return struct.get(post_send$LAYOUT, post_send$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_send$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2674,7 +2620,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_send(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_send$LAYOUT, post_send$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_send$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2735,8 +2681,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_recv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_recv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2744,10 +2688,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_recv$layout() {
-        return post_recv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_recv"));
     }
 
-    private static final long post_recv$OFFSET = $LAYOUT.byteOffset(groupElement("post_recv"));
+    private static final long post_recv$OFFSET = 208L;
 
     /**
      * Offset for field:
@@ -2766,7 +2710,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_recv(MemorySegment struct) {
-        return struct.get(post_recv$LAYOUT, post_recv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_recv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2776,7 +2720,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_recv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_recv$LAYOUT, post_recv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_recv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2833,8 +2777,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_ah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2842,10 +2784,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_ah$layout() {
-        return _compat_create_ah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_ah"));
     }
 
-    private static final long _compat_create_ah$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_ah"));
+    private static final long _compat_create_ah$OFFSET = 216L;
 
     /**
      * Offset for field:
@@ -2864,7 +2806,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_ah(MemorySegment struct) {
-        return struct.get(_compat_create_ah$LAYOUT, _compat_create_ah$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_ah$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2874,7 +2816,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_ah(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_ah$LAYOUT, _compat_create_ah$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_ah$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2931,8 +2873,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_ah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2940,10 +2880,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_ah$layout() {
-        return _compat_destroy_ah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_ah"));
     }
 
-    private static final long _compat_destroy_ah$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_ah"));
+    private static final long _compat_destroy_ah$OFFSET = 224L;
 
     /**
      * Offset for field:
@@ -2962,7 +2902,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_ah(MemorySegment struct) {
-        return struct.get(_compat_destroy_ah$LAYOUT, _compat_destroy_ah$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_ah$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2972,7 +2912,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_ah(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_ah$LAYOUT, _compat_destroy_ah$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_ah$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3029,8 +2969,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_attach_mcast$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_attach_mcast"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3038,10 +2976,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_attach_mcast$layout() {
-        return _compat_attach_mcast$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_attach_mcast"));
     }
 
-    private static final long _compat_attach_mcast$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_attach_mcast"));
+    private static final long _compat_attach_mcast$OFFSET = 232L;
 
     /**
      * Offset for field:
@@ -3060,7 +2998,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_attach_mcast(MemorySegment struct) {
-        return struct.get(_compat_attach_mcast$LAYOUT, _compat_attach_mcast$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_attach_mcast$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3070,7 +3008,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_attach_mcast(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_attach_mcast$LAYOUT, _compat_attach_mcast$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_attach_mcast$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3127,8 +3065,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_detach_mcast$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_detach_mcast"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3136,10 +3072,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_detach_mcast$layout() {
-        return _compat_detach_mcast$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_detach_mcast"));
     }
 
-    private static final long _compat_detach_mcast$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_detach_mcast"));
+    private static final long _compat_detach_mcast$OFFSET = 240L;
 
     /**
      * Offset for field:
@@ -3158,7 +3094,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_detach_mcast(MemorySegment struct) {
-        return struct.get(_compat_detach_mcast$LAYOUT, _compat_detach_mcast$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_detach_mcast$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3168,7 +3104,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_detach_mcast(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_detach_mcast$LAYOUT, _compat_detach_mcast$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_detach_mcast$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3225,8 +3161,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_async_event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_async_event"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3234,10 +3168,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_async_event$layout() {
-        return _compat_async_event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_async_event"));
     }
 
-    private static final long _compat_async_event$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_async_event"));
+    private static final long _compat_async_event$OFFSET = 248L;
 
     /**
      * Offset for field:
@@ -3256,7 +3190,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_async_event(MemorySegment struct) {
-        return struct.get(_compat_async_event$LAYOUT, _compat_async_event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_async_event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3266,7 +3200,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_async_event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_async_event$LAYOUT, _compat_async_event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_async_event$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3274,19 +3208,19 @@ public class ibv_context_ops {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(256L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 256L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(256L, 8L);
     }
 
     /**
@@ -3294,7 +3228,7 @@ public class ibv_context_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(256L * elementCount, 8L);
     }
 
     /**
@@ -3310,7 +3244,7 @@ public class ibv_context_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(256L * elementCount, arena, cleanup);
     }
 }
 

@@ -33,7 +33,11 @@ public class ibv_cq {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("context"),
         rdma_h.C_POINTER.withName("channel"),
         rdma_h.C_POINTER.withName("cq_context"),
@@ -44,15 +48,7 @@ public class ibv_cq {
         rdma_h.C_INT.withName("comp_events_completed"),
         rdma_h.C_INT.withName("async_events_completed")
     ).withName("ibv_cq");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -61,10 +57,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -83,7 +79,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -93,10 +89,8 @@ public class ibv_cq {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
 
     /**
      * Layout for field:
@@ -105,10 +99,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -127,7 +121,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -137,10 +131,8 @@ public class ibv_cq {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
 
     /**
      * Layout for field:
@@ -149,10 +141,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout cq_context$layout() {
-        return cq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq_context"));
     }
 
-    private static final long cq_context$OFFSET = $LAYOUT.byteOffset(groupElement("cq_context"));
+    private static final long cq_context$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -171,7 +163,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment cq_context(MemorySegment struct) {
-        return struct.get(cq_context$LAYOUT, cq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -181,10 +173,8 @@ public class ibv_cq {
      * }
      */
     public static void cq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq_context$LAYOUT, cq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -193,10 +183,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -215,7 +205,7 @@ public class ibv_cq {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -225,10 +215,8 @@ public class ibv_cq {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cqe"));
 
     /**
      * Layout for field:
@@ -237,10 +225,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt cqe$layout() {
-        return cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("cqe"));
     }
 
-    private static final long cqe$OFFSET = $LAYOUT.byteOffset(groupElement("cqe"));
+    private static final long cqe$OFFSET = 28L;
 
     /**
      * Offset for field:
@@ -259,7 +247,7 @@ public class ibv_cq {
      * }
      */
     public static int cqe(MemorySegment struct) {
-        return struct.get(cqe$LAYOUT, cqe$OFFSET);
+        return struct.get(JAVA_INT, cqe$OFFSET);
     }
 
     /**
@@ -269,10 +257,8 @@ public class ibv_cq {
      * }
      */
     public static void cqe(MemorySegment struct, int fieldValue) {
-        struct.set(cqe$LAYOUT, cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cqe$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -281,10 +267,10 @@ public class ibv_cq {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -303,7 +289,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40L);
     }
 
     /**
@@ -313,10 +299,8 @@ public class ibv_cq {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40L);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -325,10 +309,10 @@ public class ibv_cq {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -347,7 +331,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48L);
     }
 
     /**
@@ -357,10 +341,8 @@ public class ibv_cq {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48L);
     }
-
-    private static final OfInt comp_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_events_completed"));
 
     /**
      * Layout for field:
@@ -369,10 +351,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt comp_events_completed$layout() {
-        return comp_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_events_completed"));
     }
 
-    private static final long comp_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("comp_events_completed"));
+    private static final long comp_events_completed$OFFSET = 120L;
 
     /**
      * Offset for field:
@@ -391,7 +373,7 @@ public class ibv_cq {
      * }
      */
     public static int comp_events_completed(MemorySegment struct) {
-        return struct.get(comp_events_completed$LAYOUT, comp_events_completed$OFFSET);
+        return struct.get(JAVA_INT, comp_events_completed$OFFSET);
     }
 
     /**
@@ -401,10 +383,8 @@ public class ibv_cq {
      * }
      */
     public static void comp_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(comp_events_completed$LAYOUT, comp_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_events_completed$OFFSET, fieldValue);
     }
-
-    private static final OfInt async_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("async_events_completed"));
 
     /**
      * Layout for field:
@@ -413,10 +393,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt async_events_completed$layout() {
-        return async_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("async_events_completed"));
     }
 
-    private static final long async_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("async_events_completed"));
+    private static final long async_events_completed$OFFSET = 124L;
 
     /**
      * Offset for field:
@@ -435,7 +415,7 @@ public class ibv_cq {
      * }
      */
     public static int async_events_completed(MemorySegment struct) {
-        return struct.get(async_events_completed$LAYOUT, async_events_completed$OFFSET);
+        return struct.get(JAVA_INT, async_events_completed$OFFSET);
     }
 
     /**
@@ -445,7 +425,7 @@ public class ibv_cq {
      * }
      */
     public static void async_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(async_events_completed$LAYOUT, async_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, async_events_completed$OFFSET, fieldValue);
     }
 
     /**
@@ -453,19 +433,19 @@ public class ibv_cq {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(128L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(128L, 8L);
     }
 
     /**
@@ -473,7 +453,7 @@ public class ibv_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(128L * elementCount, 8L);
     }
 
     /**
@@ -489,7 +469,7 @@ public class ibv_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(128L * elementCount, arena, cleanup);
     }
 }
 

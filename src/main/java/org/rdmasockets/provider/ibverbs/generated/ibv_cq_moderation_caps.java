@@ -26,19 +26,15 @@ public class ibv_cq_moderation_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("max_cq_count"),
-        rdma_h.C_SHORT.withName("max_cq_period")
-    ).withName("ibv_cq_moderation_caps");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_SHORT.withName("max_cq_count"),
+        rdma_h.C_SHORT.withName("max_cq_period")
+    ).withName("ibv_cq_moderation_caps");
     }
-
-    private static final OfShort max_cq_count$LAYOUT = (OfShort)$LAYOUT.select(groupElement("max_cq_count"));
 
     /**
      * Layout for field:
@@ -47,10 +43,10 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static final OfShort max_cq_count$layout() {
-        return max_cq_count$LAYOUT;
+        return (OfShort)layout().select(groupElement("max_cq_count"));
     }
 
-    private static final long max_cq_count$OFFSET = $LAYOUT.byteOffset(groupElement("max_cq_count"));
+    private static final long max_cq_count$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -69,7 +65,7 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static short max_cq_count(MemorySegment struct) {
-        return struct.get(max_cq_count$LAYOUT, max_cq_count$OFFSET);
+        return struct.get(JAVA_SHORT, max_cq_count$OFFSET);
     }
 
     /**
@@ -79,10 +75,8 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static void max_cq_count(MemorySegment struct, short fieldValue) {
-        struct.set(max_cq_count$LAYOUT, max_cq_count$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, max_cq_count$OFFSET, fieldValue);
     }
-
-    private static final OfShort max_cq_period$LAYOUT = (OfShort)$LAYOUT.select(groupElement("max_cq_period"));
 
     /**
      * Layout for field:
@@ -91,10 +85,10 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static final OfShort max_cq_period$layout() {
-        return max_cq_period$LAYOUT;
+        return (OfShort)layout().select(groupElement("max_cq_period"));
     }
 
-    private static final long max_cq_period$OFFSET = $LAYOUT.byteOffset(groupElement("max_cq_period"));
+    private static final long max_cq_period$OFFSET = 2L;
 
     /**
      * Offset for field:
@@ -113,7 +107,7 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static short max_cq_period(MemorySegment struct) {
-        return struct.get(max_cq_period$LAYOUT, max_cq_period$OFFSET);
+        return struct.get(JAVA_SHORT, max_cq_period$OFFSET);
     }
 
     /**
@@ -123,7 +117,7 @@ public class ibv_cq_moderation_caps {
      * }
      */
     public static void max_cq_period(MemorySegment struct, short fieldValue) {
-        struct.set(max_cq_period$LAYOUT, max_cq_period$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, max_cq_period$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +125,19 @@ public class ibv_cq_moderation_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(4L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(4L, 2L);
     }
 
     /**
@@ -151,7 +145,7 @@ public class ibv_cq_moderation_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(4L * elementCount, 2L);
     }
 
     /**
@@ -167,7 +161,7 @@ public class ibv_cq_moderation_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(4L * elementCount, arena, cleanup);
     }
 }
 

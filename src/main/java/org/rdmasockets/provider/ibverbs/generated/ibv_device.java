@@ -31,7 +31,11 @@ public class ibv_device {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         _ibv_device_ops.layout().withName("_ops"),
         rdma_h.C_INT.withName("node_type"),
         rdma_h.C_INT.withName("transport_type"),
@@ -40,15 +44,7 @@ public class ibv_device {
         MemoryLayout.sequenceLayout(256, rdma_h.C_CHAR).withName("dev_path"),
         MemoryLayout.sequenceLayout(256, rdma_h.C_CHAR).withName("ibdev_path")
     ).withName("ibv_device");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final GroupLayout _ops$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("_ops"));
 
     /**
      * Layout for field:
@@ -57,10 +53,10 @@ public class ibv_device {
      * }
      */
     public static final GroupLayout _ops$layout() {
-        return _ops$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("_ops"));
     }
 
-    private static final long _ops$OFFSET = $LAYOUT.byteOffset(groupElement("_ops"));
+    private static final long _ops$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -79,7 +75,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment _ops(MemorySegment struct) {
-        return struct.asSlice(_ops$OFFSET, _ops$LAYOUT.byteSize());
+        return struct.asSlice(_ops$OFFSET, 16L);
     }
 
     /**
@@ -89,10 +85,8 @@ public class ibv_device {
      * }
      */
     public static void _ops(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, _ops$OFFSET, _ops$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, _ops$OFFSET, 16L);
     }
-
-    private static final OfInt node_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("node_type"));
 
     /**
      * Layout for field:
@@ -101,10 +95,10 @@ public class ibv_device {
      * }
      */
     public static final OfInt node_type$layout() {
-        return node_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("node_type"));
     }
 
-    private static final long node_type$OFFSET = $LAYOUT.byteOffset(groupElement("node_type"));
+    private static final long node_type$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -123,7 +117,7 @@ public class ibv_device {
      * }
      */
     public static int node_type(MemorySegment struct) {
-        return struct.get(node_type$LAYOUT, node_type$OFFSET);
+        return struct.get(JAVA_INT, node_type$OFFSET);
     }
 
     /**
@@ -133,10 +127,8 @@ public class ibv_device {
      * }
      */
     public static void node_type(MemorySegment struct, int fieldValue) {
-        struct.set(node_type$LAYOUT, node_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, node_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt transport_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("transport_type"));
 
     /**
      * Layout for field:
@@ -145,10 +137,10 @@ public class ibv_device {
      * }
      */
     public static final OfInt transport_type$layout() {
-        return transport_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("transport_type"));
     }
 
-    private static final long transport_type$OFFSET = $LAYOUT.byteOffset(groupElement("transport_type"));
+    private static final long transport_type$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -167,7 +159,7 @@ public class ibv_device {
      * }
      */
     public static int transport_type(MemorySegment struct) {
-        return struct.get(transport_type$LAYOUT, transport_type$OFFSET);
+        return struct.get(JAVA_INT, transport_type$OFFSET);
     }
 
     /**
@@ -177,10 +169,8 @@ public class ibv_device {
      * }
      */
     public static void transport_type(MemorySegment struct, int fieldValue) {
-        struct.set(transport_type$LAYOUT, transport_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, transport_type$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout name$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("name"));
 
     /**
      * Layout for field:
@@ -189,10 +179,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout name$layout() {
-        return name$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("name"));
     }
 
-    private static final long name$OFFSET = $LAYOUT.byteOffset(groupElement("name"));
+    private static final long name$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -211,7 +201,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment name(MemorySegment struct) {
-        return struct.asSlice(name$OFFSET, name$LAYOUT.byteSize());
+        return struct.asSlice(name$OFFSET, 64L);
     }
 
     /**
@@ -221,7 +211,7 @@ public class ibv_device {
      * }
      */
     public static void name(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, name$OFFSET, name$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, name$OFFSET, 64L);
     }
 
     private static long[] name$DIMS = { 64 };
@@ -235,7 +225,6 @@ public class ibv_device {
     public static long[] name$dimensions() {
         return name$DIMS;
     }
-    private static final VarHandle name$ELEM_HANDLE = name$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -244,7 +233,7 @@ public class ibv_device {
      * }
      */
     public static byte name(MemorySegment struct, long index0) {
-        return (byte)name$ELEM_HANDLE.get(struct, name$OFFSET, index0);
+        return struct.get(JAVA_BYTE, name$OFFSET + 1L * index0);
     }
 
     /**
@@ -254,10 +243,8 @@ public class ibv_device {
      * }
      */
     public static void name(MemorySegment struct, long index0, byte fieldValue) {
-        name$ELEM_HANDLE.set(struct, name$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, name$OFFSET + 1L * index0, fieldValue);
     }
-
-    private static final SequenceLayout dev_name$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dev_name"));
 
     /**
      * Layout for field:
@@ -266,10 +253,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout dev_name$layout() {
-        return dev_name$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dev_name"));
     }
 
-    private static final long dev_name$OFFSET = $LAYOUT.byteOffset(groupElement("dev_name"));
+    private static final long dev_name$OFFSET = 88L;
 
     /**
      * Offset for field:
@@ -288,7 +275,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment dev_name(MemorySegment struct) {
-        return struct.asSlice(dev_name$OFFSET, dev_name$LAYOUT.byteSize());
+        return struct.asSlice(dev_name$OFFSET, 64L);
     }
 
     /**
@@ -298,7 +285,7 @@ public class ibv_device {
      * }
      */
     public static void dev_name(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dev_name$OFFSET, dev_name$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dev_name$OFFSET, 64L);
     }
 
     private static long[] dev_name$DIMS = { 64 };
@@ -312,7 +299,6 @@ public class ibv_device {
     public static long[] dev_name$dimensions() {
         return dev_name$DIMS;
     }
-    private static final VarHandle dev_name$ELEM_HANDLE = dev_name$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -321,7 +307,7 @@ public class ibv_device {
      * }
      */
     public static byte dev_name(MemorySegment struct, long index0) {
-        return (byte)dev_name$ELEM_HANDLE.get(struct, dev_name$OFFSET, index0);
+        return struct.get(JAVA_BYTE, dev_name$OFFSET + 1L * index0);
     }
 
     /**
@@ -331,10 +317,8 @@ public class ibv_device {
      * }
      */
     public static void dev_name(MemorySegment struct, long index0, byte fieldValue) {
-        dev_name$ELEM_HANDLE.set(struct, dev_name$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, dev_name$OFFSET + 1L * index0, fieldValue);
     }
-
-    private static final SequenceLayout dev_path$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dev_path"));
 
     /**
      * Layout for field:
@@ -343,10 +327,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout dev_path$layout() {
-        return dev_path$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dev_path"));
     }
 
-    private static final long dev_path$OFFSET = $LAYOUT.byteOffset(groupElement("dev_path"));
+    private static final long dev_path$OFFSET = 152L;
 
     /**
      * Offset for field:
@@ -365,7 +349,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment dev_path(MemorySegment struct) {
-        return struct.asSlice(dev_path$OFFSET, dev_path$LAYOUT.byteSize());
+        return struct.asSlice(dev_path$OFFSET, 256L);
     }
 
     /**
@@ -375,7 +359,7 @@ public class ibv_device {
      * }
      */
     public static void dev_path(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dev_path$OFFSET, dev_path$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dev_path$OFFSET, 256L);
     }
 
     private static long[] dev_path$DIMS = { 256 };
@@ -389,7 +373,6 @@ public class ibv_device {
     public static long[] dev_path$dimensions() {
         return dev_path$DIMS;
     }
-    private static final VarHandle dev_path$ELEM_HANDLE = dev_path$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -398,7 +381,7 @@ public class ibv_device {
      * }
      */
     public static byte dev_path(MemorySegment struct, long index0) {
-        return (byte)dev_path$ELEM_HANDLE.get(struct, dev_path$OFFSET, index0);
+        return struct.get(JAVA_BYTE, dev_path$OFFSET + 1L * index0);
     }
 
     /**
@@ -408,10 +391,8 @@ public class ibv_device {
      * }
      */
     public static void dev_path(MemorySegment struct, long index0, byte fieldValue) {
-        dev_path$ELEM_HANDLE.set(struct, dev_path$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, dev_path$OFFSET + 1L * index0, fieldValue);
     }
-
-    private static final SequenceLayout ibdev_path$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("ibdev_path"));
 
     /**
      * Layout for field:
@@ -420,10 +401,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout ibdev_path$layout() {
-        return ibdev_path$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("ibdev_path"));
     }
 
-    private static final long ibdev_path$OFFSET = $LAYOUT.byteOffset(groupElement("ibdev_path"));
+    private static final long ibdev_path$OFFSET = 408L;
 
     /**
      * Offset for field:
@@ -442,7 +423,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment ibdev_path(MemorySegment struct) {
-        return struct.asSlice(ibdev_path$OFFSET, ibdev_path$LAYOUT.byteSize());
+        return struct.asSlice(ibdev_path$OFFSET, 256L);
     }
 
     /**
@@ -452,7 +433,7 @@ public class ibv_device {
      * }
      */
     public static void ibdev_path(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ibdev_path$OFFSET, ibdev_path$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ibdev_path$OFFSET, 256L);
     }
 
     private static long[] ibdev_path$DIMS = { 256 };
@@ -466,7 +447,6 @@ public class ibv_device {
     public static long[] ibdev_path$dimensions() {
         return ibdev_path$DIMS;
     }
-    private static final VarHandle ibdev_path$ELEM_HANDLE = ibdev_path$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -475,7 +455,7 @@ public class ibv_device {
      * }
      */
     public static byte ibdev_path(MemorySegment struct, long index0) {
-        return (byte)ibdev_path$ELEM_HANDLE.get(struct, ibdev_path$OFFSET, index0);
+        return struct.get(JAVA_BYTE, ibdev_path$OFFSET + 1L * index0);
     }
 
     /**
@@ -485,7 +465,7 @@ public class ibv_device {
      * }
      */
     public static void ibdev_path(MemorySegment struct, long index0, byte fieldValue) {
-        ibdev_path$ELEM_HANDLE.set(struct, ibdev_path$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, ibdev_path$OFFSET + 1L * index0, fieldValue);
     }
 
     /**
@@ -493,19 +473,19 @@ public class ibv_device {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(664L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 664L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(664L, 8L);
     }
 
     /**
@@ -513,7 +493,7 @@ public class ibv_device {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(664L * elementCount, 8L);
     }
 
     /**
@@ -529,7 +509,7 @@ public class ibv_device {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(664L * elementCount, arena, cleanup);
     }
 }
 

@@ -64,7 +64,11 @@ public class ibv_device_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         MemoryLayout.sequenceLayout(64, rdma_h.C_CHAR).withName("fw_ver"),
         rdma_h.C_LONG_LONG.withName("node_guid"),
         rdma_h.C_LONG_LONG.withName("sys_image_guid"),
@@ -107,15 +111,7 @@ public class ibv_device_attr {
         rdma_h.C_CHAR.withName("phys_port_cnt"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_device_attr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final SequenceLayout fw_ver$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("fw_ver"));
 
     /**
      * Layout for field:
@@ -124,10 +120,10 @@ public class ibv_device_attr {
      * }
      */
     public static final SequenceLayout fw_ver$layout() {
-        return fw_ver$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("fw_ver"));
     }
 
-    private static final long fw_ver$OFFSET = $LAYOUT.byteOffset(groupElement("fw_ver"));
+    private static final long fw_ver$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -146,7 +142,7 @@ public class ibv_device_attr {
      * }
      */
     public static MemorySegment fw_ver(MemorySegment struct) {
-        return struct.asSlice(fw_ver$OFFSET, fw_ver$LAYOUT.byteSize());
+        return struct.asSlice(fw_ver$OFFSET, 64L);
     }
 
     /**
@@ -156,7 +152,7 @@ public class ibv_device_attr {
      * }
      */
     public static void fw_ver(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, fw_ver$OFFSET, fw_ver$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, fw_ver$OFFSET, 64L);
     }
 
     private static long[] fw_ver$DIMS = { 64 };
@@ -170,7 +166,6 @@ public class ibv_device_attr {
     public static long[] fw_ver$dimensions() {
         return fw_ver$DIMS;
     }
-    private static final VarHandle fw_ver$ELEM_HANDLE = fw_ver$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -179,7 +174,7 @@ public class ibv_device_attr {
      * }
      */
     public static byte fw_ver(MemorySegment struct, long index0) {
-        return (byte)fw_ver$ELEM_HANDLE.get(struct, fw_ver$OFFSET, index0);
+        return struct.get(JAVA_BYTE, fw_ver$OFFSET + 1L * index0);
     }
 
     /**
@@ -189,10 +184,8 @@ public class ibv_device_attr {
      * }
      */
     public static void fw_ver(MemorySegment struct, long index0, byte fieldValue) {
-        fw_ver$ELEM_HANDLE.set(struct, fw_ver$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, fw_ver$OFFSET + 1L * index0, fieldValue);
     }
-
-    private static final OfLong node_guid$LAYOUT = (OfLong)$LAYOUT.select(groupElement("node_guid"));
 
     /**
      * Layout for field:
@@ -201,10 +194,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong node_guid$layout() {
-        return node_guid$LAYOUT;
+        return (OfLong)layout().select(groupElement("node_guid"));
     }
 
-    private static final long node_guid$OFFSET = $LAYOUT.byteOffset(groupElement("node_guid"));
+    private static final long node_guid$OFFSET = 64L;
 
     /**
      * Offset for field:
@@ -223,7 +216,7 @@ public class ibv_device_attr {
      * }
      */
     public static long node_guid(MemorySegment struct) {
-        return struct.get(node_guid$LAYOUT, node_guid$OFFSET);
+        return struct.get(JAVA_LONG, node_guid$OFFSET);
     }
 
     /**
@@ -233,10 +226,8 @@ public class ibv_device_attr {
      * }
      */
     public static void node_guid(MemorySegment struct, long fieldValue) {
-        struct.set(node_guid$LAYOUT, node_guid$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, node_guid$OFFSET, fieldValue);
     }
-
-    private static final OfLong sys_image_guid$LAYOUT = (OfLong)$LAYOUT.select(groupElement("sys_image_guid"));
 
     /**
      * Layout for field:
@@ -245,10 +236,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong sys_image_guid$layout() {
-        return sys_image_guid$LAYOUT;
+        return (OfLong)layout().select(groupElement("sys_image_guid"));
     }
 
-    private static final long sys_image_guid$OFFSET = $LAYOUT.byteOffset(groupElement("sys_image_guid"));
+    private static final long sys_image_guid$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -267,7 +258,7 @@ public class ibv_device_attr {
      * }
      */
     public static long sys_image_guid(MemorySegment struct) {
-        return struct.get(sys_image_guid$LAYOUT, sys_image_guid$OFFSET);
+        return struct.get(JAVA_LONG, sys_image_guid$OFFSET);
     }
 
     /**
@@ -277,10 +268,8 @@ public class ibv_device_attr {
      * }
      */
     public static void sys_image_guid(MemorySegment struct, long fieldValue) {
-        struct.set(sys_image_guid$LAYOUT, sys_image_guid$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sys_image_guid$OFFSET, fieldValue);
     }
-
-    private static final OfLong max_mr_size$LAYOUT = (OfLong)$LAYOUT.select(groupElement("max_mr_size"));
 
     /**
      * Layout for field:
@@ -289,10 +278,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong max_mr_size$layout() {
-        return max_mr_size$LAYOUT;
+        return (OfLong)layout().select(groupElement("max_mr_size"));
     }
 
-    private static final long max_mr_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_mr_size"));
+    private static final long max_mr_size$OFFSET = 80L;
 
     /**
      * Offset for field:
@@ -311,7 +300,7 @@ public class ibv_device_attr {
      * }
      */
     public static long max_mr_size(MemorySegment struct) {
-        return struct.get(max_mr_size$LAYOUT, max_mr_size$OFFSET);
+        return struct.get(JAVA_LONG, max_mr_size$OFFSET);
     }
 
     /**
@@ -321,10 +310,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mr_size(MemorySegment struct, long fieldValue) {
-        struct.set(max_mr_size$LAYOUT, max_mr_size$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, max_mr_size$OFFSET, fieldValue);
     }
-
-    private static final OfLong page_size_cap$LAYOUT = (OfLong)$LAYOUT.select(groupElement("page_size_cap"));
 
     /**
      * Layout for field:
@@ -333,10 +320,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong page_size_cap$layout() {
-        return page_size_cap$LAYOUT;
+        return (OfLong)layout().select(groupElement("page_size_cap"));
     }
 
-    private static final long page_size_cap$OFFSET = $LAYOUT.byteOffset(groupElement("page_size_cap"));
+    private static final long page_size_cap$OFFSET = 88L;
 
     /**
      * Offset for field:
@@ -355,7 +342,7 @@ public class ibv_device_attr {
      * }
      */
     public static long page_size_cap(MemorySegment struct) {
-        return struct.get(page_size_cap$LAYOUT, page_size_cap$OFFSET);
+        return struct.get(JAVA_LONG, page_size_cap$OFFSET);
     }
 
     /**
@@ -365,10 +352,8 @@ public class ibv_device_attr {
      * }
      */
     public static void page_size_cap(MemorySegment struct, long fieldValue) {
-        struct.set(page_size_cap$LAYOUT, page_size_cap$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, page_size_cap$OFFSET, fieldValue);
     }
-
-    private static final OfInt vendor_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("vendor_id"));
 
     /**
      * Layout for field:
@@ -377,10 +362,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt vendor_id$layout() {
-        return vendor_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("vendor_id"));
     }
 
-    private static final long vendor_id$OFFSET = $LAYOUT.byteOffset(groupElement("vendor_id"));
+    private static final long vendor_id$OFFSET = 96L;
 
     /**
      * Offset for field:
@@ -399,7 +384,7 @@ public class ibv_device_attr {
      * }
      */
     public static int vendor_id(MemorySegment struct) {
-        return struct.get(vendor_id$LAYOUT, vendor_id$OFFSET);
+        return struct.get(JAVA_INT, vendor_id$OFFSET);
     }
 
     /**
@@ -409,10 +394,8 @@ public class ibv_device_attr {
      * }
      */
     public static void vendor_id(MemorySegment struct, int fieldValue) {
-        struct.set(vendor_id$LAYOUT, vendor_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, vendor_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt vendor_part_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("vendor_part_id"));
 
     /**
      * Layout for field:
@@ -421,10 +404,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt vendor_part_id$layout() {
-        return vendor_part_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("vendor_part_id"));
     }
 
-    private static final long vendor_part_id$OFFSET = $LAYOUT.byteOffset(groupElement("vendor_part_id"));
+    private static final long vendor_part_id$OFFSET = 100L;
 
     /**
      * Offset for field:
@@ -443,7 +426,7 @@ public class ibv_device_attr {
      * }
      */
     public static int vendor_part_id(MemorySegment struct) {
-        return struct.get(vendor_part_id$LAYOUT, vendor_part_id$OFFSET);
+        return struct.get(JAVA_INT, vendor_part_id$OFFSET);
     }
 
     /**
@@ -453,10 +436,8 @@ public class ibv_device_attr {
      * }
      */
     public static void vendor_part_id(MemorySegment struct, int fieldValue) {
-        struct.set(vendor_part_id$LAYOUT, vendor_part_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, vendor_part_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt hw_ver$LAYOUT = (OfInt)$LAYOUT.select(groupElement("hw_ver"));
 
     /**
      * Layout for field:
@@ -465,10 +446,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt hw_ver$layout() {
-        return hw_ver$LAYOUT;
+        return (OfInt)layout().select(groupElement("hw_ver"));
     }
 
-    private static final long hw_ver$OFFSET = $LAYOUT.byteOffset(groupElement("hw_ver"));
+    private static final long hw_ver$OFFSET = 104L;
 
     /**
      * Offset for field:
@@ -487,7 +468,7 @@ public class ibv_device_attr {
      * }
      */
     public static int hw_ver(MemorySegment struct) {
-        return struct.get(hw_ver$LAYOUT, hw_ver$OFFSET);
+        return struct.get(JAVA_INT, hw_ver$OFFSET);
     }
 
     /**
@@ -497,10 +478,8 @@ public class ibv_device_attr {
      * }
      */
     public static void hw_ver(MemorySegment struct, int fieldValue) {
-        struct.set(hw_ver$LAYOUT, hw_ver$OFFSET, fieldValue);
+        struct.set(JAVA_INT, hw_ver$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp"));
 
     /**
      * Layout for field:
@@ -509,10 +488,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp$layout() {
-        return max_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp"));
     }
 
-    private static final long max_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp"));
+    private static final long max_qp$OFFSET = 108L;
 
     /**
      * Offset for field:
@@ -531,7 +510,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp(MemorySegment struct) {
-        return struct.get(max_qp$LAYOUT, max_qp$OFFSET);
+        return struct.get(JAVA_INT, max_qp$OFFSET);
     }
 
     /**
@@ -541,10 +520,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp$LAYOUT, max_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_wr"));
 
     /**
      * Layout for field:
@@ -553,10 +530,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_wr$layout() {
-        return max_qp_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_wr"));
     }
 
-    private static final long max_qp_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_wr"));
+    private static final long max_qp_wr$OFFSET = 112L;
 
     /**
      * Offset for field:
@@ -575,7 +552,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_wr(MemorySegment struct) {
-        return struct.get(max_qp_wr$LAYOUT, max_qp_wr$OFFSET);
+        return struct.get(JAVA_INT, max_qp_wr$OFFSET);
     }
 
     /**
@@ -585,10 +562,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_wr$LAYOUT, max_qp_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt device_cap_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("device_cap_flags"));
 
     /**
      * Layout for field:
@@ -597,10 +572,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt device_cap_flags$layout() {
-        return device_cap_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("device_cap_flags"));
     }
 
-    private static final long device_cap_flags$OFFSET = $LAYOUT.byteOffset(groupElement("device_cap_flags"));
+    private static final long device_cap_flags$OFFSET = 116L;
 
     /**
      * Offset for field:
@@ -619,7 +594,7 @@ public class ibv_device_attr {
      * }
      */
     public static int device_cap_flags(MemorySegment struct) {
-        return struct.get(device_cap_flags$LAYOUT, device_cap_flags$OFFSET);
+        return struct.get(JAVA_INT, device_cap_flags$OFFSET);
     }
 
     /**
@@ -629,10 +604,8 @@ public class ibv_device_attr {
      * }
      */
     public static void device_cap_flags(MemorySegment struct, int fieldValue) {
-        struct.set(device_cap_flags$LAYOUT, device_cap_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, device_cap_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -641,10 +614,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 120L;
 
     /**
      * Offset for field:
@@ -663,7 +636,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -673,10 +646,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge_rd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge_rd"));
 
     /**
      * Layout for field:
@@ -685,10 +656,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_sge_rd$layout() {
-        return max_sge_rd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge_rd"));
     }
 
-    private static final long max_sge_rd$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge_rd"));
+    private static final long max_sge_rd$OFFSET = 124L;
 
     /**
      * Offset for field:
@@ -707,7 +678,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_sge_rd(MemorySegment struct) {
-        return struct.get(max_sge_rd$LAYOUT, max_sge_rd$OFFSET);
+        return struct.get(JAVA_INT, max_sge_rd$OFFSET);
     }
 
     /**
@@ -717,10 +688,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_sge_rd(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge_rd$LAYOUT, max_sge_rd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge_rd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_cq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_cq"));
 
     /**
      * Layout for field:
@@ -729,10 +698,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_cq$layout() {
-        return max_cq$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_cq"));
     }
 
-    private static final long max_cq$OFFSET = $LAYOUT.byteOffset(groupElement("max_cq"));
+    private static final long max_cq$OFFSET = 128L;
 
     /**
      * Offset for field:
@@ -751,7 +720,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_cq(MemorySegment struct) {
-        return struct.get(max_cq$LAYOUT, max_cq$OFFSET);
+        return struct.get(JAVA_INT, max_cq$OFFSET);
     }
 
     /**
@@ -761,10 +730,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_cq(MemorySegment struct, int fieldValue) {
-        struct.set(max_cq$LAYOUT, max_cq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_cq$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_cqe"));
 
     /**
      * Layout for field:
@@ -773,10 +740,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_cqe$layout() {
-        return max_cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_cqe"));
     }
 
-    private static final long max_cqe$OFFSET = $LAYOUT.byteOffset(groupElement("max_cqe"));
+    private static final long max_cqe$OFFSET = 132L;
 
     /**
      * Offset for field:
@@ -795,7 +762,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_cqe(MemorySegment struct) {
-        return struct.get(max_cqe$LAYOUT, max_cqe$OFFSET);
+        return struct.get(JAVA_INT, max_cqe$OFFSET);
     }
 
     /**
@@ -805,10 +772,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_cqe(MemorySegment struct, int fieldValue) {
-        struct.set(max_cqe$LAYOUT, max_cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_cqe$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mr"));
 
     /**
      * Layout for field:
@@ -817,10 +782,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mr$layout() {
-        return max_mr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mr"));
     }
 
-    private static final long max_mr$OFFSET = $LAYOUT.byteOffset(groupElement("max_mr"));
+    private static final long max_mr$OFFSET = 136L;
 
     /**
      * Offset for field:
@@ -839,7 +804,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mr(MemorySegment struct) {
-        return struct.get(max_mr$LAYOUT, max_mr$OFFSET);
+        return struct.get(JAVA_INT, max_mr$OFFSET);
     }
 
     /**
@@ -849,10 +814,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mr(MemorySegment struct, int fieldValue) {
-        struct.set(max_mr$LAYOUT, max_mr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_pd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_pd"));
 
     /**
      * Layout for field:
@@ -861,10 +824,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_pd$layout() {
-        return max_pd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_pd"));
     }
 
-    private static final long max_pd$OFFSET = $LAYOUT.byteOffset(groupElement("max_pd"));
+    private static final long max_pd$OFFSET = 140L;
 
     /**
      * Offset for field:
@@ -883,7 +846,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_pd(MemorySegment struct) {
-        return struct.get(max_pd$LAYOUT, max_pd$OFFSET);
+        return struct.get(JAVA_INT, max_pd$OFFSET);
     }
 
     /**
@@ -893,10 +856,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_pd(MemorySegment struct, int fieldValue) {
-        struct.set(max_pd$LAYOUT, max_pd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_pd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_rd_atom"));
 
     /**
      * Layout for field:
@@ -905,10 +866,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_rd_atom$layout() {
-        return max_qp_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_rd_atom"));
     }
 
-    private static final long max_qp_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_rd_atom"));
+    private static final long max_qp_rd_atom$OFFSET = 144L;
 
     /**
      * Offset for field:
@@ -927,7 +888,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_rd_atom(MemorySegment struct) {
-        return struct.get(max_qp_rd_atom$LAYOUT, max_qp_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_qp_rd_atom$OFFSET);
     }
 
     /**
@@ -937,10 +898,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_rd_atom$LAYOUT, max_qp_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee_rd_atom"));
 
     /**
      * Layout for field:
@@ -949,10 +908,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee_rd_atom$layout() {
-        return max_ee_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee_rd_atom"));
     }
 
-    private static final long max_ee_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee_rd_atom"));
+    private static final long max_ee_rd_atom$OFFSET = 148L;
 
     /**
      * Offset for field:
@@ -971,7 +930,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee_rd_atom(MemorySegment struct) {
-        return struct.get(max_ee_rd_atom$LAYOUT, max_ee_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_ee_rd_atom$OFFSET);
     }
 
     /**
@@ -981,10 +940,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee_rd_atom$LAYOUT, max_ee_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_res_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_res_rd_atom"));
 
     /**
      * Layout for field:
@@ -993,10 +950,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_res_rd_atom$layout() {
-        return max_res_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_res_rd_atom"));
     }
 
-    private static final long max_res_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_res_rd_atom"));
+    private static final long max_res_rd_atom$OFFSET = 152L;
 
     /**
      * Offset for field:
@@ -1015,7 +972,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_res_rd_atom(MemorySegment struct) {
-        return struct.get(max_res_rd_atom$LAYOUT, max_res_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_res_rd_atom$OFFSET);
     }
 
     /**
@@ -1025,10 +982,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_res_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_res_rd_atom$LAYOUT, max_res_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_res_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_init_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_init_rd_atom"));
 
     /**
      * Layout for field:
@@ -1037,10 +992,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_init_rd_atom$layout() {
-        return max_qp_init_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_init_rd_atom"));
     }
 
-    private static final long max_qp_init_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_init_rd_atom"));
+    private static final long max_qp_init_rd_atom$OFFSET = 156L;
 
     /**
      * Offset for field:
@@ -1059,7 +1014,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_init_rd_atom(MemorySegment struct) {
-        return struct.get(max_qp_init_rd_atom$LAYOUT, max_qp_init_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_qp_init_rd_atom$OFFSET);
     }
 
     /**
@@ -1069,10 +1024,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_init_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_init_rd_atom$LAYOUT, max_qp_init_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_init_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee_init_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee_init_rd_atom"));
 
     /**
      * Layout for field:
@@ -1081,10 +1034,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee_init_rd_atom$layout() {
-        return max_ee_init_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee_init_rd_atom"));
     }
 
-    private static final long max_ee_init_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee_init_rd_atom"));
+    private static final long max_ee_init_rd_atom$OFFSET = 160L;
 
     /**
      * Offset for field:
@@ -1103,7 +1056,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee_init_rd_atom(MemorySegment struct) {
-        return struct.get(max_ee_init_rd_atom$LAYOUT, max_ee_init_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_ee_init_rd_atom$OFFSET);
     }
 
     /**
@@ -1113,10 +1066,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee_init_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee_init_rd_atom$LAYOUT, max_ee_init_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee_init_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt atomic_cap$LAYOUT = (OfInt)$LAYOUT.select(groupElement("atomic_cap"));
 
     /**
      * Layout for field:
@@ -1125,10 +1076,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt atomic_cap$layout() {
-        return atomic_cap$LAYOUT;
+        return (OfInt)layout().select(groupElement("atomic_cap"));
     }
 
-    private static final long atomic_cap$OFFSET = $LAYOUT.byteOffset(groupElement("atomic_cap"));
+    private static final long atomic_cap$OFFSET = 164L;
 
     /**
      * Offset for field:
@@ -1147,7 +1098,7 @@ public class ibv_device_attr {
      * }
      */
     public static int atomic_cap(MemorySegment struct) {
-        return struct.get(atomic_cap$LAYOUT, atomic_cap$OFFSET);
+        return struct.get(JAVA_INT, atomic_cap$OFFSET);
     }
 
     /**
@@ -1157,10 +1108,8 @@ public class ibv_device_attr {
      * }
      */
     public static void atomic_cap(MemorySegment struct, int fieldValue) {
-        struct.set(atomic_cap$LAYOUT, atomic_cap$OFFSET, fieldValue);
+        struct.set(JAVA_INT, atomic_cap$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee"));
 
     /**
      * Layout for field:
@@ -1169,10 +1118,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee$layout() {
-        return max_ee$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee"));
     }
 
-    private static final long max_ee$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee"));
+    private static final long max_ee$OFFSET = 168L;
 
     /**
      * Offset for field:
@@ -1191,7 +1140,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee(MemorySegment struct) {
-        return struct.get(max_ee$LAYOUT, max_ee$OFFSET);
+        return struct.get(JAVA_INT, max_ee$OFFSET);
     }
 
     /**
@@ -1201,10 +1150,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee$LAYOUT, max_ee$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_rdd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rdd"));
 
     /**
      * Layout for field:
@@ -1213,10 +1160,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_rdd$layout() {
-        return max_rdd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rdd"));
     }
 
-    private static final long max_rdd$OFFSET = $LAYOUT.byteOffset(groupElement("max_rdd"));
+    private static final long max_rdd$OFFSET = 172L;
 
     /**
      * Offset for field:
@@ -1235,7 +1182,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_rdd(MemorySegment struct) {
-        return struct.get(max_rdd$LAYOUT, max_rdd$OFFSET);
+        return struct.get(JAVA_INT, max_rdd$OFFSET);
     }
 
     /**
@@ -1245,10 +1192,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_rdd(MemorySegment struct, int fieldValue) {
-        struct.set(max_rdd$LAYOUT, max_rdd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rdd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mw$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mw"));
 
     /**
      * Layout for field:
@@ -1257,10 +1202,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mw$layout() {
-        return max_mw$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mw"));
     }
 
-    private static final long max_mw$OFFSET = $LAYOUT.byteOffset(groupElement("max_mw"));
+    private static final long max_mw$OFFSET = 176L;
 
     /**
      * Offset for field:
@@ -1279,7 +1224,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mw(MemorySegment struct) {
-        return struct.get(max_mw$LAYOUT, max_mw$OFFSET);
+        return struct.get(JAVA_INT, max_mw$OFFSET);
     }
 
     /**
@@ -1289,10 +1234,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mw(MemorySegment struct, int fieldValue) {
-        struct.set(max_mw$LAYOUT, max_mw$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mw$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_raw_ipv6_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_raw_ipv6_qp"));
 
     /**
      * Layout for field:
@@ -1301,10 +1244,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_raw_ipv6_qp$layout() {
-        return max_raw_ipv6_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_raw_ipv6_qp"));
     }
 
-    private static final long max_raw_ipv6_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_raw_ipv6_qp"));
+    private static final long max_raw_ipv6_qp$OFFSET = 180L;
 
     /**
      * Offset for field:
@@ -1323,7 +1266,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_raw_ipv6_qp(MemorySegment struct) {
-        return struct.get(max_raw_ipv6_qp$LAYOUT, max_raw_ipv6_qp$OFFSET);
+        return struct.get(JAVA_INT, max_raw_ipv6_qp$OFFSET);
     }
 
     /**
@@ -1333,10 +1276,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_raw_ipv6_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_raw_ipv6_qp$LAYOUT, max_raw_ipv6_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_raw_ipv6_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_raw_ethy_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_raw_ethy_qp"));
 
     /**
      * Layout for field:
@@ -1345,10 +1286,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_raw_ethy_qp$layout() {
-        return max_raw_ethy_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_raw_ethy_qp"));
     }
 
-    private static final long max_raw_ethy_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_raw_ethy_qp"));
+    private static final long max_raw_ethy_qp$OFFSET = 184L;
 
     /**
      * Offset for field:
@@ -1367,7 +1308,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_raw_ethy_qp(MemorySegment struct) {
-        return struct.get(max_raw_ethy_qp$LAYOUT, max_raw_ethy_qp$OFFSET);
+        return struct.get(JAVA_INT, max_raw_ethy_qp$OFFSET);
     }
 
     /**
@@ -1377,10 +1318,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_raw_ethy_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_raw_ethy_qp$LAYOUT, max_raw_ethy_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_raw_ethy_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mcast_grp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mcast_grp"));
 
     /**
      * Layout for field:
@@ -1389,10 +1328,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mcast_grp$layout() {
-        return max_mcast_grp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mcast_grp"));
     }
 
-    private static final long max_mcast_grp$OFFSET = $LAYOUT.byteOffset(groupElement("max_mcast_grp"));
+    private static final long max_mcast_grp$OFFSET = 188L;
 
     /**
      * Offset for field:
@@ -1411,7 +1350,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mcast_grp(MemorySegment struct) {
-        return struct.get(max_mcast_grp$LAYOUT, max_mcast_grp$OFFSET);
+        return struct.get(JAVA_INT, max_mcast_grp$OFFSET);
     }
 
     /**
@@ -1421,10 +1360,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mcast_grp(MemorySegment struct, int fieldValue) {
-        struct.set(max_mcast_grp$LAYOUT, max_mcast_grp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mcast_grp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mcast_qp_attach$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mcast_qp_attach"));
 
     /**
      * Layout for field:
@@ -1433,10 +1370,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mcast_qp_attach$layout() {
-        return max_mcast_qp_attach$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mcast_qp_attach"));
     }
 
-    private static final long max_mcast_qp_attach$OFFSET = $LAYOUT.byteOffset(groupElement("max_mcast_qp_attach"));
+    private static final long max_mcast_qp_attach$OFFSET = 192L;
 
     /**
      * Offset for field:
@@ -1455,7 +1392,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mcast_qp_attach(MemorySegment struct) {
-        return struct.get(max_mcast_qp_attach$LAYOUT, max_mcast_qp_attach$OFFSET);
+        return struct.get(JAVA_INT, max_mcast_qp_attach$OFFSET);
     }
 
     /**
@@ -1465,10 +1402,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mcast_qp_attach(MemorySegment struct, int fieldValue) {
-        struct.set(max_mcast_qp_attach$LAYOUT, max_mcast_qp_attach$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mcast_qp_attach$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_total_mcast_qp_attach$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_total_mcast_qp_attach"));
 
     /**
      * Layout for field:
@@ -1477,10 +1412,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_total_mcast_qp_attach$layout() {
-        return max_total_mcast_qp_attach$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_total_mcast_qp_attach"));
     }
 
-    private static final long max_total_mcast_qp_attach$OFFSET = $LAYOUT.byteOffset(groupElement("max_total_mcast_qp_attach"));
+    private static final long max_total_mcast_qp_attach$OFFSET = 196L;
 
     /**
      * Offset for field:
@@ -1499,7 +1434,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_total_mcast_qp_attach(MemorySegment struct) {
-        return struct.get(max_total_mcast_qp_attach$LAYOUT, max_total_mcast_qp_attach$OFFSET);
+        return struct.get(JAVA_INT, max_total_mcast_qp_attach$OFFSET);
     }
 
     /**
@@ -1509,10 +1444,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_total_mcast_qp_attach(MemorySegment struct, int fieldValue) {
-        struct.set(max_total_mcast_qp_attach$LAYOUT, max_total_mcast_qp_attach$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_total_mcast_qp_attach$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ah$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ah"));
 
     /**
      * Layout for field:
@@ -1521,10 +1454,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ah$layout() {
-        return max_ah$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ah"));
     }
 
-    private static final long max_ah$OFFSET = $LAYOUT.byteOffset(groupElement("max_ah"));
+    private static final long max_ah$OFFSET = 200L;
 
     /**
      * Offset for field:
@@ -1543,7 +1476,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ah(MemorySegment struct) {
-        return struct.get(max_ah$LAYOUT, max_ah$OFFSET);
+        return struct.get(JAVA_INT, max_ah$OFFSET);
     }
 
     /**
@@ -1553,10 +1486,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ah(MemorySegment struct, int fieldValue) {
-        struct.set(max_ah$LAYOUT, max_ah$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ah$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_fmr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_fmr"));
 
     /**
      * Layout for field:
@@ -1565,10 +1496,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_fmr$layout() {
-        return max_fmr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_fmr"));
     }
 
-    private static final long max_fmr$OFFSET = $LAYOUT.byteOffset(groupElement("max_fmr"));
+    private static final long max_fmr$OFFSET = 204L;
 
     /**
      * Offset for field:
@@ -1587,7 +1518,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_fmr(MemorySegment struct) {
-        return struct.get(max_fmr$LAYOUT, max_fmr$OFFSET);
+        return struct.get(JAVA_INT, max_fmr$OFFSET);
     }
 
     /**
@@ -1597,10 +1528,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_fmr(MemorySegment struct, int fieldValue) {
-        struct.set(max_fmr$LAYOUT, max_fmr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_fmr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_map_per_fmr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_map_per_fmr"));
 
     /**
      * Layout for field:
@@ -1609,10 +1538,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_map_per_fmr$layout() {
-        return max_map_per_fmr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_map_per_fmr"));
     }
 
-    private static final long max_map_per_fmr$OFFSET = $LAYOUT.byteOffset(groupElement("max_map_per_fmr"));
+    private static final long max_map_per_fmr$OFFSET = 208L;
 
     /**
      * Offset for field:
@@ -1631,7 +1560,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_map_per_fmr(MemorySegment struct) {
-        return struct.get(max_map_per_fmr$LAYOUT, max_map_per_fmr$OFFSET);
+        return struct.get(JAVA_INT, max_map_per_fmr$OFFSET);
     }
 
     /**
@@ -1641,10 +1570,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_map_per_fmr(MemorySegment struct, int fieldValue) {
-        struct.set(max_map_per_fmr$LAYOUT, max_map_per_fmr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_map_per_fmr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq"));
 
     /**
      * Layout for field:
@@ -1653,10 +1580,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq$layout() {
-        return max_srq$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq"));
     }
 
-    private static final long max_srq$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq"));
+    private static final long max_srq$OFFSET = 212L;
 
     /**
      * Offset for field:
@@ -1675,7 +1602,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq(MemorySegment struct) {
-        return struct.get(max_srq$LAYOUT, max_srq$OFFSET);
+        return struct.get(JAVA_INT, max_srq$OFFSET);
     }
 
     /**
@@ -1685,10 +1612,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq$LAYOUT, max_srq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq_wr"));
 
     /**
      * Layout for field:
@@ -1697,10 +1622,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq_wr$layout() {
-        return max_srq_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq_wr"));
     }
 
-    private static final long max_srq_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq_wr"));
+    private static final long max_srq_wr$OFFSET = 216L;
 
     /**
      * Offset for field:
@@ -1719,7 +1644,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq_wr(MemorySegment struct) {
-        return struct.get(max_srq_wr$LAYOUT, max_srq_wr$OFFSET);
+        return struct.get(JAVA_INT, max_srq_wr$OFFSET);
     }
 
     /**
@@ -1729,10 +1654,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq_wr$LAYOUT, max_srq_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq_sge"));
 
     /**
      * Layout for field:
@@ -1741,10 +1664,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq_sge$layout() {
-        return max_srq_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq_sge"));
     }
 
-    private static final long max_srq_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq_sge"));
+    private static final long max_srq_sge$OFFSET = 220L;
 
     /**
      * Offset for field:
@@ -1763,7 +1686,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq_sge(MemorySegment struct) {
-        return struct.get(max_srq_sge$LAYOUT, max_srq_sge$OFFSET);
+        return struct.get(JAVA_INT, max_srq_sge$OFFSET);
     }
 
     /**
@@ -1773,10 +1696,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq_sge$LAYOUT, max_srq_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq_sge$OFFSET, fieldValue);
     }
-
-    private static final OfShort max_pkeys$LAYOUT = (OfShort)$LAYOUT.select(groupElement("max_pkeys"));
 
     /**
      * Layout for field:
@@ -1785,10 +1706,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfShort max_pkeys$layout() {
-        return max_pkeys$LAYOUT;
+        return (OfShort)layout().select(groupElement("max_pkeys"));
     }
 
-    private static final long max_pkeys$OFFSET = $LAYOUT.byteOffset(groupElement("max_pkeys"));
+    private static final long max_pkeys$OFFSET = 224L;
 
     /**
      * Offset for field:
@@ -1807,7 +1728,7 @@ public class ibv_device_attr {
      * }
      */
     public static short max_pkeys(MemorySegment struct) {
-        return struct.get(max_pkeys$LAYOUT, max_pkeys$OFFSET);
+        return struct.get(JAVA_SHORT, max_pkeys$OFFSET);
     }
 
     /**
@@ -1817,10 +1738,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_pkeys(MemorySegment struct, short fieldValue) {
-        struct.set(max_pkeys$LAYOUT, max_pkeys$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, max_pkeys$OFFSET, fieldValue);
     }
-
-    private static final OfByte local_ca_ack_delay$LAYOUT = (OfByte)$LAYOUT.select(groupElement("local_ca_ack_delay"));
 
     /**
      * Layout for field:
@@ -1829,10 +1748,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfByte local_ca_ack_delay$layout() {
-        return local_ca_ack_delay$LAYOUT;
+        return (OfByte)layout().select(groupElement("local_ca_ack_delay"));
     }
 
-    private static final long local_ca_ack_delay$OFFSET = $LAYOUT.byteOffset(groupElement("local_ca_ack_delay"));
+    private static final long local_ca_ack_delay$OFFSET = 226L;
 
     /**
      * Offset for field:
@@ -1851,7 +1770,7 @@ public class ibv_device_attr {
      * }
      */
     public static byte local_ca_ack_delay(MemorySegment struct) {
-        return struct.get(local_ca_ack_delay$LAYOUT, local_ca_ack_delay$OFFSET);
+        return struct.get(JAVA_BYTE, local_ca_ack_delay$OFFSET);
     }
 
     /**
@@ -1861,10 +1780,8 @@ public class ibv_device_attr {
      * }
      */
     public static void local_ca_ack_delay(MemorySegment struct, byte fieldValue) {
-        struct.set(local_ca_ack_delay$LAYOUT, local_ca_ack_delay$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, local_ca_ack_delay$OFFSET, fieldValue);
     }
-
-    private static final OfByte phys_port_cnt$LAYOUT = (OfByte)$LAYOUT.select(groupElement("phys_port_cnt"));
 
     /**
      * Layout for field:
@@ -1873,10 +1790,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfByte phys_port_cnt$layout() {
-        return phys_port_cnt$LAYOUT;
+        return (OfByte)layout().select(groupElement("phys_port_cnt"));
     }
 
-    private static final long phys_port_cnt$OFFSET = $LAYOUT.byteOffset(groupElement("phys_port_cnt"));
+    private static final long phys_port_cnt$OFFSET = 227L;
 
     /**
      * Offset for field:
@@ -1895,7 +1812,7 @@ public class ibv_device_attr {
      * }
      */
     public static byte phys_port_cnt(MemorySegment struct) {
-        return struct.get(phys_port_cnt$LAYOUT, phys_port_cnt$OFFSET);
+        return struct.get(JAVA_BYTE, phys_port_cnt$OFFSET);
     }
 
     /**
@@ -1905,7 +1822,7 @@ public class ibv_device_attr {
      * }
      */
     public static void phys_port_cnt(MemorySegment struct, byte fieldValue) {
-        struct.set(phys_port_cnt$LAYOUT, phys_port_cnt$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, phys_port_cnt$OFFSET, fieldValue);
     }
 
     /**
@@ -1913,19 +1830,19 @@ public class ibv_device_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(232L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 232L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(232L, 8L);
     }
 
     /**
@@ -1933,7 +1850,7 @@ public class ibv_device_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(232L * elementCount, 8L);
     }
 
     /**
@@ -1949,7 +1866,7 @@ public class ibv_device_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(232L * elementCount, arena, cleanup);
     }
 }
 

@@ -29,19 +29,15 @@ public class ibv_gid {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        MemoryLayout.sequenceLayout(16, rdma_h.C_CHAR).withName("raw"),
-        ibv_gid.global.layout().withName("global")
-    ).withName("ibv_gid");
-
     /**
      * The layout of this union
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.unionLayout(
+        MemoryLayout.sequenceLayout(16, rdma_h.C_CHAR).withName("raw"),
+        ibv_gid.global.layout().withName("global")
+    ).withName("ibv_gid");
     }
-
-    private static final SequenceLayout raw$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("raw"));
 
     /**
      * Layout for field:
@@ -50,10 +46,10 @@ public class ibv_gid {
      * }
      */
     public static final SequenceLayout raw$layout() {
-        return raw$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("raw"));
     }
 
-    private static final long raw$OFFSET = $LAYOUT.byteOffset(groupElement("raw"));
+    private static final long raw$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -72,7 +68,7 @@ public class ibv_gid {
      * }
      */
     public static MemorySegment raw(MemorySegment union) {
-        return union.asSlice(raw$OFFSET, raw$LAYOUT.byteSize());
+        return union.asSlice(raw$OFFSET, 16L);
     }
 
     /**
@@ -82,7 +78,7 @@ public class ibv_gid {
      * }
      */
     public static void raw(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, raw$OFFSET, raw$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, raw$OFFSET, 16L);
     }
 
     private static long[] raw$DIMS = { 16 };
@@ -96,7 +92,6 @@ public class ibv_gid {
     public static long[] raw$dimensions() {
         return raw$DIMS;
     }
-    private static final VarHandle raw$ELEM_HANDLE = raw$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -105,7 +100,7 @@ public class ibv_gid {
      * }
      */
     public static byte raw(MemorySegment union, long index0) {
-        return (byte)raw$ELEM_HANDLE.get(union, raw$OFFSET, index0);
+        return union.get(JAVA_BYTE, raw$OFFSET + 1L * index0);
     }
 
     /**
@@ -115,7 +110,7 @@ public class ibv_gid {
      * }
      */
     public static void raw(MemorySegment union, long index0, byte fieldValue) {
-        raw$ELEM_HANDLE.set(union, raw$OFFSET, index0, fieldValue);
+        union.set(JAVA_BYTE, raw$OFFSET + 1L * index0, fieldValue);
     }
 
     /**
@@ -132,19 +127,15 @@ public class ibv_gid {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_LONG_LONG.withName("subnet_prefix"),
-            rdma_h.C_LONG_LONG.withName("interface_id")
-        ).withName("$anon$67:2");
-
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.structLayout(
+            rdma_h.C_LONG_LONG.withName("subnet_prefix"),
+            rdma_h.C_LONG_LONG.withName("interface_id")
+        ).withName("$anon$67:2");
         }
-
-        private static final OfLong subnet_prefix$LAYOUT = (OfLong)$LAYOUT.select(groupElement("subnet_prefix"));
 
         /**
          * Layout for field:
@@ -153,10 +144,10 @@ public class ibv_gid {
          * }
          */
         public static final OfLong subnet_prefix$layout() {
-            return subnet_prefix$LAYOUT;
+            return (OfLong)layout().select(groupElement("subnet_prefix"));
         }
 
-        private static final long subnet_prefix$OFFSET = $LAYOUT.byteOffset(groupElement("subnet_prefix"));
+        private static final long subnet_prefix$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -175,7 +166,7 @@ public class ibv_gid {
          * }
          */
         public static long subnet_prefix(MemorySegment struct) {
-            return struct.get(subnet_prefix$LAYOUT, subnet_prefix$OFFSET);
+            return struct.get(JAVA_LONG, subnet_prefix$OFFSET);
         }
 
         /**
@@ -185,10 +176,8 @@ public class ibv_gid {
          * }
          */
         public static void subnet_prefix(MemorySegment struct, long fieldValue) {
-            struct.set(subnet_prefix$LAYOUT, subnet_prefix$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, subnet_prefix$OFFSET, fieldValue);
         }
-
-        private static final OfLong interface_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("interface_id"));
 
         /**
          * Layout for field:
@@ -197,10 +186,10 @@ public class ibv_gid {
          * }
          */
         public static final OfLong interface_id$layout() {
-            return interface_id$LAYOUT;
+            return (OfLong)layout().select(groupElement("interface_id"));
         }
 
-        private static final long interface_id$OFFSET = $LAYOUT.byteOffset(groupElement("interface_id"));
+        private static final long interface_id$OFFSET = 8L;
 
         /**
          * Offset for field:
@@ -219,7 +208,7 @@ public class ibv_gid {
          * }
          */
         public static long interface_id(MemorySegment struct) {
-            return struct.get(interface_id$LAYOUT, interface_id$OFFSET);
+            return struct.get(JAVA_LONG, interface_id$OFFSET);
         }
 
         /**
@@ -229,7 +218,7 @@ public class ibv_gid {
          * }
          */
         public static void interface_id(MemorySegment struct, long fieldValue) {
-            struct.set(interface_id$LAYOUT, interface_id$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, interface_id$OFFSET, fieldValue);
         }
 
         /**
@@ -237,19 +226,19 @@ public class ibv_gid {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(16L * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(16L, 8L);
         }
 
         /**
@@ -257,7 +246,7 @@ public class ibv_gid {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(16L * elementCount, 8L);
         }
 
         /**
@@ -273,11 +262,9 @@ public class ibv_gid {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(16L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout global$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("global"));
 
     /**
      * Layout for field:
@@ -289,10 +276,10 @@ public class ibv_gid {
      * }
      */
     public static final GroupLayout global$layout() {
-        return global$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("global"));
     }
 
-    private static final long global$OFFSET = $LAYOUT.byteOffset(groupElement("global"));
+    private static final long global$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -317,7 +304,7 @@ public class ibv_gid {
      * }
      */
     public static MemorySegment global(MemorySegment union) {
-        return union.asSlice(global$OFFSET, global$LAYOUT.byteSize());
+        return union.asSlice(global$OFFSET, 16L);
     }
 
     /**
@@ -330,7 +317,7 @@ public class ibv_gid {
      * }
      */
     public static void global(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, global$OFFSET, global$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, global$OFFSET, 16L);
     }
 
     /**
@@ -338,19 +325,19 @@ public class ibv_gid {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this union
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -358,7 +345,7 @@ public class ibv_gid {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -374,7 +361,7 @@ public class ibv_gid {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -29,22 +29,18 @@ public class ibv_gid_entry {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         ibv_gid.layout().withName("gid"),
         rdma_h.C_INT.withName("gid_index"),
         rdma_h.C_INT.withName("port_num"),
         rdma_h.C_INT.withName("gid_type"),
         rdma_h.C_INT.withName("ndev_ifindex")
     ).withName("ibv_gid_entry");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final GroupLayout gid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("gid"));
 
     /**
      * Layout for field:
@@ -53,10 +49,10 @@ public class ibv_gid_entry {
      * }
      */
     public static final GroupLayout gid$layout() {
-        return gid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("gid"));
     }
 
-    private static final long gid$OFFSET = $LAYOUT.byteOffset(groupElement("gid"));
+    private static final long gid$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -75,7 +71,7 @@ public class ibv_gid_entry {
      * }
      */
     public static MemorySegment gid(MemorySegment struct) {
-        return struct.asSlice(gid$OFFSET, gid$LAYOUT.byteSize());
+        return struct.asSlice(gid$OFFSET, 16L);
     }
 
     /**
@@ -85,10 +81,8 @@ public class ibv_gid_entry {
      * }
      */
     public static void gid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, gid$OFFSET, gid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, gid$OFFSET, 16L);
     }
-
-    private static final OfInt gid_index$LAYOUT = (OfInt)$LAYOUT.select(groupElement("gid_index"));
 
     /**
      * Layout for field:
@@ -97,10 +91,10 @@ public class ibv_gid_entry {
      * }
      */
     public static final OfInt gid_index$layout() {
-        return gid_index$LAYOUT;
+        return (OfInt)layout().select(groupElement("gid_index"));
     }
 
-    private static final long gid_index$OFFSET = $LAYOUT.byteOffset(groupElement("gid_index"));
+    private static final long gid_index$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -119,7 +113,7 @@ public class ibv_gid_entry {
      * }
      */
     public static int gid_index(MemorySegment struct) {
-        return struct.get(gid_index$LAYOUT, gid_index$OFFSET);
+        return struct.get(JAVA_INT, gid_index$OFFSET);
     }
 
     /**
@@ -129,10 +123,8 @@ public class ibv_gid_entry {
      * }
      */
     public static void gid_index(MemorySegment struct, int fieldValue) {
-        struct.set(gid_index$LAYOUT, gid_index$OFFSET, fieldValue);
+        struct.set(JAVA_INT, gid_index$OFFSET, fieldValue);
     }
-
-    private static final OfInt port_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_num"));
 
     /**
      * Layout for field:
@@ -141,10 +133,10 @@ public class ibv_gid_entry {
      * }
      */
     public static final OfInt port_num$layout() {
-        return port_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("port_num"));
     }
 
-    private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+    private static final long port_num$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -163,7 +155,7 @@ public class ibv_gid_entry {
      * }
      */
     public static int port_num(MemorySegment struct) {
-        return struct.get(port_num$LAYOUT, port_num$OFFSET);
+        return struct.get(JAVA_INT, port_num$OFFSET);
     }
 
     /**
@@ -173,10 +165,8 @@ public class ibv_gid_entry {
      * }
      */
     public static void port_num(MemorySegment struct, int fieldValue) {
-        struct.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, port_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt gid_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("gid_type"));
 
     /**
      * Layout for field:
@@ -185,10 +175,10 @@ public class ibv_gid_entry {
      * }
      */
     public static final OfInt gid_type$layout() {
-        return gid_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("gid_type"));
     }
 
-    private static final long gid_type$OFFSET = $LAYOUT.byteOffset(groupElement("gid_type"));
+    private static final long gid_type$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -207,7 +197,7 @@ public class ibv_gid_entry {
      * }
      */
     public static int gid_type(MemorySegment struct) {
-        return struct.get(gid_type$LAYOUT, gid_type$OFFSET);
+        return struct.get(JAVA_INT, gid_type$OFFSET);
     }
 
     /**
@@ -217,10 +207,8 @@ public class ibv_gid_entry {
      * }
      */
     public static void gid_type(MemorySegment struct, int fieldValue) {
-        struct.set(gid_type$LAYOUT, gid_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, gid_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt ndev_ifindex$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ndev_ifindex"));
 
     /**
      * Layout for field:
@@ -229,10 +217,10 @@ public class ibv_gid_entry {
      * }
      */
     public static final OfInt ndev_ifindex$layout() {
-        return ndev_ifindex$LAYOUT;
+        return (OfInt)layout().select(groupElement("ndev_ifindex"));
     }
 
-    private static final long ndev_ifindex$OFFSET = $LAYOUT.byteOffset(groupElement("ndev_ifindex"));
+    private static final long ndev_ifindex$OFFSET = 28L;
 
     /**
      * Offset for field:
@@ -251,7 +239,7 @@ public class ibv_gid_entry {
      * }
      */
     public static int ndev_ifindex(MemorySegment struct) {
-        return struct.get(ndev_ifindex$LAYOUT, ndev_ifindex$OFFSET);
+        return struct.get(JAVA_INT, ndev_ifindex$OFFSET);
     }
 
     /**
@@ -261,7 +249,7 @@ public class ibv_gid_entry {
      * }
      */
     public static void ndev_ifindex(MemorySegment struct, int fieldValue) {
-        struct.set(ndev_ifindex$LAYOUT, ndev_ifindex$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ndev_ifindex$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +257,19 @@ public class ibv_gid_entry {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(32L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(32L, 8L);
     }
 
     /**
@@ -289,7 +277,7 @@ public class ibv_gid_entry {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(32L * elementCount, 8L);
     }
 
     /**
@@ -305,7 +293,7 @@ public class ibv_gid_entry {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(32L * elementCount, arena, cleanup);
     }
 }
 

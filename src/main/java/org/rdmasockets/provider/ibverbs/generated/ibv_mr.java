@@ -31,7 +31,11 @@ public class ibv_mr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("context"),
         rdma_h.C_POINTER.withName("pd"),
         rdma_h.C_POINTER.withName("addr"),
@@ -41,15 +45,7 @@ public class ibv_mr {
         rdma_h.C_INT.withName("rkey"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_mr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -58,10 +54,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -80,7 +76,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,10 +86,8 @@ public class ibv_mr {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -102,10 +96,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -124,7 +118,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -134,10 +128,8 @@ public class ibv_mr {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -146,10 +138,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout addr$layout() {
-        return addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -168,7 +160,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.get(addr$LAYOUT, addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -178,10 +170,8 @@ public class ibv_mr {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(addr$LAYOUT, addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, addr$OFFSET, fieldValue.address());
     }
-
-    private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));
 
     /**
      * Layout for field:
@@ -190,10 +180,10 @@ public class ibv_mr {
      * }
      */
     public static final OfLong length$layout() {
-        return length$LAYOUT;
+        return (OfLong)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -212,7 +202,7 @@ public class ibv_mr {
      * }
      */
     public static long length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_LONG, length$OFFSET);
     }
 
     /**
@@ -222,10 +212,8 @@ public class ibv_mr {
      * }
      */
     public static void length(MemorySegment struct, long fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -234,10 +222,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -256,7 +244,7 @@ public class ibv_mr {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -266,10 +254,8 @@ public class ibv_mr {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt lkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("lkey"));
 
     /**
      * Layout for field:
@@ -278,10 +264,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt lkey$layout() {
-        return lkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("lkey"));
     }
 
-    private static final long lkey$OFFSET = $LAYOUT.byteOffset(groupElement("lkey"));
+    private static final long lkey$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -300,7 +286,7 @@ public class ibv_mr {
      * }
      */
     public static int lkey(MemorySegment struct) {
-        return struct.get(lkey$LAYOUT, lkey$OFFSET);
+        return struct.get(JAVA_INT, lkey$OFFSET);
     }
 
     /**
@@ -310,10 +296,8 @@ public class ibv_mr {
      * }
      */
     public static void lkey(MemorySegment struct, int fieldValue) {
-        struct.set(lkey$LAYOUT, lkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, lkey$OFFSET, fieldValue);
     }
-
-    private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
     /**
      * Layout for field:
@@ -322,10 +306,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt rkey$layout() {
-        return rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("rkey"));
     }
 
-    private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+    private static final long rkey$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -344,7 +328,7 @@ public class ibv_mr {
      * }
      */
     public static int rkey(MemorySegment struct) {
-        return struct.get(rkey$LAYOUT, rkey$OFFSET);
+        return struct.get(JAVA_INT, rkey$OFFSET);
     }
 
     /**
@@ -354,7 +338,7 @@ public class ibv_mr {
      * }
      */
     public static void rkey(MemorySegment struct, int fieldValue) {
-        struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +346,19 @@ public class ibv_mr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(48L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(48L, 8L);
     }
 
     /**
@@ -382,7 +366,7 @@ public class ibv_mr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(48L * elementCount, 8L);
     }
 
     /**
@@ -398,7 +382,7 @@ public class ibv_mr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(48L * elementCount, arena, cleanup);
     }
 }
 

@@ -28,22 +28,18 @@ public class ibv_mw_bind_info {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("mr"),
         rdma_h.C_LONG.withName("addr"),
         rdma_h.C_LONG.withName("length"),
         rdma_h.C_INT.withName("mw_access_flags"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_mw_bind_info");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("mr"));
 
     /**
      * Layout for field:
@@ -52,10 +48,10 @@ public class ibv_mw_bind_info {
      * }
      */
     public static final AddressLayout mr$layout() {
-        return mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("mr"));
     }
 
-    private static final long mr$OFFSET = $LAYOUT.byteOffset(groupElement("mr"));
+    private static final long mr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -74,7 +70,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static MemorySegment mr(MemorySegment struct) {
-        return struct.get(mr$LAYOUT, mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -84,10 +80,8 @@ public class ibv_mw_bind_info {
      * }
      */
     public static void mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(mr$LAYOUT, mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, mr$OFFSET, fieldValue.address());
     }
-
-    private static final OfLong addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -96,10 +90,10 @@ public class ibv_mw_bind_info {
      * }
      */
     public static final OfLong addr$layout() {
-        return addr$LAYOUT;
+        return (OfLong)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -118,7 +112,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static long addr(MemorySegment struct) {
-        return struct.get(addr$LAYOUT, addr$OFFSET);
+        return struct.get(JAVA_LONG, addr$OFFSET);
     }
 
     /**
@@ -128,10 +122,8 @@ public class ibv_mw_bind_info {
      * }
      */
     public static void addr(MemorySegment struct, long fieldValue) {
-        struct.set(addr$LAYOUT, addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, addr$OFFSET, fieldValue);
     }
-
-    private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));
 
     /**
      * Layout for field:
@@ -140,10 +132,10 @@ public class ibv_mw_bind_info {
      * }
      */
     public static final OfLong length$layout() {
-        return length$LAYOUT;
+        return (OfLong)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -162,7 +154,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static long length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_LONG, length$OFFSET);
     }
 
     /**
@@ -172,10 +164,8 @@ public class ibv_mw_bind_info {
      * }
      */
     public static void length(MemorySegment struct, long fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt mw_access_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("mw_access_flags"));
 
     /**
      * Layout for field:
@@ -184,10 +174,10 @@ public class ibv_mw_bind_info {
      * }
      */
     public static final OfInt mw_access_flags$layout() {
-        return mw_access_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("mw_access_flags"));
     }
 
-    private static final long mw_access_flags$OFFSET = $LAYOUT.byteOffset(groupElement("mw_access_flags"));
+    private static final long mw_access_flags$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -206,7 +196,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static int mw_access_flags(MemorySegment struct) {
-        return struct.get(mw_access_flags$LAYOUT, mw_access_flags$OFFSET);
+        return struct.get(JAVA_INT, mw_access_flags$OFFSET);
     }
 
     /**
@@ -216,7 +206,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static void mw_access_flags(MemorySegment struct, int fieldValue) {
-        struct.set(mw_access_flags$LAYOUT, mw_access_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, mw_access_flags$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +214,19 @@ public class ibv_mw_bind_info {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(32L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(32L, 8L);
     }
 
     /**
@@ -244,7 +234,7 @@ public class ibv_mw_bind_info {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(32L * elementCount, 8L);
     }
 
     /**
@@ -260,7 +250,7 @@ public class ibv_mw_bind_info {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(32L * elementCount, arena, cleanup);
     }
 }
 

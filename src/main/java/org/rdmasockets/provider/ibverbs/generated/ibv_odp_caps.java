@@ -30,20 +30,16 @@ public class ibv_odp_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("general_caps"),
-        ibv_odp_caps.per_transport_caps.layout().withName("per_transport_caps"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_odp_caps");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_LONG.withName("general_caps"),
+        ibv_odp_caps.per_transport_caps.layout().withName("per_transport_caps"),
+        MemoryLayout.paddingLayout(4)
+    ).withName("ibv_odp_caps");
     }
-
-    private static final OfLong general_caps$LAYOUT = (OfLong)$LAYOUT.select(groupElement("general_caps"));
 
     /**
      * Layout for field:
@@ -52,10 +48,10 @@ public class ibv_odp_caps {
      * }
      */
     public static final OfLong general_caps$layout() {
-        return general_caps$LAYOUT;
+        return (OfLong)layout().select(groupElement("general_caps"));
     }
 
-    private static final long general_caps$OFFSET = $LAYOUT.byteOffset(groupElement("general_caps"));
+    private static final long general_caps$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -74,7 +70,7 @@ public class ibv_odp_caps {
      * }
      */
     public static long general_caps(MemorySegment struct) {
-        return struct.get(general_caps$LAYOUT, general_caps$OFFSET);
+        return struct.get(JAVA_LONG, general_caps$OFFSET);
     }
 
     /**
@@ -84,7 +80,7 @@ public class ibv_odp_caps {
      * }
      */
     public static void general_caps(MemorySegment struct, long fieldValue) {
-        struct.set(general_caps$LAYOUT, general_caps$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, general_caps$OFFSET, fieldValue);
     }
 
     /**
@@ -102,20 +98,16 @@ public class ibv_odp_caps {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_INT.withName("rc_odp_caps"),
-            rdma_h.C_INT.withName("uc_odp_caps"),
-            rdma_h.C_INT.withName("ud_odp_caps")
-        ).withName("$anon$242:2");
-
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.structLayout(
+            rdma_h.C_INT.withName("rc_odp_caps"),
+            rdma_h.C_INT.withName("uc_odp_caps"),
+            rdma_h.C_INT.withName("ud_odp_caps")
+        ).withName("$anon$242:2");
         }
-
-        private static final OfInt rc_odp_caps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rc_odp_caps"));
 
         /**
          * Layout for field:
@@ -124,10 +116,10 @@ public class ibv_odp_caps {
          * }
          */
         public static final OfInt rc_odp_caps$layout() {
-            return rc_odp_caps$LAYOUT;
+            return (OfInt)layout().select(groupElement("rc_odp_caps"));
         }
 
-        private static final long rc_odp_caps$OFFSET = $LAYOUT.byteOffset(groupElement("rc_odp_caps"));
+        private static final long rc_odp_caps$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -146,7 +138,7 @@ public class ibv_odp_caps {
          * }
          */
         public static int rc_odp_caps(MemorySegment struct) {
-            return struct.get(rc_odp_caps$LAYOUT, rc_odp_caps$OFFSET);
+            return struct.get(JAVA_INT, rc_odp_caps$OFFSET);
         }
 
         /**
@@ -156,10 +148,8 @@ public class ibv_odp_caps {
          * }
          */
         public static void rc_odp_caps(MemorySegment struct, int fieldValue) {
-            struct.set(rc_odp_caps$LAYOUT, rc_odp_caps$OFFSET, fieldValue);
+            struct.set(JAVA_INT, rc_odp_caps$OFFSET, fieldValue);
         }
-
-        private static final OfInt uc_odp_caps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("uc_odp_caps"));
 
         /**
          * Layout for field:
@@ -168,10 +158,10 @@ public class ibv_odp_caps {
          * }
          */
         public static final OfInt uc_odp_caps$layout() {
-            return uc_odp_caps$LAYOUT;
+            return (OfInt)layout().select(groupElement("uc_odp_caps"));
         }
 
-        private static final long uc_odp_caps$OFFSET = $LAYOUT.byteOffset(groupElement("uc_odp_caps"));
+        private static final long uc_odp_caps$OFFSET = 4L;
 
         /**
          * Offset for field:
@@ -190,7 +180,7 @@ public class ibv_odp_caps {
          * }
          */
         public static int uc_odp_caps(MemorySegment struct) {
-            return struct.get(uc_odp_caps$LAYOUT, uc_odp_caps$OFFSET);
+            return struct.get(JAVA_INT, uc_odp_caps$OFFSET);
         }
 
         /**
@@ -200,10 +190,8 @@ public class ibv_odp_caps {
          * }
          */
         public static void uc_odp_caps(MemorySegment struct, int fieldValue) {
-            struct.set(uc_odp_caps$LAYOUT, uc_odp_caps$OFFSET, fieldValue);
+            struct.set(JAVA_INT, uc_odp_caps$OFFSET, fieldValue);
         }
-
-        private static final OfInt ud_odp_caps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ud_odp_caps"));
 
         /**
          * Layout for field:
@@ -212,10 +200,10 @@ public class ibv_odp_caps {
          * }
          */
         public static final OfInt ud_odp_caps$layout() {
-            return ud_odp_caps$LAYOUT;
+            return (OfInt)layout().select(groupElement("ud_odp_caps"));
         }
 
-        private static final long ud_odp_caps$OFFSET = $LAYOUT.byteOffset(groupElement("ud_odp_caps"));
+        private static final long ud_odp_caps$OFFSET = 8L;
 
         /**
          * Offset for field:
@@ -234,7 +222,7 @@ public class ibv_odp_caps {
          * }
          */
         public static int ud_odp_caps(MemorySegment struct) {
-            return struct.get(ud_odp_caps$LAYOUT, ud_odp_caps$OFFSET);
+            return struct.get(JAVA_INT, ud_odp_caps$OFFSET);
         }
 
         /**
@@ -244,7 +232,7 @@ public class ibv_odp_caps {
          * }
          */
         public static void ud_odp_caps(MemorySegment struct, int fieldValue) {
-            struct.set(ud_odp_caps$LAYOUT, ud_odp_caps$OFFSET, fieldValue);
+            struct.set(JAVA_INT, ud_odp_caps$OFFSET, fieldValue);
         }
 
         /**
@@ -252,19 +240,19 @@ public class ibv_odp_caps {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(12L * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 12L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(12L, 4L);
         }
 
         /**
@@ -272,7 +260,7 @@ public class ibv_odp_caps {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(12L * elementCount, 4L);
         }
 
         /**
@@ -288,11 +276,9 @@ public class ibv_odp_caps {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(12L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout per_transport_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("per_transport_caps"));
 
     /**
      * Layout for field:
@@ -305,10 +291,10 @@ public class ibv_odp_caps {
      * }
      */
     public static final GroupLayout per_transport_caps$layout() {
-        return per_transport_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("per_transport_caps"));
     }
 
-    private static final long per_transport_caps$OFFSET = $LAYOUT.byteOffset(groupElement("per_transport_caps"));
+    private static final long per_transport_caps$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -335,7 +321,7 @@ public class ibv_odp_caps {
      * }
      */
     public static MemorySegment per_transport_caps(MemorySegment struct) {
-        return struct.asSlice(per_transport_caps$OFFSET, per_transport_caps$LAYOUT.byteSize());
+        return struct.asSlice(per_transport_caps$OFFSET, 12L);
     }
 
     /**
@@ -349,7 +335,7 @@ public class ibv_odp_caps {
      * }
      */
     public static void per_transport_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, per_transport_caps$OFFSET, per_transport_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, per_transport_caps$OFFSET, 12L);
     }
 
     /**
@@ -357,19 +343,19 @@ public class ibv_odp_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(24L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(24L, 8L);
     }
 
     /**
@@ -377,7 +363,7 @@ public class ibv_odp_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(24L * elementCount, 8L);
     }
 
     /**
@@ -393,7 +379,7 @@ public class ibv_odp_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(24L * elementCount, arena, cleanup);
     }
 }
 

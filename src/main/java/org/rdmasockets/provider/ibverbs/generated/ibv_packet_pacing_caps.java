@@ -27,20 +27,16 @@ public class ibv_packet_pacing_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("qp_rate_limit_min"),
-        rdma_h.C_INT.withName("qp_rate_limit_max"),
-        rdma_h.C_INT.withName("supported_qpts")
-    ).withName("ibv_packet_pacing_caps");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("qp_rate_limit_min"),
+        rdma_h.C_INT.withName("qp_rate_limit_max"),
+        rdma_h.C_INT.withName("supported_qpts")
+    ).withName("ibv_packet_pacing_caps");
     }
-
-    private static final OfInt qp_rate_limit_min$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_rate_limit_min"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static final OfInt qp_rate_limit_min$layout() {
-        return qp_rate_limit_min$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_rate_limit_min"));
     }
 
-    private static final long qp_rate_limit_min$OFFSET = $LAYOUT.byteOffset(groupElement("qp_rate_limit_min"));
+    private static final long qp_rate_limit_min$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static int qp_rate_limit_min(MemorySegment struct) {
-        return struct.get(qp_rate_limit_min$LAYOUT, qp_rate_limit_min$OFFSET);
+        return struct.get(JAVA_INT, qp_rate_limit_min$OFFSET);
     }
 
     /**
@@ -81,10 +77,8 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static void qp_rate_limit_min(MemorySegment struct, int fieldValue) {
-        struct.set(qp_rate_limit_min$LAYOUT, qp_rate_limit_min$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_rate_limit_min$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_rate_limit_max$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_rate_limit_max"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static final OfInt qp_rate_limit_max$layout() {
-        return qp_rate_limit_max$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_rate_limit_max"));
     }
 
-    private static final long qp_rate_limit_max$OFFSET = $LAYOUT.byteOffset(groupElement("qp_rate_limit_max"));
+    private static final long qp_rate_limit_max$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static int qp_rate_limit_max(MemorySegment struct) {
-        return struct.get(qp_rate_limit_max$LAYOUT, qp_rate_limit_max$OFFSET);
+        return struct.get(JAVA_INT, qp_rate_limit_max$OFFSET);
     }
 
     /**
@@ -125,10 +119,8 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static void qp_rate_limit_max(MemorySegment struct, int fieldValue) {
-        struct.set(qp_rate_limit_max$LAYOUT, qp_rate_limit_max$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_rate_limit_max$OFFSET, fieldValue);
     }
-
-    private static final OfInt supported_qpts$LAYOUT = (OfInt)$LAYOUT.select(groupElement("supported_qpts"));
 
     /**
      * Layout for field:
@@ -137,10 +129,10 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static final OfInt supported_qpts$layout() {
-        return supported_qpts$LAYOUT;
+        return (OfInt)layout().select(groupElement("supported_qpts"));
     }
 
-    private static final long supported_qpts$OFFSET = $LAYOUT.byteOffset(groupElement("supported_qpts"));
+    private static final long supported_qpts$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -159,7 +151,7 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static int supported_qpts(MemorySegment struct) {
-        return struct.get(supported_qpts$LAYOUT, supported_qpts$OFFSET);
+        return struct.get(JAVA_INT, supported_qpts$OFFSET);
     }
 
     /**
@@ -169,7 +161,7 @@ public class ibv_packet_pacing_caps {
      * }
      */
     public static void supported_qpts(MemorySegment struct, int fieldValue) {
-        struct.set(supported_qpts$LAYOUT, supported_qpts$OFFSET, fieldValue);
+        struct.set(JAVA_INT, supported_qpts$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +169,19 @@ public class ibv_packet_pacing_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(12L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(12L, 4L);
     }
 
     /**
@@ -197,7 +189,7 @@ public class ibv_packet_pacing_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(12L * elementCount, 4L);
     }
 
     /**
@@ -213,7 +205,7 @@ public class ibv_packet_pacing_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(12L * elementCount, arena, cleanup);
     }
 }
 

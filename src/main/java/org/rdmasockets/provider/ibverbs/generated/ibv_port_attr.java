@@ -46,7 +46,11 @@ public class ibv_port_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_INT.withName("state"),
         rdma_h.C_INT.withName("max_mtu"),
         rdma_h.C_INT.withName("active_mtu"),
@@ -71,15 +75,7 @@ public class ibv_port_attr {
         rdma_h.C_SHORT.withName("port_cap_flags2"),
         MemoryLayout.paddingLayout(2)
     ).withName("ibv_port_attr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfInt state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("state"));
 
     /**
      * Layout for field:
@@ -88,10 +84,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt state$layout() {
-        return state$LAYOUT;
+        return (OfInt)layout().select(groupElement("state"));
     }
 
-    private static final long state$OFFSET = $LAYOUT.byteOffset(groupElement("state"));
+    private static final long state$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -110,7 +106,7 @@ public class ibv_port_attr {
      * }
      */
     public static int state(MemorySegment struct) {
-        return struct.get(state$LAYOUT, state$OFFSET);
+        return struct.get(JAVA_INT, state$OFFSET);
     }
 
     /**
@@ -120,10 +116,8 @@ public class ibv_port_attr {
      * }
      */
     public static void state(MemorySegment struct, int fieldValue) {
-        struct.set(state$LAYOUT, state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, state$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mtu$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mtu"));
 
     /**
      * Layout for field:
@@ -132,10 +126,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt max_mtu$layout() {
-        return max_mtu$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mtu"));
     }
 
-    private static final long max_mtu$OFFSET = $LAYOUT.byteOffset(groupElement("max_mtu"));
+    private static final long max_mtu$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -154,7 +148,7 @@ public class ibv_port_attr {
      * }
      */
     public static int max_mtu(MemorySegment struct) {
-        return struct.get(max_mtu$LAYOUT, max_mtu$OFFSET);
+        return struct.get(JAVA_INT, max_mtu$OFFSET);
     }
 
     /**
@@ -164,10 +158,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_mtu(MemorySegment struct, int fieldValue) {
-        struct.set(max_mtu$LAYOUT, max_mtu$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mtu$OFFSET, fieldValue);
     }
-
-    private static final OfInt active_mtu$LAYOUT = (OfInt)$LAYOUT.select(groupElement("active_mtu"));
 
     /**
      * Layout for field:
@@ -176,10 +168,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt active_mtu$layout() {
-        return active_mtu$LAYOUT;
+        return (OfInt)layout().select(groupElement("active_mtu"));
     }
 
-    private static final long active_mtu$OFFSET = $LAYOUT.byteOffset(groupElement("active_mtu"));
+    private static final long active_mtu$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -198,7 +190,7 @@ public class ibv_port_attr {
      * }
      */
     public static int active_mtu(MemorySegment struct) {
-        return struct.get(active_mtu$LAYOUT, active_mtu$OFFSET);
+        return struct.get(JAVA_INT, active_mtu$OFFSET);
     }
 
     /**
@@ -208,10 +200,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_mtu(MemorySegment struct, int fieldValue) {
-        struct.set(active_mtu$LAYOUT, active_mtu$OFFSET, fieldValue);
+        struct.set(JAVA_INT, active_mtu$OFFSET, fieldValue);
     }
-
-    private static final OfInt gid_tbl_len$LAYOUT = (OfInt)$LAYOUT.select(groupElement("gid_tbl_len"));
 
     /**
      * Layout for field:
@@ -220,10 +210,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt gid_tbl_len$layout() {
-        return gid_tbl_len$LAYOUT;
+        return (OfInt)layout().select(groupElement("gid_tbl_len"));
     }
 
-    private static final long gid_tbl_len$OFFSET = $LAYOUT.byteOffset(groupElement("gid_tbl_len"));
+    private static final long gid_tbl_len$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -242,7 +232,7 @@ public class ibv_port_attr {
      * }
      */
     public static int gid_tbl_len(MemorySegment struct) {
-        return struct.get(gid_tbl_len$LAYOUT, gid_tbl_len$OFFSET);
+        return struct.get(JAVA_INT, gid_tbl_len$OFFSET);
     }
 
     /**
@@ -252,10 +242,8 @@ public class ibv_port_attr {
      * }
      */
     public static void gid_tbl_len(MemorySegment struct, int fieldValue) {
-        struct.set(gid_tbl_len$LAYOUT, gid_tbl_len$OFFSET, fieldValue);
+        struct.set(JAVA_INT, gid_tbl_len$OFFSET, fieldValue);
     }
-
-    private static final OfInt port_cap_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_cap_flags"));
 
     /**
      * Layout for field:
@@ -264,10 +252,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt port_cap_flags$layout() {
-        return port_cap_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("port_cap_flags"));
     }
 
-    private static final long port_cap_flags$OFFSET = $LAYOUT.byteOffset(groupElement("port_cap_flags"));
+    private static final long port_cap_flags$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -286,7 +274,7 @@ public class ibv_port_attr {
      * }
      */
     public static int port_cap_flags(MemorySegment struct) {
-        return struct.get(port_cap_flags$LAYOUT, port_cap_flags$OFFSET);
+        return struct.get(JAVA_INT, port_cap_flags$OFFSET);
     }
 
     /**
@@ -296,10 +284,8 @@ public class ibv_port_attr {
      * }
      */
     public static void port_cap_flags(MemorySegment struct, int fieldValue) {
-        struct.set(port_cap_flags$LAYOUT, port_cap_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, port_cap_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_msg_sz$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_msg_sz"));
 
     /**
      * Layout for field:
@@ -308,10 +294,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt max_msg_sz$layout() {
-        return max_msg_sz$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_msg_sz"));
     }
 
-    private static final long max_msg_sz$OFFSET = $LAYOUT.byteOffset(groupElement("max_msg_sz"));
+    private static final long max_msg_sz$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -330,7 +316,7 @@ public class ibv_port_attr {
      * }
      */
     public static int max_msg_sz(MemorySegment struct) {
-        return struct.get(max_msg_sz$LAYOUT, max_msg_sz$OFFSET);
+        return struct.get(JAVA_INT, max_msg_sz$OFFSET);
     }
 
     /**
@@ -340,10 +326,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_msg_sz(MemorySegment struct, int fieldValue) {
-        struct.set(max_msg_sz$LAYOUT, max_msg_sz$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_msg_sz$OFFSET, fieldValue);
     }
-
-    private static final OfInt bad_pkey_cntr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("bad_pkey_cntr"));
 
     /**
      * Layout for field:
@@ -352,10 +336,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt bad_pkey_cntr$layout() {
-        return bad_pkey_cntr$LAYOUT;
+        return (OfInt)layout().select(groupElement("bad_pkey_cntr"));
     }
 
-    private static final long bad_pkey_cntr$OFFSET = $LAYOUT.byteOffset(groupElement("bad_pkey_cntr"));
+    private static final long bad_pkey_cntr$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -374,7 +358,7 @@ public class ibv_port_attr {
      * }
      */
     public static int bad_pkey_cntr(MemorySegment struct) {
-        return struct.get(bad_pkey_cntr$LAYOUT, bad_pkey_cntr$OFFSET);
+        return struct.get(JAVA_INT, bad_pkey_cntr$OFFSET);
     }
 
     /**
@@ -384,10 +368,8 @@ public class ibv_port_attr {
      * }
      */
     public static void bad_pkey_cntr(MemorySegment struct, int fieldValue) {
-        struct.set(bad_pkey_cntr$LAYOUT, bad_pkey_cntr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, bad_pkey_cntr$OFFSET, fieldValue);
     }
-
-    private static final OfInt qkey_viol_cntr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qkey_viol_cntr"));
 
     /**
      * Layout for field:
@@ -396,10 +378,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt qkey_viol_cntr$layout() {
-        return qkey_viol_cntr$LAYOUT;
+        return (OfInt)layout().select(groupElement("qkey_viol_cntr"));
     }
 
-    private static final long qkey_viol_cntr$OFFSET = $LAYOUT.byteOffset(groupElement("qkey_viol_cntr"));
+    private static final long qkey_viol_cntr$OFFSET = 28L;
 
     /**
      * Offset for field:
@@ -418,7 +400,7 @@ public class ibv_port_attr {
      * }
      */
     public static int qkey_viol_cntr(MemorySegment struct) {
-        return struct.get(qkey_viol_cntr$LAYOUT, qkey_viol_cntr$OFFSET);
+        return struct.get(JAVA_INT, qkey_viol_cntr$OFFSET);
     }
 
     /**
@@ -428,10 +410,8 @@ public class ibv_port_attr {
      * }
      */
     public static void qkey_viol_cntr(MemorySegment struct, int fieldValue) {
-        struct.set(qkey_viol_cntr$LAYOUT, qkey_viol_cntr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qkey_viol_cntr$OFFSET, fieldValue);
     }
-
-    private static final OfShort pkey_tbl_len$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey_tbl_len"));
 
     /**
      * Layout for field:
@@ -440,10 +420,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort pkey_tbl_len$layout() {
-        return pkey_tbl_len$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey_tbl_len"));
     }
 
-    private static final long pkey_tbl_len$OFFSET = $LAYOUT.byteOffset(groupElement("pkey_tbl_len"));
+    private static final long pkey_tbl_len$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -462,7 +442,7 @@ public class ibv_port_attr {
      * }
      */
     public static short pkey_tbl_len(MemorySegment struct) {
-        return struct.get(pkey_tbl_len$LAYOUT, pkey_tbl_len$OFFSET);
+        return struct.get(JAVA_SHORT, pkey_tbl_len$OFFSET);
     }
 
     /**
@@ -472,10 +452,8 @@ public class ibv_port_attr {
      * }
      */
     public static void pkey_tbl_len(MemorySegment struct, short fieldValue) {
-        struct.set(pkey_tbl_len$LAYOUT, pkey_tbl_len$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey_tbl_len$OFFSET, fieldValue);
     }
-
-    private static final OfShort lid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("lid"));
 
     /**
      * Layout for field:
@@ -484,10 +462,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort lid$layout() {
-        return lid$LAYOUT;
+        return (OfShort)layout().select(groupElement("lid"));
     }
 
-    private static final long lid$OFFSET = $LAYOUT.byteOffset(groupElement("lid"));
+    private static final long lid$OFFSET = 34L;
 
     /**
      * Offset for field:
@@ -506,7 +484,7 @@ public class ibv_port_attr {
      * }
      */
     public static short lid(MemorySegment struct) {
-        return struct.get(lid$LAYOUT, lid$OFFSET);
+        return struct.get(JAVA_SHORT, lid$OFFSET);
     }
 
     /**
@@ -516,10 +494,8 @@ public class ibv_port_attr {
      * }
      */
     public static void lid(MemorySegment struct, short fieldValue) {
-        struct.set(lid$LAYOUT, lid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, lid$OFFSET, fieldValue);
     }
-
-    private static final OfShort sm_lid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sm_lid"));
 
     /**
      * Layout for field:
@@ -528,10 +504,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort sm_lid$layout() {
-        return sm_lid$LAYOUT;
+        return (OfShort)layout().select(groupElement("sm_lid"));
     }
 
-    private static final long sm_lid$OFFSET = $LAYOUT.byteOffset(groupElement("sm_lid"));
+    private static final long sm_lid$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -550,7 +526,7 @@ public class ibv_port_attr {
      * }
      */
     public static short sm_lid(MemorySegment struct) {
-        return struct.get(sm_lid$LAYOUT, sm_lid$OFFSET);
+        return struct.get(JAVA_SHORT, sm_lid$OFFSET);
     }
 
     /**
@@ -560,10 +536,8 @@ public class ibv_port_attr {
      * }
      */
     public static void sm_lid(MemorySegment struct, short fieldValue) {
-        struct.set(sm_lid$LAYOUT, sm_lid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sm_lid$OFFSET, fieldValue);
     }
-
-    private static final OfByte lmc$LAYOUT = (OfByte)$LAYOUT.select(groupElement("lmc"));
 
     /**
      * Layout for field:
@@ -572,10 +546,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte lmc$layout() {
-        return lmc$LAYOUT;
+        return (OfByte)layout().select(groupElement("lmc"));
     }
 
-    private static final long lmc$OFFSET = $LAYOUT.byteOffset(groupElement("lmc"));
+    private static final long lmc$OFFSET = 38L;
 
     /**
      * Offset for field:
@@ -594,7 +568,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte lmc(MemorySegment struct) {
-        return struct.get(lmc$LAYOUT, lmc$OFFSET);
+        return struct.get(JAVA_BYTE, lmc$OFFSET);
     }
 
     /**
@@ -604,10 +578,8 @@ public class ibv_port_attr {
      * }
      */
     public static void lmc(MemorySegment struct, byte fieldValue) {
-        struct.set(lmc$LAYOUT, lmc$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, lmc$OFFSET, fieldValue);
     }
-
-    private static final OfByte max_vl_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("max_vl_num"));
 
     /**
      * Layout for field:
@@ -616,10 +588,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte max_vl_num$layout() {
-        return max_vl_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("max_vl_num"));
     }
 
-    private static final long max_vl_num$OFFSET = $LAYOUT.byteOffset(groupElement("max_vl_num"));
+    private static final long max_vl_num$OFFSET = 39L;
 
     /**
      * Offset for field:
@@ -638,7 +610,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte max_vl_num(MemorySegment struct) {
-        return struct.get(max_vl_num$LAYOUT, max_vl_num$OFFSET);
+        return struct.get(JAVA_BYTE, max_vl_num$OFFSET);
     }
 
     /**
@@ -648,10 +620,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_vl_num(MemorySegment struct, byte fieldValue) {
-        struct.set(max_vl_num$LAYOUT, max_vl_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, max_vl_num$OFFSET, fieldValue);
     }
-
-    private static final OfByte sm_sl$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sm_sl"));
 
     /**
      * Layout for field:
@@ -660,10 +630,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte sm_sl$layout() {
-        return sm_sl$LAYOUT;
+        return (OfByte)layout().select(groupElement("sm_sl"));
     }
 
-    private static final long sm_sl$OFFSET = $LAYOUT.byteOffset(groupElement("sm_sl"));
+    private static final long sm_sl$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -682,7 +652,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte sm_sl(MemorySegment struct) {
-        return struct.get(sm_sl$LAYOUT, sm_sl$OFFSET);
+        return struct.get(JAVA_BYTE, sm_sl$OFFSET);
     }
 
     /**
@@ -692,10 +662,8 @@ public class ibv_port_attr {
      * }
      */
     public static void sm_sl(MemorySegment struct, byte fieldValue) {
-        struct.set(sm_sl$LAYOUT, sm_sl$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sm_sl$OFFSET, fieldValue);
     }
-
-    private static final OfByte subnet_timeout$LAYOUT = (OfByte)$LAYOUT.select(groupElement("subnet_timeout"));
 
     /**
      * Layout for field:
@@ -704,10 +672,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte subnet_timeout$layout() {
-        return subnet_timeout$LAYOUT;
+        return (OfByte)layout().select(groupElement("subnet_timeout"));
     }
 
-    private static final long subnet_timeout$OFFSET = $LAYOUT.byteOffset(groupElement("subnet_timeout"));
+    private static final long subnet_timeout$OFFSET = 41L;
 
     /**
      * Offset for field:
@@ -726,7 +694,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte subnet_timeout(MemorySegment struct) {
-        return struct.get(subnet_timeout$LAYOUT, subnet_timeout$OFFSET);
+        return struct.get(JAVA_BYTE, subnet_timeout$OFFSET);
     }
 
     /**
@@ -736,10 +704,8 @@ public class ibv_port_attr {
      * }
      */
     public static void subnet_timeout(MemorySegment struct, byte fieldValue) {
-        struct.set(subnet_timeout$LAYOUT, subnet_timeout$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, subnet_timeout$OFFSET, fieldValue);
     }
-
-    private static final OfByte init_type_reply$LAYOUT = (OfByte)$LAYOUT.select(groupElement("init_type_reply"));
 
     /**
      * Layout for field:
@@ -748,10 +714,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte init_type_reply$layout() {
-        return init_type_reply$LAYOUT;
+        return (OfByte)layout().select(groupElement("init_type_reply"));
     }
 
-    private static final long init_type_reply$OFFSET = $LAYOUT.byteOffset(groupElement("init_type_reply"));
+    private static final long init_type_reply$OFFSET = 42L;
 
     /**
      * Offset for field:
@@ -770,7 +736,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte init_type_reply(MemorySegment struct) {
-        return struct.get(init_type_reply$LAYOUT, init_type_reply$OFFSET);
+        return struct.get(JAVA_BYTE, init_type_reply$OFFSET);
     }
 
     /**
@@ -780,10 +746,8 @@ public class ibv_port_attr {
      * }
      */
     public static void init_type_reply(MemorySegment struct, byte fieldValue) {
-        struct.set(init_type_reply$LAYOUT, init_type_reply$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, init_type_reply$OFFSET, fieldValue);
     }
-
-    private static final OfByte active_width$LAYOUT = (OfByte)$LAYOUT.select(groupElement("active_width"));
 
     /**
      * Layout for field:
@@ -792,10 +756,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte active_width$layout() {
-        return active_width$LAYOUT;
+        return (OfByte)layout().select(groupElement("active_width"));
     }
 
-    private static final long active_width$OFFSET = $LAYOUT.byteOffset(groupElement("active_width"));
+    private static final long active_width$OFFSET = 43L;
 
     /**
      * Offset for field:
@@ -814,7 +778,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte active_width(MemorySegment struct) {
-        return struct.get(active_width$LAYOUT, active_width$OFFSET);
+        return struct.get(JAVA_BYTE, active_width$OFFSET);
     }
 
     /**
@@ -824,10 +788,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_width(MemorySegment struct, byte fieldValue) {
-        struct.set(active_width$LAYOUT, active_width$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, active_width$OFFSET, fieldValue);
     }
-
-    private static final OfByte active_speed$LAYOUT = (OfByte)$LAYOUT.select(groupElement("active_speed"));
 
     /**
      * Layout for field:
@@ -836,10 +798,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte active_speed$layout() {
-        return active_speed$LAYOUT;
+        return (OfByte)layout().select(groupElement("active_speed"));
     }
 
-    private static final long active_speed$OFFSET = $LAYOUT.byteOffset(groupElement("active_speed"));
+    private static final long active_speed$OFFSET = 44L;
 
     /**
      * Offset for field:
@@ -858,7 +820,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte active_speed(MemorySegment struct) {
-        return struct.get(active_speed$LAYOUT, active_speed$OFFSET);
+        return struct.get(JAVA_BYTE, active_speed$OFFSET);
     }
 
     /**
@@ -868,10 +830,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_speed(MemorySegment struct, byte fieldValue) {
-        struct.set(active_speed$LAYOUT, active_speed$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, active_speed$OFFSET, fieldValue);
     }
-
-    private static final OfByte phys_state$LAYOUT = (OfByte)$LAYOUT.select(groupElement("phys_state"));
 
     /**
      * Layout for field:
@@ -880,10 +840,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte phys_state$layout() {
-        return phys_state$LAYOUT;
+        return (OfByte)layout().select(groupElement("phys_state"));
     }
 
-    private static final long phys_state$OFFSET = $LAYOUT.byteOffset(groupElement("phys_state"));
+    private static final long phys_state$OFFSET = 45L;
 
     /**
      * Offset for field:
@@ -902,7 +862,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte phys_state(MemorySegment struct) {
-        return struct.get(phys_state$LAYOUT, phys_state$OFFSET);
+        return struct.get(JAVA_BYTE, phys_state$OFFSET);
     }
 
     /**
@@ -912,10 +872,8 @@ public class ibv_port_attr {
      * }
      */
     public static void phys_state(MemorySegment struct, byte fieldValue) {
-        struct.set(phys_state$LAYOUT, phys_state$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, phys_state$OFFSET, fieldValue);
     }
-
-    private static final OfByte link_layer$LAYOUT = (OfByte)$LAYOUT.select(groupElement("link_layer"));
 
     /**
      * Layout for field:
@@ -924,10 +882,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte link_layer$layout() {
-        return link_layer$LAYOUT;
+        return (OfByte)layout().select(groupElement("link_layer"));
     }
 
-    private static final long link_layer$OFFSET = $LAYOUT.byteOffset(groupElement("link_layer"));
+    private static final long link_layer$OFFSET = 46L;
 
     /**
      * Offset for field:
@@ -946,7 +904,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte link_layer(MemorySegment struct) {
-        return struct.get(link_layer$LAYOUT, link_layer$OFFSET);
+        return struct.get(JAVA_BYTE, link_layer$OFFSET);
     }
 
     /**
@@ -956,10 +914,8 @@ public class ibv_port_attr {
      * }
      */
     public static void link_layer(MemorySegment struct, byte fieldValue) {
-        struct.set(link_layer$LAYOUT, link_layer$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, link_layer$OFFSET, fieldValue);
     }
-
-    private static final OfByte flags$LAYOUT = (OfByte)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -968,10 +924,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte flags$layout() {
-        return flags$LAYOUT;
+        return (OfByte)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 47L;
 
     /**
      * Offset for field:
@@ -990,7 +946,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_BYTE, flags$OFFSET);
     }
 
     /**
@@ -1000,10 +956,8 @@ public class ibv_port_attr {
      * }
      */
     public static void flags(MemorySegment struct, byte fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, flags$OFFSET, fieldValue);
     }
-
-    private static final OfShort port_cap_flags2$LAYOUT = (OfShort)$LAYOUT.select(groupElement("port_cap_flags2"));
 
     /**
      * Layout for field:
@@ -1012,10 +966,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort port_cap_flags2$layout() {
-        return port_cap_flags2$LAYOUT;
+        return (OfShort)layout().select(groupElement("port_cap_flags2"));
     }
 
-    private static final long port_cap_flags2$OFFSET = $LAYOUT.byteOffset(groupElement("port_cap_flags2"));
+    private static final long port_cap_flags2$OFFSET = 48L;
 
     /**
      * Offset for field:
@@ -1034,7 +988,7 @@ public class ibv_port_attr {
      * }
      */
     public static short port_cap_flags2(MemorySegment struct) {
-        return struct.get(port_cap_flags2$LAYOUT, port_cap_flags2$OFFSET);
+        return struct.get(JAVA_SHORT, port_cap_flags2$OFFSET);
     }
 
     /**
@@ -1044,7 +998,7 @@ public class ibv_port_attr {
      * }
      */
     public static void port_cap_flags2(MemorySegment struct, short fieldValue) {
-        struct.set(port_cap_flags2$LAYOUT, port_cap_flags2$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, port_cap_flags2$OFFSET, fieldValue);
     }
 
     /**
@@ -1052,19 +1006,19 @@ public class ibv_port_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(52L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 52L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(52L, 4L);
     }
 
     /**
@@ -1072,7 +1026,7 @@ public class ibv_port_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(52L * elementCount, 4L);
     }
 
     /**
@@ -1088,7 +1042,7 @@ public class ibv_port_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(52L * elementCount, arena, cleanup);
     }
 }
 

@@ -37,7 +37,11 @@ public class ibv_qp {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("context"),
         rdma_h.C_POINTER.withName("qp_context"),
         rdma_h.C_POINTER.withName("pd"),
@@ -53,15 +57,7 @@ public class ibv_qp {
         rdma_h.C_INT.withName("events_completed"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_qp");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -70,10 +66,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -92,7 +88,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -102,10 +98,8 @@ public class ibv_qp {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
 
     /**
      * Layout for field:
@@ -114,10 +108,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -136,7 +130,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -146,10 +140,8 @@ public class ibv_qp {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -158,10 +150,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -180,7 +172,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -190,10 +182,8 @@ public class ibv_qp {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
 
     /**
      * Layout for field:
@@ -202,10 +192,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -224,7 +214,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -234,10 +224,8 @@ public class ibv_qp {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
 
     /**
      * Layout for field:
@@ -246,10 +234,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -268,7 +256,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -278,10 +266,8 @@ public class ibv_qp {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
 
     /**
      * Layout for field:
@@ -290,10 +276,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -312,7 +298,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -322,10 +308,8 @@ public class ibv_qp {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -334,10 +318,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 48L;
 
     /**
      * Offset for field:
@@ -356,7 +340,7 @@ public class ibv_qp {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -366,10 +350,8 @@ public class ibv_qp {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -378,10 +360,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 52L;
 
     /**
      * Offset for field:
@@ -400,7 +382,7 @@ public class ibv_qp {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -410,10 +392,8 @@ public class ibv_qp {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("state"));
 
     /**
      * Layout for field:
@@ -422,10 +402,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt state$layout() {
-        return state$LAYOUT;
+        return (OfInt)layout().select(groupElement("state"));
     }
 
-    private static final long state$OFFSET = $LAYOUT.byteOffset(groupElement("state"));
+    private static final long state$OFFSET = 56L;
 
     /**
      * Offset for field:
@@ -444,7 +424,7 @@ public class ibv_qp {
      * }
      */
     public static int state(MemorySegment struct) {
-        return struct.get(state$LAYOUT, state$OFFSET);
+        return struct.get(JAVA_INT, state$OFFSET);
     }
 
     /**
@@ -454,10 +434,8 @@ public class ibv_qp {
      * }
      */
     public static void state(MemorySegment struct, int fieldValue) {
-        struct.set(state$LAYOUT, state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, state$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -466,10 +444,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 60L;
 
     /**
      * Offset for field:
@@ -488,7 +466,7 @@ public class ibv_qp {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -498,10 +476,8 @@ public class ibv_qp {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -510,10 +486,10 @@ public class ibv_qp {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 64L;
 
     /**
      * Offset for field:
@@ -532,7 +508,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40L);
     }
 
     /**
@@ -542,10 +518,8 @@ public class ibv_qp {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40L);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -554,10 +528,10 @@ public class ibv_qp {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 104L;
 
     /**
      * Offset for field:
@@ -576,7 +550,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48L);
     }
 
     /**
@@ -586,10 +560,8 @@ public class ibv_qp {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48L);
     }
-
-    private static final OfInt events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("events_completed"));
 
     /**
      * Layout for field:
@@ -598,10 +570,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt events_completed$layout() {
-        return events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("events_completed"));
     }
 
-    private static final long events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("events_completed"));
+    private static final long events_completed$OFFSET = 152L;
 
     /**
      * Offset for field:
@@ -620,7 +592,7 @@ public class ibv_qp {
      * }
      */
     public static int events_completed(MemorySegment struct) {
-        return struct.get(events_completed$LAYOUT, events_completed$OFFSET);
+        return struct.get(JAVA_INT, events_completed$OFFSET);
     }
 
     /**
@@ -630,7 +602,7 @@ public class ibv_qp {
      * }
      */
     public static void events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(events_completed$LAYOUT, events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, events_completed$OFFSET, fieldValue);
     }
 
     /**
@@ -638,19 +610,19 @@ public class ibv_qp {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(160L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 160L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(160L, 8L);
     }
 
     /**
@@ -658,7 +630,7 @@ public class ibv_qp {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(160L * elementCount, 8L);
     }
 
     /**
@@ -674,7 +646,7 @@ public class ibv_qp {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(160L * elementCount, arena, cleanup);
     }
 }
 

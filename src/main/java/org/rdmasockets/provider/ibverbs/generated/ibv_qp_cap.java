@@ -29,22 +29,18 @@ public class ibv_qp_cap {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_INT.withName("max_send_wr"),
         rdma_h.C_INT.withName("max_recv_wr"),
         rdma_h.C_INT.withName("max_send_sge"),
         rdma_h.C_INT.withName("max_recv_sge"),
         rdma_h.C_INT.withName("max_inline_data")
     ).withName("ibv_qp_cap");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfInt max_send_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_send_wr"));
 
     /**
      * Layout for field:
@@ -53,10 +49,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_send_wr$layout() {
-        return max_send_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_send_wr"));
     }
 
-    private static final long max_send_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_send_wr"));
+    private static final long max_send_wr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -75,7 +71,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_send_wr(MemorySegment struct) {
-        return struct.get(max_send_wr$LAYOUT, max_send_wr$OFFSET);
+        return struct.get(JAVA_INT, max_send_wr$OFFSET);
     }
 
     /**
@@ -85,10 +81,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_send_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_send_wr$LAYOUT, max_send_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_send_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_recv_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_recv_wr"));
 
     /**
      * Layout for field:
@@ -97,10 +91,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_recv_wr$layout() {
-        return max_recv_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_recv_wr"));
     }
 
-    private static final long max_recv_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_recv_wr"));
+    private static final long max_recv_wr$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -119,7 +113,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_recv_wr(MemorySegment struct) {
-        return struct.get(max_recv_wr$LAYOUT, max_recv_wr$OFFSET);
+        return struct.get(JAVA_INT, max_recv_wr$OFFSET);
     }
 
     /**
@@ -129,10 +123,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_recv_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_recv_wr$LAYOUT, max_recv_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_recv_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_send_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_send_sge"));
 
     /**
      * Layout for field:
@@ -141,10 +133,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_send_sge$layout() {
-        return max_send_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_send_sge"));
     }
 
-    private static final long max_send_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_send_sge"));
+    private static final long max_send_sge$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -163,7 +155,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_send_sge(MemorySegment struct) {
-        return struct.get(max_send_sge$LAYOUT, max_send_sge$OFFSET);
+        return struct.get(JAVA_INT, max_send_sge$OFFSET);
     }
 
     /**
@@ -173,10 +165,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_send_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_send_sge$LAYOUT, max_send_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_send_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_recv_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_recv_sge"));
 
     /**
      * Layout for field:
@@ -185,10 +175,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_recv_sge$layout() {
-        return max_recv_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_recv_sge"));
     }
 
-    private static final long max_recv_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_recv_sge"));
+    private static final long max_recv_sge$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -207,7 +197,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_recv_sge(MemorySegment struct) {
-        return struct.get(max_recv_sge$LAYOUT, max_recv_sge$OFFSET);
+        return struct.get(JAVA_INT, max_recv_sge$OFFSET);
     }
 
     /**
@@ -217,10 +207,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_recv_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_recv_sge$LAYOUT, max_recv_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_recv_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_inline_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_inline_data"));
 
     /**
      * Layout for field:
@@ -229,10 +217,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_inline_data$layout() {
-        return max_inline_data$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_inline_data"));
     }
 
-    private static final long max_inline_data$OFFSET = $LAYOUT.byteOffset(groupElement("max_inline_data"));
+    private static final long max_inline_data$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -251,7 +239,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_inline_data(MemorySegment struct) {
-        return struct.get(max_inline_data$LAYOUT, max_inline_data$OFFSET);
+        return struct.get(JAVA_INT, max_inline_data$OFFSET);
     }
 
     /**
@@ -261,7 +249,7 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_inline_data(MemorySegment struct, int fieldValue) {
-        struct.set(max_inline_data$LAYOUT, max_inline_data$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_inline_data$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +257,19 @@ public class ibv_qp_cap {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(20L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(20L, 4L);
     }
 
     /**
@@ -289,7 +277,7 @@ public class ibv_qp_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(20L * elementCount, 4L);
     }
 
     /**
@@ -305,7 +293,7 @@ public class ibv_qp_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(20L * elementCount, arena, cleanup);
     }
 }
 

@@ -31,7 +31,11 @@ public class ibv_qp_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("qp_context"),
         rdma_h.C_POINTER.withName("send_cq"),
         rdma_h.C_POINTER.withName("recv_cq"),
@@ -41,15 +45,7 @@ public class ibv_qp_init_attr {
         rdma_h.C_INT.withName("sq_sig_all"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_qp_init_attr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
 
     /**
      * Layout for field:
@@ -58,10 +54,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -80,7 +76,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,10 +86,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
 
     /**
      * Layout for field:
@@ -102,10 +96,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -124,7 +118,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -134,10 +128,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
 
     /**
      * Layout for field:
@@ -146,10 +138,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -168,7 +160,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -178,10 +170,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
 
     /**
      * Layout for field:
@@ -190,10 +180,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -212,7 +202,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -222,10 +212,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
-
-    private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));
 
     /**
      * Layout for field:
@@ -234,10 +222,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final GroupLayout cap$layout() {
-        return cap$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cap"));
     }
 
-    private static final long cap$OFFSET = $LAYOUT.byteOffset(groupElement("cap"));
+    private static final long cap$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -256,7 +244,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment cap(MemorySegment struct) {
-        return struct.asSlice(cap$OFFSET, cap$LAYOUT.byteSize());
+        return struct.asSlice(cap$OFFSET, 20L);
     }
 
     /**
@@ -266,10 +254,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void cap(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, cap$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, 20L);
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -278,10 +264,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 52L;
 
     /**
      * Offset for field:
@@ -300,7 +286,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -310,10 +296,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt sq_sig_all$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sq_sig_all"));
 
     /**
      * Layout for field:
@@ -322,10 +306,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final OfInt sq_sig_all$layout() {
-        return sq_sig_all$LAYOUT;
+        return (OfInt)layout().select(groupElement("sq_sig_all"));
     }
 
-    private static final long sq_sig_all$OFFSET = $LAYOUT.byteOffset(groupElement("sq_sig_all"));
+    private static final long sq_sig_all$OFFSET = 56L;
 
     /**
      * Offset for field:
@@ -344,7 +328,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static int sq_sig_all(MemorySegment struct) {
-        return struct.get(sq_sig_all$LAYOUT, sq_sig_all$OFFSET);
+        return struct.get(JAVA_INT, sq_sig_all$OFFSET);
     }
 
     /**
@@ -354,7 +338,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void sq_sig_all(MemorySegment struct, int fieldValue) {
-        struct.set(sq_sig_all$LAYOUT, sq_sig_all$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sq_sig_all$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +346,19 @@ public class ibv_qp_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(64L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 64L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(64L, 8L);
     }
 
     /**
@@ -382,7 +366,7 @@ public class ibv_qp_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(64L * elementCount, 8L);
     }
 
     /**
@@ -398,7 +382,7 @@ public class ibv_qp_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(64L * elementCount, arena, cleanup);
     }
 }
 

@@ -28,22 +28,18 @@ public class ibv_recv_wr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_LONG.withName("wr_id"),
         rdma_h.C_POINTER.withName("next"),
         rdma_h.C_POINTER.withName("sg_list"),
         rdma_h.C_INT.withName("num_sge"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_recv_wr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -52,10 +48,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -74,7 +70,7 @@ public class ibv_recv_wr {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -84,10 +80,8 @@ public class ibv_recv_wr {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next"));
 
     /**
      * Layout for field:
@@ -96,10 +90,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final AddressLayout next$layout() {
-        return next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next"));
     }
 
-    private static final long next$OFFSET = $LAYOUT.byteOffset(groupElement("next"));
+    private static final long next$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -118,7 +112,7 @@ public class ibv_recv_wr {
      * }
      */
     public static MemorySegment next(MemorySegment struct) {
-        return struct.get(next$LAYOUT, next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -128,10 +122,8 @@ public class ibv_recv_wr {
      * }
      */
     public static void next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next$LAYOUT, next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
 
     /**
      * Layout for field:
@@ -140,10 +132,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final AddressLayout sg_list$layout() {
-        return sg_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("sg_list"));
     }
 
-    private static final long sg_list$OFFSET = $LAYOUT.byteOffset(groupElement("sg_list"));
+    private static final long sg_list$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -162,7 +154,7 @@ public class ibv_recv_wr {
      * }
      */
     public static MemorySegment sg_list(MemorySegment struct) {
-        return struct.get(sg_list$LAYOUT, sg_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, sg_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -172,10 +164,8 @@ public class ibv_recv_wr {
      * }
      */
     public static void sg_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(sg_list$LAYOUT, sg_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
 
     /**
      * Layout for field:
@@ -184,10 +174,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final OfInt num_sge$layout() {
-        return num_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_sge"));
     }
 
-    private static final long num_sge$OFFSET = $LAYOUT.byteOffset(groupElement("num_sge"));
+    private static final long num_sge$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -206,7 +196,7 @@ public class ibv_recv_wr {
      * }
      */
     public static int num_sge(MemorySegment struct) {
-        return struct.get(num_sge$LAYOUT, num_sge$OFFSET);
+        return struct.get(JAVA_INT, num_sge$OFFSET);
     }
 
     /**
@@ -216,7 +206,7 @@ public class ibv_recv_wr {
      * }
      */
     public static void num_sge(MemorySegment struct, int fieldValue) {
-        struct.set(num_sge$LAYOUT, num_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_sge$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +214,19 @@ public class ibv_recv_wr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(32L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(32L, 8L);
     }
 
     /**
@@ -244,7 +234,7 @@ public class ibv_recv_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(32L * elementCount, 8L);
     }
 
     /**
@@ -260,7 +250,7 @@ public class ibv_recv_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(32L * elementCount, arena, cleanup);
     }
 }
 

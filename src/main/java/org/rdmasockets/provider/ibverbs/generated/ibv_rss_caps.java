@@ -29,7 +29,11 @@ public class ibv_rss_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_INT.withName("supported_qpts"),
         rdma_h.C_INT.withName("max_rwq_indirection_tables"),
         rdma_h.C_INT.withName("max_rwq_indirection_table_size"),
@@ -38,15 +42,7 @@ public class ibv_rss_caps {
         rdma_h.C_CHAR.withName("rx_hash_function"),
         MemoryLayout.paddingLayout(7)
     ).withName("ibv_rss_caps");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfInt supported_qpts$LAYOUT = (OfInt)$LAYOUT.select(groupElement("supported_qpts"));
 
     /**
      * Layout for field:
@@ -55,10 +51,10 @@ public class ibv_rss_caps {
      * }
      */
     public static final OfInt supported_qpts$layout() {
-        return supported_qpts$LAYOUT;
+        return (OfInt)layout().select(groupElement("supported_qpts"));
     }
 
-    private static final long supported_qpts$OFFSET = $LAYOUT.byteOffset(groupElement("supported_qpts"));
+    private static final long supported_qpts$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -77,7 +73,7 @@ public class ibv_rss_caps {
      * }
      */
     public static int supported_qpts(MemorySegment struct) {
-        return struct.get(supported_qpts$LAYOUT, supported_qpts$OFFSET);
+        return struct.get(JAVA_INT, supported_qpts$OFFSET);
     }
 
     /**
@@ -87,10 +83,8 @@ public class ibv_rss_caps {
      * }
      */
     public static void supported_qpts(MemorySegment struct, int fieldValue) {
-        struct.set(supported_qpts$LAYOUT, supported_qpts$OFFSET, fieldValue);
+        struct.set(JAVA_INT, supported_qpts$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_rwq_indirection_tables$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rwq_indirection_tables"));
 
     /**
      * Layout for field:
@@ -99,10 +93,10 @@ public class ibv_rss_caps {
      * }
      */
     public static final OfInt max_rwq_indirection_tables$layout() {
-        return max_rwq_indirection_tables$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rwq_indirection_tables"));
     }
 
-    private static final long max_rwq_indirection_tables$OFFSET = $LAYOUT.byteOffset(groupElement("max_rwq_indirection_tables"));
+    private static final long max_rwq_indirection_tables$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -121,7 +115,7 @@ public class ibv_rss_caps {
      * }
      */
     public static int max_rwq_indirection_tables(MemorySegment struct) {
-        return struct.get(max_rwq_indirection_tables$LAYOUT, max_rwq_indirection_tables$OFFSET);
+        return struct.get(JAVA_INT, max_rwq_indirection_tables$OFFSET);
     }
 
     /**
@@ -131,10 +125,8 @@ public class ibv_rss_caps {
      * }
      */
     public static void max_rwq_indirection_tables(MemorySegment struct, int fieldValue) {
-        struct.set(max_rwq_indirection_tables$LAYOUT, max_rwq_indirection_tables$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rwq_indirection_tables$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_rwq_indirection_table_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rwq_indirection_table_size"));
 
     /**
      * Layout for field:
@@ -143,10 +135,10 @@ public class ibv_rss_caps {
      * }
      */
     public static final OfInt max_rwq_indirection_table_size$layout() {
-        return max_rwq_indirection_table_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rwq_indirection_table_size"));
     }
 
-    private static final long max_rwq_indirection_table_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_rwq_indirection_table_size"));
+    private static final long max_rwq_indirection_table_size$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -165,7 +157,7 @@ public class ibv_rss_caps {
      * }
      */
     public static int max_rwq_indirection_table_size(MemorySegment struct) {
-        return struct.get(max_rwq_indirection_table_size$LAYOUT, max_rwq_indirection_table_size$OFFSET);
+        return struct.get(JAVA_INT, max_rwq_indirection_table_size$OFFSET);
     }
 
     /**
@@ -175,10 +167,8 @@ public class ibv_rss_caps {
      * }
      */
     public static void max_rwq_indirection_table_size(MemorySegment struct, int fieldValue) {
-        struct.set(max_rwq_indirection_table_size$LAYOUT, max_rwq_indirection_table_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rwq_indirection_table_size$OFFSET, fieldValue);
     }
-
-    private static final OfLong rx_hash_fields_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("rx_hash_fields_mask"));
 
     /**
      * Layout for field:
@@ -187,10 +177,10 @@ public class ibv_rss_caps {
      * }
      */
     public static final OfLong rx_hash_fields_mask$layout() {
-        return rx_hash_fields_mask$LAYOUT;
+        return (OfLong)layout().select(groupElement("rx_hash_fields_mask"));
     }
 
-    private static final long rx_hash_fields_mask$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_fields_mask"));
+    private static final long rx_hash_fields_mask$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -209,7 +199,7 @@ public class ibv_rss_caps {
      * }
      */
     public static long rx_hash_fields_mask(MemorySegment struct) {
-        return struct.get(rx_hash_fields_mask$LAYOUT, rx_hash_fields_mask$OFFSET);
+        return struct.get(JAVA_LONG, rx_hash_fields_mask$OFFSET);
     }
 
     /**
@@ -219,10 +209,8 @@ public class ibv_rss_caps {
      * }
      */
     public static void rx_hash_fields_mask(MemorySegment struct, long fieldValue) {
-        struct.set(rx_hash_fields_mask$LAYOUT, rx_hash_fields_mask$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, rx_hash_fields_mask$OFFSET, fieldValue);
     }
-
-    private static final OfByte rx_hash_function$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rx_hash_function"));
 
     /**
      * Layout for field:
@@ -231,10 +219,10 @@ public class ibv_rss_caps {
      * }
      */
     public static final OfByte rx_hash_function$layout() {
-        return rx_hash_function$LAYOUT;
+        return (OfByte)layout().select(groupElement("rx_hash_function"));
     }
 
-    private static final long rx_hash_function$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_function"));
+    private static final long rx_hash_function$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -253,7 +241,7 @@ public class ibv_rss_caps {
      * }
      */
     public static byte rx_hash_function(MemorySegment struct) {
-        return struct.get(rx_hash_function$LAYOUT, rx_hash_function$OFFSET);
+        return struct.get(JAVA_BYTE, rx_hash_function$OFFSET);
     }
 
     /**
@@ -263,7 +251,7 @@ public class ibv_rss_caps {
      * }
      */
     public static void rx_hash_function(MemorySegment struct, byte fieldValue) {
-        struct.set(rx_hash_function$LAYOUT, rx_hash_function$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rx_hash_function$OFFSET, fieldValue);
     }
 
     /**
@@ -271,19 +259,19 @@ public class ibv_rss_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(32L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(32L, 8L);
     }
 
     /**
@@ -291,7 +279,7 @@ public class ibv_rss_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(32L * elementCount, 8L);
     }
 
     /**
@@ -307,7 +295,7 @@ public class ibv_rss_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(32L * elementCount, arena, cleanup);
     }
 }
 

@@ -68,7 +68,11 @@ public class ibv_send_wr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_LONG.withName("wr_id"),
         rdma_h.C_POINTER.withName("next"),
         rdma_h.C_POINTER.withName("sg_list"),
@@ -87,15 +91,7 @@ public class ibv_send_wr {
             ibv_send_wr.tso.layout().withName("tso")
         ).withName("$anon$1159:2")
     ).withName("ibv_send_wr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -104,10 +100,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -126,7 +122,7 @@ public class ibv_send_wr {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -136,10 +132,8 @@ public class ibv_send_wr {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next"));
 
     /**
      * Layout for field:
@@ -148,10 +142,10 @@ public class ibv_send_wr {
      * }
      */
     public static final AddressLayout next$layout() {
-        return next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next"));
     }
 
-    private static final long next$OFFSET = $LAYOUT.byteOffset(groupElement("next"));
+    private static final long next$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -170,7 +164,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment next(MemorySegment struct) {
-        return struct.get(next$LAYOUT, next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -180,10 +174,8 @@ public class ibv_send_wr {
      * }
      */
     public static void next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next$LAYOUT, next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
 
     /**
      * Layout for field:
@@ -192,10 +184,10 @@ public class ibv_send_wr {
      * }
      */
     public static final AddressLayout sg_list$layout() {
-        return sg_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("sg_list"));
     }
 
-    private static final long sg_list$OFFSET = $LAYOUT.byteOffset(groupElement("sg_list"));
+    private static final long sg_list$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -214,7 +206,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment sg_list(MemorySegment struct) {
-        return struct.get(sg_list$LAYOUT, sg_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, sg_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -224,10 +216,8 @@ public class ibv_send_wr {
      * }
      */
     public static void sg_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(sg_list$LAYOUT, sg_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
 
     /**
      * Layout for field:
@@ -236,10 +226,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt num_sge$layout() {
-        return num_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_sge"));
     }
 
-    private static final long num_sge$OFFSET = $LAYOUT.byteOffset(groupElement("num_sge"));
+    private static final long num_sge$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -258,7 +248,7 @@ public class ibv_send_wr {
      * }
      */
     public static int num_sge(MemorySegment struct) {
-        return struct.get(num_sge$LAYOUT, num_sge$OFFSET);
+        return struct.get(JAVA_INT, num_sge$OFFSET);
     }
 
     /**
@@ -268,10 +258,8 @@ public class ibv_send_wr {
      * }
      */
     public static void num_sge(MemorySegment struct, int fieldValue) {
-        struct.set(num_sge$LAYOUT, num_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt opcode$LAYOUT = (OfInt)$LAYOUT.select(groupElement("opcode"));
 
     /**
      * Layout for field:
@@ -280,10 +268,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt opcode$layout() {
-        return opcode$LAYOUT;
+        return (OfInt)layout().select(groupElement("opcode"));
     }
 
-    private static final long opcode$OFFSET = $LAYOUT.byteOffset(groupElement("opcode"));
+    private static final long opcode$OFFSET = 28L;
 
     /**
      * Offset for field:
@@ -302,7 +290,7 @@ public class ibv_send_wr {
      * }
      */
     public static int opcode(MemorySegment struct) {
-        return struct.get(opcode$LAYOUT, opcode$OFFSET);
+        return struct.get(JAVA_INT, opcode$OFFSET);
     }
 
     /**
@@ -312,10 +300,8 @@ public class ibv_send_wr {
      * }
      */
     public static void opcode(MemorySegment struct, int fieldValue) {
-        struct.set(opcode$LAYOUT, opcode$OFFSET, fieldValue);
+        struct.set(JAVA_INT, opcode$OFFSET, fieldValue);
     }
-
-    private static final OfInt send_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("send_flags"));
 
     /**
      * Layout for field:
@@ -324,10 +310,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt send_flags$layout() {
-        return send_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("send_flags"));
     }
 
-    private static final long send_flags$OFFSET = $LAYOUT.byteOffset(groupElement("send_flags"));
+    private static final long send_flags$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -346,7 +332,7 @@ public class ibv_send_wr {
      * }
      */
     public static int send_flags(MemorySegment struct) {
-        return struct.get(send_flags$LAYOUT, send_flags$OFFSET);
+        return struct.get(JAVA_INT, send_flags$OFFSET);
     }
 
     /**
@@ -356,10 +342,8 @@ public class ibv_send_wr {
      * }
      */
     public static void send_flags(MemorySegment struct, int fieldValue) {
-        struct.set(send_flags$LAYOUT, send_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, send_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt imm_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$1133:2"), groupElement("imm_data"));
 
     /**
      * Layout for field:
@@ -368,10 +352,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt imm_data$layout() {
-        return imm_data$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$1133:2"), groupElement("imm_data"));
     }
 
-    private static final long imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1133:2"), groupElement("imm_data"));
+    private static final long imm_data$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -390,7 +374,7 @@ public class ibv_send_wr {
      * }
      */
     public static int imm_data(MemorySegment struct) {
-        return struct.get(imm_data$LAYOUT, imm_data$OFFSET);
+        return struct.get(JAVA_INT, imm_data$OFFSET);
     }
 
     /**
@@ -400,10 +384,8 @@ public class ibv_send_wr {
      * }
      */
     public static void imm_data(MemorySegment struct, int fieldValue) {
-        struct.set(imm_data$LAYOUT, imm_data$OFFSET, fieldValue);
+        struct.set(JAVA_INT, imm_data$OFFSET, fieldValue);
     }
-
-    private static final OfInt invalidate_rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$1133:2"), groupElement("invalidate_rkey"));
 
     /**
      * Layout for field:
@@ -412,10 +394,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt invalidate_rkey$layout() {
-        return invalidate_rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$1133:2"), groupElement("invalidate_rkey"));
     }
 
-    private static final long invalidate_rkey$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1133:2"), groupElement("invalidate_rkey"));
+    private static final long invalidate_rkey$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -434,7 +416,7 @@ public class ibv_send_wr {
      * }
      */
     public static int invalidate_rkey(MemorySegment struct) {
-        return struct.get(invalidate_rkey$LAYOUT, invalidate_rkey$OFFSET);
+        return struct.get(JAVA_INT, invalidate_rkey$OFFSET);
     }
 
     /**
@@ -444,7 +426,7 @@ public class ibv_send_wr {
      * }
      */
     public static void invalidate_rkey(MemorySegment struct, int fieldValue) {
-        struct.set(invalidate_rkey$LAYOUT, invalidate_rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, invalidate_rkey$OFFSET, fieldValue);
     }
 
     /**
@@ -474,17 +456,15 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            ibv_send_wr.wr.rdma.layout().withName("rdma"),
-            ibv_send_wr.wr.atomic.layout().withName("atomic"),
-            ibv_send_wr.wr.ud.layout().withName("ud")
-        ).withName("$anon$1137:2");
-
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.unionLayout(
+            ibv_send_wr.wr.rdma.layout().withName("rdma"),
+            ibv_send_wr.wr.atomic.layout().withName("atomic"),
+            ibv_send_wr.wr.ud.layout().withName("ud")
+        ).withName("$anon$1137:2");
         }
 
         /**
@@ -501,20 +481,16 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_LONG.withName("remote_addr"),
-                rdma_h.C_INT.withName("rkey"),
-                MemoryLayout.paddingLayout(4)
-            ).withName("$anon$1138:3");
-
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return MemoryLayout.structLayout(
+                rdma_h.C_LONG.withName("remote_addr"),
+                rdma_h.C_INT.withName("rkey"),
+                MemoryLayout.paddingLayout(4)
+            ).withName("$anon$1138:3");
             }
-
-            private static final OfLong remote_addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("remote_addr"));
 
             /**
              * Layout for field:
@@ -523,10 +499,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong remote_addr$layout() {
-                return remote_addr$LAYOUT;
+                return (OfLong)layout().select(groupElement("remote_addr"));
             }
 
-            private static final long remote_addr$OFFSET = $LAYOUT.byteOffset(groupElement("remote_addr"));
+            private static final long remote_addr$OFFSET = 0L;
 
             /**
              * Offset for field:
@@ -545,7 +521,7 @@ public class ibv_send_wr {
              * }
              */
             public static long remote_addr(MemorySegment struct) {
-                return struct.get(remote_addr$LAYOUT, remote_addr$OFFSET);
+                return struct.get(JAVA_LONG, remote_addr$OFFSET);
             }
 
             /**
@@ -555,10 +531,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_addr(MemorySegment struct, long fieldValue) {
-                struct.set(remote_addr$LAYOUT, remote_addr$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, remote_addr$OFFSET, fieldValue);
             }
-
-            private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
             /**
              * Layout for field:
@@ -567,10 +541,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt rkey$layout() {
-                return rkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("rkey"));
             }
 
-            private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+            private static final long rkey$OFFSET = 8L;
 
             /**
              * Offset for field:
@@ -589,7 +563,7 @@ public class ibv_send_wr {
              * }
              */
             public static int rkey(MemorySegment struct) {
-                return struct.get(rkey$LAYOUT, rkey$OFFSET);
+                return struct.get(JAVA_INT, rkey$OFFSET);
             }
 
             /**
@@ -599,7 +573,7 @@ public class ibv_send_wr {
              * }
              */
             public static void rkey(MemorySegment struct, int fieldValue) {
-                struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
             }
 
             /**
@@ -607,19 +581,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(16L * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 16L; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(16L, 8L);
             }
 
             /**
@@ -627,7 +601,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(16L * elementCount, 8L);
             }
 
             /**
@@ -643,11 +617,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(16L * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout rdma$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("rdma"));
 
         /**
          * Layout for field:
@@ -659,10 +631,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout rdma$layout() {
-            return rdma$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("rdma"));
         }
 
-        private static final long rdma$OFFSET = $LAYOUT.byteOffset(groupElement("rdma"));
+        private static final long rdma$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -687,7 +659,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment rdma(MemorySegment union) {
-            return union.asSlice(rdma$OFFSET, rdma$LAYOUT.byteSize());
+            return union.asSlice(rdma$OFFSET, 16L);
         }
 
         /**
@@ -700,7 +672,7 @@ public class ibv_send_wr {
          * }
          */
         public static void rdma(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, rdma$OFFSET, rdma$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, rdma$OFFSET, 16L);
         }
 
         /**
@@ -719,22 +691,18 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            /**
+             * The layout of this struct
+             */
+            public static final GroupLayout layout() {
+                return MemoryLayout.structLayout(
                 rdma_h.C_LONG.withName("remote_addr"),
                 rdma_h.C_LONG.withName("compare_add"),
                 rdma_h.C_LONG.withName("swap"),
                 rdma_h.C_INT.withName("rkey"),
                 MemoryLayout.paddingLayout(4)
             ).withName("$anon$1142:3");
-
-            /**
-             * The layout of this struct
-             */
-            public static final GroupLayout layout() {
-                return $LAYOUT;
             }
-
-            private static final OfLong remote_addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("remote_addr"));
 
             /**
              * Layout for field:
@@ -743,10 +711,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong remote_addr$layout() {
-                return remote_addr$LAYOUT;
+                return (OfLong)layout().select(groupElement("remote_addr"));
             }
 
-            private static final long remote_addr$OFFSET = $LAYOUT.byteOffset(groupElement("remote_addr"));
+            private static final long remote_addr$OFFSET = 0L;
 
             /**
              * Offset for field:
@@ -765,7 +733,7 @@ public class ibv_send_wr {
              * }
              */
             public static long remote_addr(MemorySegment struct) {
-                return struct.get(remote_addr$LAYOUT, remote_addr$OFFSET);
+                return struct.get(JAVA_LONG, remote_addr$OFFSET);
             }
 
             /**
@@ -775,10 +743,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_addr(MemorySegment struct, long fieldValue) {
-                struct.set(remote_addr$LAYOUT, remote_addr$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, remote_addr$OFFSET, fieldValue);
             }
-
-            private static final OfLong compare_add$LAYOUT = (OfLong)$LAYOUT.select(groupElement("compare_add"));
 
             /**
              * Layout for field:
@@ -787,10 +753,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong compare_add$layout() {
-                return compare_add$LAYOUT;
+                return (OfLong)layout().select(groupElement("compare_add"));
             }
 
-            private static final long compare_add$OFFSET = $LAYOUT.byteOffset(groupElement("compare_add"));
+            private static final long compare_add$OFFSET = 8L;
 
             /**
              * Offset for field:
@@ -809,7 +775,7 @@ public class ibv_send_wr {
              * }
              */
             public static long compare_add(MemorySegment struct) {
-                return struct.get(compare_add$LAYOUT, compare_add$OFFSET);
+                return struct.get(JAVA_LONG, compare_add$OFFSET);
             }
 
             /**
@@ -819,10 +785,8 @@ public class ibv_send_wr {
              * }
              */
             public static void compare_add(MemorySegment struct, long fieldValue) {
-                struct.set(compare_add$LAYOUT, compare_add$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, compare_add$OFFSET, fieldValue);
             }
-
-            private static final OfLong swap$LAYOUT = (OfLong)$LAYOUT.select(groupElement("swap"));
 
             /**
              * Layout for field:
@@ -831,10 +795,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong swap$layout() {
-                return swap$LAYOUT;
+                return (OfLong)layout().select(groupElement("swap"));
             }
 
-            private static final long swap$OFFSET = $LAYOUT.byteOffset(groupElement("swap"));
+            private static final long swap$OFFSET = 16L;
 
             /**
              * Offset for field:
@@ -853,7 +817,7 @@ public class ibv_send_wr {
              * }
              */
             public static long swap(MemorySegment struct) {
-                return struct.get(swap$LAYOUT, swap$OFFSET);
+                return struct.get(JAVA_LONG, swap$OFFSET);
             }
 
             /**
@@ -863,10 +827,8 @@ public class ibv_send_wr {
              * }
              */
             public static void swap(MemorySegment struct, long fieldValue) {
-                struct.set(swap$LAYOUT, swap$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, swap$OFFSET, fieldValue);
             }
-
-            private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
             /**
              * Layout for field:
@@ -875,10 +837,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt rkey$layout() {
-                return rkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("rkey"));
             }
 
-            private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+            private static final long rkey$OFFSET = 24L;
 
             /**
              * Offset for field:
@@ -897,7 +859,7 @@ public class ibv_send_wr {
              * }
              */
             public static int rkey(MemorySegment struct) {
-                return struct.get(rkey$LAYOUT, rkey$OFFSET);
+                return struct.get(JAVA_INT, rkey$OFFSET);
             }
 
             /**
@@ -907,7 +869,7 @@ public class ibv_send_wr {
              * }
              */
             public static void rkey(MemorySegment struct, int fieldValue) {
-                struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
             }
 
             /**
@@ -915,19 +877,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(32L * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 32L; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(32L, 8L);
             }
 
             /**
@@ -935,7 +897,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(32L * elementCount, 8L);
             }
 
             /**
@@ -951,11 +913,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(32L * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout atomic$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("atomic"));
 
         /**
          * Layout for field:
@@ -969,10 +929,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout atomic$layout() {
-            return atomic$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("atomic"));
         }
 
-        private static final long atomic$OFFSET = $LAYOUT.byteOffset(groupElement("atomic"));
+        private static final long atomic$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -1001,7 +961,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment atomic(MemorySegment union) {
-            return union.asSlice(atomic$OFFSET, atomic$LAYOUT.byteSize());
+            return union.asSlice(atomic$OFFSET, 32L);
         }
 
         /**
@@ -1016,7 +976,7 @@ public class ibv_send_wr {
          * }
          */
         public static void atomic(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, atomic$OFFSET, atomic$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, atomic$OFFSET, 32L);
         }
 
         /**
@@ -1034,20 +994,16 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_POINTER.withName("ah"),
-                rdma_h.C_INT.withName("remote_qpn"),
-                rdma_h.C_INT.withName("remote_qkey")
-            ).withName("$anon$1148:3");
-
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return MemoryLayout.structLayout(
+                rdma_h.C_POINTER.withName("ah"),
+                rdma_h.C_INT.withName("remote_qpn"),
+                rdma_h.C_INT.withName("remote_qkey")
+            ).withName("$anon$1148:3");
             }
-
-            private static final AddressLayout ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ah"));
 
             /**
              * Layout for field:
@@ -1056,10 +1012,10 @@ public class ibv_send_wr {
              * }
              */
             public static final AddressLayout ah$layout() {
-                return ah$LAYOUT;
+                return (AddressLayout)layout().select(groupElement("ah"));
             }
 
-            private static final long ah$OFFSET = $LAYOUT.byteOffset(groupElement("ah"));
+            private static final long ah$OFFSET = 0L;
 
             /**
              * Offset for field:
@@ -1078,7 +1034,7 @@ public class ibv_send_wr {
              * }
              */
             public static MemorySegment ah(MemorySegment struct) {
-                return struct.get(ah$LAYOUT, ah$OFFSET);
+                return MemorySegment.ofAddress(struct.get(JAVA_LONG, ah$OFFSET)).reinterpret(Long.MAX_VALUE);
             }
 
             /**
@@ -1088,10 +1044,8 @@ public class ibv_send_wr {
              * }
              */
             public static void ah(MemorySegment struct, MemorySegment fieldValue) {
-                struct.set(ah$LAYOUT, ah$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, ah$OFFSET, fieldValue.address());
             }
-
-            private static final OfInt remote_qpn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_qpn"));
 
             /**
              * Layout for field:
@@ -1100,10 +1054,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_qpn$layout() {
-                return remote_qpn$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_qpn"));
             }
 
-            private static final long remote_qpn$OFFSET = $LAYOUT.byteOffset(groupElement("remote_qpn"));
+            private static final long remote_qpn$OFFSET = 8L;
 
             /**
              * Offset for field:
@@ -1122,7 +1076,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_qpn(MemorySegment struct) {
-                return struct.get(remote_qpn$LAYOUT, remote_qpn$OFFSET);
+                return struct.get(JAVA_INT, remote_qpn$OFFSET);
             }
 
             /**
@@ -1132,10 +1086,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_qpn(MemorySegment struct, int fieldValue) {
-                struct.set(remote_qpn$LAYOUT, remote_qpn$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_qpn$OFFSET, fieldValue);
             }
-
-            private static final OfInt remote_qkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_qkey"));
 
             /**
              * Layout for field:
@@ -1144,10 +1096,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_qkey$layout() {
-                return remote_qkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_qkey"));
             }
 
-            private static final long remote_qkey$OFFSET = $LAYOUT.byteOffset(groupElement("remote_qkey"));
+            private static final long remote_qkey$OFFSET = 12L;
 
             /**
              * Offset for field:
@@ -1166,7 +1118,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_qkey(MemorySegment struct) {
-                return struct.get(remote_qkey$LAYOUT, remote_qkey$OFFSET);
+                return struct.get(JAVA_INT, remote_qkey$OFFSET);
             }
 
             /**
@@ -1176,7 +1128,7 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_qkey(MemorySegment struct, int fieldValue) {
-                struct.set(remote_qkey$LAYOUT, remote_qkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_qkey$OFFSET, fieldValue);
             }
 
             /**
@@ -1184,19 +1136,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(16L * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 16L; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(16L, 8L);
             }
 
             /**
@@ -1204,7 +1156,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(16L * elementCount, 8L);
             }
 
             /**
@@ -1220,11 +1172,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(16L * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout ud$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ud"));
 
         /**
          * Layout for field:
@@ -1237,10 +1187,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout ud$layout() {
-            return ud$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("ud"));
         }
 
-        private static final long ud$OFFSET = $LAYOUT.byteOffset(groupElement("ud"));
+        private static final long ud$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -1267,7 +1217,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment ud(MemorySegment union) {
-            return union.asSlice(ud$OFFSET, ud$LAYOUT.byteSize());
+            return union.asSlice(ud$OFFSET, 16L);
         }
 
         /**
@@ -1281,7 +1231,7 @@ public class ibv_send_wr {
          * }
          */
         public static void ud(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, ud$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, 16L);
         }
 
         /**
@@ -1289,19 +1239,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(32L * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 32L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(32L, 8L);
         }
 
         /**
@@ -1309,7 +1259,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(32L * elementCount, 8L);
         }
 
         /**
@@ -1325,11 +1275,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(32L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout wr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("wr"));
 
     /**
      * Layout for field:
@@ -1354,10 +1302,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout wr$layout() {
-        return wr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("wr"));
     }
 
-    private static final long wr$OFFSET = $LAYOUT.byteOffset(groupElement("wr"));
+    private static final long wr$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -1408,7 +1356,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment wr(MemorySegment struct) {
-        return struct.asSlice(wr$OFFSET, wr$LAYOUT.byteSize());
+        return struct.asSlice(wr$OFFSET, 32L);
     }
 
     /**
@@ -1434,7 +1382,7 @@ public class ibv_send_wr {
      * }
      */
     public static void wr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, wr$OFFSET, wr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, wr$OFFSET, 32L);
     }
 
     /**
@@ -1452,15 +1400,13 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            ibv_send_wr.qp_type.xrc.layout().withName("xrc")
-        ).withName("$anon$1154:2");
-
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.unionLayout(
+            ibv_send_wr.qp_type.xrc.layout().withName("xrc")
+        ).withName("$anon$1154:2");
         }
 
         /**
@@ -1476,18 +1422,14 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_INT.withName("remote_srqn")
-            ).withName("$anon$1155:3");
-
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return MemoryLayout.structLayout(
+                rdma_h.C_INT.withName("remote_srqn")
+            ).withName("$anon$1155:3");
             }
-
-            private static final OfInt remote_srqn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_srqn"));
 
             /**
              * Layout for field:
@@ -1496,10 +1438,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_srqn$layout() {
-                return remote_srqn$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_srqn"));
             }
 
-            private static final long remote_srqn$OFFSET = $LAYOUT.byteOffset(groupElement("remote_srqn"));
+            private static final long remote_srqn$OFFSET = 0L;
 
             /**
              * Offset for field:
@@ -1518,7 +1460,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_srqn(MemorySegment struct) {
-                return struct.get(remote_srqn$LAYOUT, remote_srqn$OFFSET);
+                return struct.get(JAVA_INT, remote_srqn$OFFSET);
             }
 
             /**
@@ -1528,7 +1470,7 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_srqn(MemorySegment struct, int fieldValue) {
-                struct.set(remote_srqn$LAYOUT, remote_srqn$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_srqn$OFFSET, fieldValue);
             }
 
             /**
@@ -1536,19 +1478,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(4L * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 4L; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(4L, 4L);
             }
 
             /**
@@ -1556,7 +1498,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(4L * elementCount, 4L);
             }
 
             /**
@@ -1572,11 +1514,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(4L * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout xrc$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("xrc"));
 
         /**
          * Layout for field:
@@ -1587,10 +1527,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout xrc$layout() {
-            return xrc$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("xrc"));
         }
 
-        private static final long xrc$OFFSET = $LAYOUT.byteOffset(groupElement("xrc"));
+        private static final long xrc$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -1613,7 +1553,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment xrc(MemorySegment union) {
-            return union.asSlice(xrc$OFFSET, xrc$LAYOUT.byteSize());
+            return union.asSlice(xrc$OFFSET, 4L);
         }
 
         /**
@@ -1625,7 +1565,7 @@ public class ibv_send_wr {
          * }
          */
         public static void xrc(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, xrc$OFFSET, xrc$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, xrc$OFFSET, 4L);
         }
 
         /**
@@ -1633,19 +1573,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(4L * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 4L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(4L, 4L);
         }
 
         /**
@@ -1653,7 +1593,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(4L * elementCount, 4L);
         }
 
         /**
@@ -1669,11 +1609,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(4L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout qp_type$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -1686,10 +1624,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -1716,7 +1654,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment qp_type(MemorySegment struct) {
-        return struct.asSlice(qp_type$OFFSET, qp_type$LAYOUT.byteSize());
+        return struct.asSlice(qp_type$OFFSET, 4L);
     }
 
     /**
@@ -1730,7 +1668,7 @@ public class ibv_send_wr {
      * }
      */
     public static void qp_type(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, qp_type$OFFSET, qp_type$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, qp_type$OFFSET, 4L);
     }
 
     /**
@@ -1748,21 +1686,17 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+        /**
+         * The layout of this struct
+         */
+        public static final GroupLayout layout() {
+            return MemoryLayout.structLayout(
             rdma_h.C_POINTER.withName("mw"),
             rdma_h.C_INT.withName("rkey"),
             MemoryLayout.paddingLayout(4),
             ibv_mw_bind_info.layout().withName("bind_info")
         ).withName("$anon$1160:3");
-
-        /**
-         * The layout of this struct
-         */
-        public static final GroupLayout layout() {
-            return $LAYOUT;
         }
-
-        private static final AddressLayout mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("mw"));
 
         /**
          * Layout for field:
@@ -1771,10 +1705,10 @@ public class ibv_send_wr {
          * }
          */
         public static final AddressLayout mw$layout() {
-            return mw$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("mw"));
         }
 
-        private static final long mw$OFFSET = $LAYOUT.byteOffset(groupElement("mw"));
+        private static final long mw$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -1793,7 +1727,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment mw(MemorySegment struct) {
-            return struct.get(mw$LAYOUT, mw$OFFSET);
+            return MemorySegment.ofAddress(struct.get(JAVA_LONG, mw$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -1803,10 +1737,8 @@ public class ibv_send_wr {
          * }
          */
         public static void mw(MemorySegment struct, MemorySegment fieldValue) {
-            struct.set(mw$LAYOUT, mw$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, mw$OFFSET, fieldValue.address());
         }
-
-        private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
         /**
          * Layout for field:
@@ -1815,10 +1747,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfInt rkey$layout() {
-            return rkey$LAYOUT;
+            return (OfInt)layout().select(groupElement("rkey"));
         }
 
-        private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+        private static final long rkey$OFFSET = 8L;
 
         /**
          * Offset for field:
@@ -1837,7 +1769,7 @@ public class ibv_send_wr {
          * }
          */
         public static int rkey(MemorySegment struct) {
-            return struct.get(rkey$LAYOUT, rkey$OFFSET);
+            return struct.get(JAVA_INT, rkey$OFFSET);
         }
 
         /**
@@ -1847,10 +1779,8 @@ public class ibv_send_wr {
          * }
          */
         public static void rkey(MemorySegment struct, int fieldValue) {
-            struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+            struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
         }
-
-        private static final GroupLayout bind_info$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("bind_info"));
 
         /**
          * Layout for field:
@@ -1859,10 +1789,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout bind_info$layout() {
-            return bind_info$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("bind_info"));
         }
 
-        private static final long bind_info$OFFSET = $LAYOUT.byteOffset(groupElement("bind_info"));
+        private static final long bind_info$OFFSET = 16L;
 
         /**
          * Offset for field:
@@ -1881,7 +1811,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment bind_info(MemorySegment struct) {
-            return struct.asSlice(bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+            return struct.asSlice(bind_info$OFFSET, 32L);
         }
 
         /**
@@ -1891,7 +1821,7 @@ public class ibv_send_wr {
          * }
          */
         public static void bind_info(MemorySegment struct, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, 32L);
         }
 
         /**
@@ -1899,19 +1829,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(48L * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 48L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(48L, 8L);
         }
 
         /**
@@ -1919,7 +1849,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(48L * elementCount, 8L);
         }
 
         /**
@@ -1935,11 +1865,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(48L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout bind_mw$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$1159:2"), groupElement("bind_mw"));
 
     /**
      * Layout for field:
@@ -1952,10 +1880,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout bind_mw$layout() {
-        return bind_mw$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$1159:2"), groupElement("bind_mw"));
     }
 
-    private static final long bind_mw$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1159:2"), groupElement("bind_mw"));
+    private static final long bind_mw$OFFSET = 80L;
 
     /**
      * Offset for field:
@@ -1982,7 +1910,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment bind_mw(MemorySegment struct) {
-        return struct.asSlice(bind_mw$OFFSET, bind_mw$LAYOUT.byteSize());
+        return struct.asSlice(bind_mw$OFFSET, 48L);
     }
 
     /**
@@ -1996,7 +1924,7 @@ public class ibv_send_wr {
      * }
      */
     public static void bind_mw(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, bind_mw$OFFSET, bind_mw$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, bind_mw$OFFSET, 48L);
     }
 
     /**
@@ -2014,21 +1942,17 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+        /**
+         * The layout of this struct
+         */
+        public static final GroupLayout layout() {
+            return MemoryLayout.structLayout(
             rdma_h.C_POINTER.withName("hdr"),
             rdma_h.C_SHORT.withName("hdr_sz"),
             rdma_h.C_SHORT.withName("mss"),
             MemoryLayout.paddingLayout(4)
         ).withName("$anon$1165:3");
-
-        /**
-         * The layout of this struct
-         */
-        public static final GroupLayout layout() {
-            return $LAYOUT;
         }
-
-        private static final AddressLayout hdr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("hdr"));
 
         /**
          * Layout for field:
@@ -2037,10 +1961,10 @@ public class ibv_send_wr {
          * }
          */
         public static final AddressLayout hdr$layout() {
-            return hdr$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("hdr"));
         }
 
-        private static final long hdr$OFFSET = $LAYOUT.byteOffset(groupElement("hdr"));
+        private static final long hdr$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -2059,7 +1983,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment hdr(MemorySegment struct) {
-            return struct.get(hdr$LAYOUT, hdr$OFFSET);
+            return MemorySegment.ofAddress(struct.get(JAVA_LONG, hdr$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -2069,10 +1993,8 @@ public class ibv_send_wr {
          * }
          */
         public static void hdr(MemorySegment struct, MemorySegment fieldValue) {
-            struct.set(hdr$LAYOUT, hdr$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, hdr$OFFSET, fieldValue.address());
         }
-
-        private static final OfShort hdr_sz$LAYOUT = (OfShort)$LAYOUT.select(groupElement("hdr_sz"));
 
         /**
          * Layout for field:
@@ -2081,10 +2003,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfShort hdr_sz$layout() {
-            return hdr_sz$LAYOUT;
+            return (OfShort)layout().select(groupElement("hdr_sz"));
         }
 
-        private static final long hdr_sz$OFFSET = $LAYOUT.byteOffset(groupElement("hdr_sz"));
+        private static final long hdr_sz$OFFSET = 8L;
 
         /**
          * Offset for field:
@@ -2103,7 +2025,7 @@ public class ibv_send_wr {
          * }
          */
         public static short hdr_sz(MemorySegment struct) {
-            return struct.get(hdr_sz$LAYOUT, hdr_sz$OFFSET);
+            return struct.get(JAVA_SHORT, hdr_sz$OFFSET);
         }
 
         /**
@@ -2113,10 +2035,8 @@ public class ibv_send_wr {
          * }
          */
         public static void hdr_sz(MemorySegment struct, short fieldValue) {
-            struct.set(hdr_sz$LAYOUT, hdr_sz$OFFSET, fieldValue);
+            struct.set(JAVA_SHORT, hdr_sz$OFFSET, fieldValue);
         }
-
-        private static final OfShort mss$LAYOUT = (OfShort)$LAYOUT.select(groupElement("mss"));
 
         /**
          * Layout for field:
@@ -2125,10 +2045,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfShort mss$layout() {
-            return mss$LAYOUT;
+            return (OfShort)layout().select(groupElement("mss"));
         }
 
-        private static final long mss$OFFSET = $LAYOUT.byteOffset(groupElement("mss"));
+        private static final long mss$OFFSET = 10L;
 
         /**
          * Offset for field:
@@ -2147,7 +2067,7 @@ public class ibv_send_wr {
          * }
          */
         public static short mss(MemorySegment struct) {
-            return struct.get(mss$LAYOUT, mss$OFFSET);
+            return struct.get(JAVA_SHORT, mss$OFFSET);
         }
 
         /**
@@ -2157,7 +2077,7 @@ public class ibv_send_wr {
          * }
          */
         public static void mss(MemorySegment struct, short fieldValue) {
-            struct.set(mss$LAYOUT, mss$OFFSET, fieldValue);
+            struct.set(JAVA_SHORT, mss$OFFSET, fieldValue);
         }
 
         /**
@@ -2165,19 +2085,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(16L * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(16L, 8L);
         }
 
         /**
@@ -2185,7 +2105,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(16L * elementCount, 8L);
         }
 
         /**
@@ -2201,11 +2121,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(16L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout tso$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$1159:2"), groupElement("tso"));
 
     /**
      * Layout for field:
@@ -2218,10 +2136,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout tso$layout() {
-        return tso$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$1159:2"), groupElement("tso"));
     }
 
-    private static final long tso$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1159:2"), groupElement("tso"));
+    private static final long tso$OFFSET = 80L;
 
     /**
      * Offset for field:
@@ -2248,7 +2166,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment tso(MemorySegment struct) {
-        return struct.asSlice(tso$OFFSET, tso$LAYOUT.byteSize());
+        return struct.asSlice(tso$OFFSET, 16L);
     }
 
     /**
@@ -2262,7 +2180,7 @@ public class ibv_send_wr {
      * }
      */
     public static void tso(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tso$OFFSET, tso$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tso$OFFSET, 16L);
     }
 
     /**
@@ -2270,19 +2188,19 @@ public class ibv_send_wr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(128L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(128L, 8L);
     }
 
     /**
@@ -2290,7 +2208,7 @@ public class ibv_send_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(128L * elementCount, 8L);
     }
 
     /**
@@ -2306,7 +2224,7 @@ public class ibv_send_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(128L * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,16 @@ public class ibv_sge {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("addr"),
-        rdma_h.C_INT.withName("length"),
-        rdma_h.C_INT.withName("lkey")
-    ).withName("ibv_sge");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_LONG.withName("addr"),
+        rdma_h.C_INT.withName("length"),
+        rdma_h.C_INT.withName("lkey")
+    ).withName("ibv_sge");
     }
-
-    private static final OfLong addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class ibv_sge {
      * }
      */
     public static final OfLong addr$layout() {
-        return addr$LAYOUT;
+        return (OfLong)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class ibv_sge {
      * }
      */
     public static long addr(MemorySegment struct) {
-        return struct.get(addr$LAYOUT, addr$OFFSET);
+        return struct.get(JAVA_LONG, addr$OFFSET);
     }
 
     /**
@@ -81,10 +77,8 @@ public class ibv_sge {
      * }
      */
     public static void addr(MemorySegment struct, long fieldValue) {
-        struct.set(addr$LAYOUT, addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, addr$OFFSET, fieldValue);
     }
-
-    private static final OfInt length$LAYOUT = (OfInt)$LAYOUT.select(groupElement("length"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class ibv_sge {
      * }
      */
     public static final OfInt length$layout() {
-        return length$LAYOUT;
+        return (OfInt)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class ibv_sge {
      * }
      */
     public static int length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_INT, length$OFFSET);
     }
 
     /**
@@ -125,10 +119,8 @@ public class ibv_sge {
      * }
      */
     public static void length(MemorySegment struct, int fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_INT, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt lkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("lkey"));
 
     /**
      * Layout for field:
@@ -137,10 +129,10 @@ public class ibv_sge {
      * }
      */
     public static final OfInt lkey$layout() {
-        return lkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("lkey"));
     }
 
-    private static final long lkey$OFFSET = $LAYOUT.byteOffset(groupElement("lkey"));
+    private static final long lkey$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -159,7 +151,7 @@ public class ibv_sge {
      * }
      */
     public static int lkey(MemorySegment struct) {
-        return struct.get(lkey$LAYOUT, lkey$OFFSET);
+        return struct.get(JAVA_INT, lkey$OFFSET);
     }
 
     /**
@@ -169,7 +161,7 @@ public class ibv_sge {
      * }
      */
     public static void lkey(MemorySegment struct, int fieldValue) {
-        struct.set(lkey$LAYOUT, lkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, lkey$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +169,19 @@ public class ibv_sge {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 8L);
     }
 
     /**
@@ -197,7 +189,7 @@ public class ibv_sge {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 8L);
     }
 
     /**
@@ -213,7 +205,7 @@ public class ibv_sge {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

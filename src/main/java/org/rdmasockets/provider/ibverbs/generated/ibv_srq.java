@@ -31,7 +31,11 @@ public class ibv_srq {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("context"),
         rdma_h.C_POINTER.withName("srq_context"),
         rdma_h.C_POINTER.withName("pd"),
@@ -42,15 +46,7 @@ public class ibv_srq {
         rdma_h.C_INT.withName("events_completed"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_srq");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -59,10 +55,10 @@ public class ibv_srq {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -81,7 +77,7 @@ public class ibv_srq {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -91,10 +87,8 @@ public class ibv_srq {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout srq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq_context"));
 
     /**
      * Layout for field:
@@ -103,10 +97,10 @@ public class ibv_srq {
      * }
      */
     public static final AddressLayout srq_context$layout() {
-        return srq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq_context"));
     }
 
-    private static final long srq_context$OFFSET = $LAYOUT.byteOffset(groupElement("srq_context"));
+    private static final long srq_context$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -125,7 +119,7 @@ public class ibv_srq {
      * }
      */
     public static MemorySegment srq_context(MemorySegment struct) {
-        return struct.get(srq_context$LAYOUT, srq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -135,10 +129,8 @@ public class ibv_srq {
      * }
      */
     public static void srq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq_context$LAYOUT, srq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq_context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -147,10 +139,10 @@ public class ibv_srq {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -169,7 +161,7 @@ public class ibv_srq {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -179,10 +171,8 @@ public class ibv_srq {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -191,10 +181,10 @@ public class ibv_srq {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -213,7 +203,7 @@ public class ibv_srq {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -223,10 +213,8 @@ public class ibv_srq {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -235,10 +223,10 @@ public class ibv_srq {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -257,7 +245,7 @@ public class ibv_srq {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40L);
     }
 
     /**
@@ -267,10 +255,8 @@ public class ibv_srq {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40L);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -279,10 +265,10 @@ public class ibv_srq {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -301,7 +287,7 @@ public class ibv_srq {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48L);
     }
 
     /**
@@ -311,10 +297,8 @@ public class ibv_srq {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48L);
     }
-
-    private static final OfInt events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("events_completed"));
 
     /**
      * Layout for field:
@@ -323,10 +307,10 @@ public class ibv_srq {
      * }
      */
     public static final OfInt events_completed$layout() {
-        return events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("events_completed"));
     }
 
-    private static final long events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("events_completed"));
+    private static final long events_completed$OFFSET = 120L;
 
     /**
      * Offset for field:
@@ -345,7 +329,7 @@ public class ibv_srq {
      * }
      */
     public static int events_completed(MemorySegment struct) {
-        return struct.get(events_completed$LAYOUT, events_completed$OFFSET);
+        return struct.get(JAVA_INT, events_completed$OFFSET);
     }
 
     /**
@@ -355,7 +339,7 @@ public class ibv_srq {
      * }
      */
     public static void events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(events_completed$LAYOUT, events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, events_completed$OFFSET, fieldValue);
     }
 
     /**
@@ -363,19 +347,19 @@ public class ibv_srq {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(128L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(128L, 8L);
     }
 
     /**
@@ -383,7 +367,7 @@ public class ibv_srq {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(128L * elementCount, 8L);
     }
 
     /**
@@ -399,7 +383,7 @@ public class ibv_srq {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(128L * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,16 @@ public class ibv_srq_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_wr"),
-        rdma_h.C_INT.withName("max_sge"),
-        rdma_h.C_INT.withName("srq_limit")
-    ).withName("ibv_srq_attr");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("max_wr"),
+        rdma_h.C_INT.withName("max_sge"),
+        rdma_h.C_INT.withName("srq_limit")
+    ).withName("ibv_srq_attr");
     }
-
-    private static final OfInt max_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_wr"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class ibv_srq_attr {
      * }
      */
     public static final OfInt max_wr$layout() {
-        return max_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_wr"));
     }
 
-    private static final long max_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_wr"));
+    private static final long max_wr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class ibv_srq_attr {
      * }
      */
     public static int max_wr(MemorySegment struct) {
-        return struct.get(max_wr$LAYOUT, max_wr$OFFSET);
+        return struct.get(JAVA_INT, max_wr$OFFSET);
     }
 
     /**
@@ -81,10 +77,8 @@ public class ibv_srq_attr {
      * }
      */
     public static void max_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_wr$LAYOUT, max_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class ibv_srq_attr {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class ibv_srq_attr {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -125,10 +119,8 @@ public class ibv_srq_attr {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt srq_limit$LAYOUT = (OfInt)$LAYOUT.select(groupElement("srq_limit"));
 
     /**
      * Layout for field:
@@ -137,10 +129,10 @@ public class ibv_srq_attr {
      * }
      */
     public static final OfInt srq_limit$layout() {
-        return srq_limit$LAYOUT;
+        return (OfInt)layout().select(groupElement("srq_limit"));
     }
 
-    private static final long srq_limit$OFFSET = $LAYOUT.byteOffset(groupElement("srq_limit"));
+    private static final long srq_limit$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -159,7 +151,7 @@ public class ibv_srq_attr {
      * }
      */
     public static int srq_limit(MemorySegment struct) {
-        return struct.get(srq_limit$LAYOUT, srq_limit$OFFSET);
+        return struct.get(JAVA_INT, srq_limit$OFFSET);
     }
 
     /**
@@ -169,7 +161,7 @@ public class ibv_srq_attr {
      * }
      */
     public static void srq_limit(MemorySegment struct, int fieldValue) {
-        struct.set(srq_limit$LAYOUT, srq_limit$OFFSET, fieldValue);
+        struct.set(JAVA_INT, srq_limit$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +169,19 @@ public class ibv_srq_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(12L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(12L, 4L);
     }
 
     /**
@@ -197,7 +189,7 @@ public class ibv_srq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(12L * elementCount, 4L);
     }
 
     /**
@@ -213,7 +205,7 @@ public class ibv_srq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(12L * elementCount, arena, cleanup);
     }
 }
 

@@ -26,20 +26,16 @@ public class ibv_srq_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("srq_context"),
-        ibv_srq_attr.layout().withName("attr"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_srq_init_attr");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_POINTER.withName("srq_context"),
+        ibv_srq_attr.layout().withName("attr"),
+        MemoryLayout.paddingLayout(4)
+    ).withName("ibv_srq_init_attr");
     }
-
-    private static final AddressLayout srq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq_context"));
 
     /**
      * Layout for field:
@@ -48,10 +44,10 @@ public class ibv_srq_init_attr {
      * }
      */
     public static final AddressLayout srq_context$layout() {
-        return srq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq_context"));
     }
 
-    private static final long srq_context$OFFSET = $LAYOUT.byteOffset(groupElement("srq_context"));
+    private static final long srq_context$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -70,7 +66,7 @@ public class ibv_srq_init_attr {
      * }
      */
     public static MemorySegment srq_context(MemorySegment struct) {
-        return struct.get(srq_context$LAYOUT, srq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -80,10 +76,8 @@ public class ibv_srq_init_attr {
      * }
      */
     public static void srq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq_context$LAYOUT, srq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq_context$OFFSET, fieldValue.address());
     }
-
-    private static final GroupLayout attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("attr"));
 
     /**
      * Layout for field:
@@ -92,10 +86,10 @@ public class ibv_srq_init_attr {
      * }
      */
     public static final GroupLayout attr$layout() {
-        return attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("attr"));
     }
 
-    private static final long attr$OFFSET = $LAYOUT.byteOffset(groupElement("attr"));
+    private static final long attr$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -114,7 +108,7 @@ public class ibv_srq_init_attr {
      * }
      */
     public static MemorySegment attr(MemorySegment struct) {
-        return struct.asSlice(attr$OFFSET, attr$LAYOUT.byteSize());
+        return struct.asSlice(attr$OFFSET, 12L);
     }
 
     /**
@@ -124,7 +118,7 @@ public class ibv_srq_init_attr {
      * }
      */
     public static void attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, attr$OFFSET, attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, attr$OFFSET, 12L);
     }
 
     /**
@@ -132,19 +126,19 @@ public class ibv_srq_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(24L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(24L, 8L);
     }
 
     /**
@@ -152,7 +146,7 @@ public class ibv_srq_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(24L * elementCount, 8L);
     }
 
     /**
@@ -168,7 +162,7 @@ public class ibv_srq_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(24L * elementCount, arena, cleanup);
     }
 }
 

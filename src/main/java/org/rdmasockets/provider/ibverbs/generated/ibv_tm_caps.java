@@ -29,22 +29,18 @@ public class ibv_tm_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_INT.withName("max_rndv_hdr_size"),
         rdma_h.C_INT.withName("max_num_tags"),
         rdma_h.C_INT.withName("flags"),
         rdma_h.C_INT.withName("max_ops"),
         rdma_h.C_INT.withName("max_sge")
     ).withName("ibv_tm_caps");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfInt max_rndv_hdr_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rndv_hdr_size"));
 
     /**
      * Layout for field:
@@ -53,10 +49,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_rndv_hdr_size$layout() {
-        return max_rndv_hdr_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rndv_hdr_size"));
     }
 
-    private static final long max_rndv_hdr_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_rndv_hdr_size"));
+    private static final long max_rndv_hdr_size$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -75,7 +71,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_rndv_hdr_size(MemorySegment struct) {
-        return struct.get(max_rndv_hdr_size$LAYOUT, max_rndv_hdr_size$OFFSET);
+        return struct.get(JAVA_INT, max_rndv_hdr_size$OFFSET);
     }
 
     /**
@@ -85,10 +81,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_rndv_hdr_size(MemorySegment struct, int fieldValue) {
-        struct.set(max_rndv_hdr_size$LAYOUT, max_rndv_hdr_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rndv_hdr_size$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_num_tags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_num_tags"));
 
     /**
      * Layout for field:
@@ -97,10 +91,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_num_tags$layout() {
-        return max_num_tags$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_num_tags"));
     }
 
-    private static final long max_num_tags$OFFSET = $LAYOUT.byteOffset(groupElement("max_num_tags"));
+    private static final long max_num_tags$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -119,7 +113,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_num_tags(MemorySegment struct) {
-        return struct.get(max_num_tags$LAYOUT, max_num_tags$OFFSET);
+        return struct.get(JAVA_INT, max_num_tags$OFFSET);
     }
 
     /**
@@ -129,10 +123,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_num_tags(MemorySegment struct, int fieldValue) {
-        struct.set(max_num_tags$LAYOUT, max_num_tags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_num_tags$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -141,10 +133,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -163,7 +155,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -173,10 +165,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ops$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ops"));
 
     /**
      * Layout for field:
@@ -185,10 +175,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_ops$layout() {
-        return max_ops$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ops"));
     }
 
-    private static final long max_ops$OFFSET = $LAYOUT.byteOffset(groupElement("max_ops"));
+    private static final long max_ops$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -207,7 +197,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_ops(MemorySegment struct) {
-        return struct.get(max_ops$LAYOUT, max_ops$OFFSET);
+        return struct.get(JAVA_INT, max_ops$OFFSET);
     }
 
     /**
@@ -217,10 +207,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_ops(MemorySegment struct, int fieldValue) {
-        struct.set(max_ops$LAYOUT, max_ops$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ops$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -229,10 +217,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -251,7 +239,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -261,7 +249,7 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +257,19 @@ public class ibv_tm_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(20L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(20L, 4L);
     }
 
     /**
@@ -289,7 +277,7 @@ public class ibv_tm_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(20L * elementCount, 4L);
     }
 
     /**
@@ -305,7 +293,7 @@ public class ibv_tm_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(20L * elementCount, arena, cleanup);
     }
 }
 

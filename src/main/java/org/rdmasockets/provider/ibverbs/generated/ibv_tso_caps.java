@@ -26,19 +26,15 @@ public class ibv_tso_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_tso"),
-        rdma_h.C_INT.withName("supported_qpts")
-    ).withName("ibv_tso_caps");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("max_tso"),
+        rdma_h.C_INT.withName("supported_qpts")
+    ).withName("ibv_tso_caps");
     }
-
-    private static final OfInt max_tso$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_tso"));
 
     /**
      * Layout for field:
@@ -47,10 +43,10 @@ public class ibv_tso_caps {
      * }
      */
     public static final OfInt max_tso$layout() {
-        return max_tso$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_tso"));
     }
 
-    private static final long max_tso$OFFSET = $LAYOUT.byteOffset(groupElement("max_tso"));
+    private static final long max_tso$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -69,7 +65,7 @@ public class ibv_tso_caps {
      * }
      */
     public static int max_tso(MemorySegment struct) {
-        return struct.get(max_tso$LAYOUT, max_tso$OFFSET);
+        return struct.get(JAVA_INT, max_tso$OFFSET);
     }
 
     /**
@@ -79,10 +75,8 @@ public class ibv_tso_caps {
      * }
      */
     public static void max_tso(MemorySegment struct, int fieldValue) {
-        struct.set(max_tso$LAYOUT, max_tso$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_tso$OFFSET, fieldValue);
     }
-
-    private static final OfInt supported_qpts$LAYOUT = (OfInt)$LAYOUT.select(groupElement("supported_qpts"));
 
     /**
      * Layout for field:
@@ -91,10 +85,10 @@ public class ibv_tso_caps {
      * }
      */
     public static final OfInt supported_qpts$layout() {
-        return supported_qpts$LAYOUT;
+        return (OfInt)layout().select(groupElement("supported_qpts"));
     }
 
-    private static final long supported_qpts$OFFSET = $LAYOUT.byteOffset(groupElement("supported_qpts"));
+    private static final long supported_qpts$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -113,7 +107,7 @@ public class ibv_tso_caps {
      * }
      */
     public static int supported_qpts(MemorySegment struct) {
-        return struct.get(supported_qpts$LAYOUT, supported_qpts$OFFSET);
+        return struct.get(JAVA_INT, supported_qpts$OFFSET);
     }
 
     /**
@@ -123,7 +117,7 @@ public class ibv_tso_caps {
      * }
      */
     public static void supported_qpts(MemorySegment struct, int fieldValue) {
-        struct.set(supported_qpts$LAYOUT, supported_qpts$OFFSET, fieldValue);
+        struct.set(JAVA_INT, supported_qpts$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +125,19 @@ public class ibv_tso_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(8L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(8L, 4L);
     }
 
     /**
@@ -151,7 +145,7 @@ public class ibv_tso_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(8L * elementCount, 4L);
     }
 
     /**
@@ -167,7 +161,7 @@ public class ibv_tso_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(8L * elementCount, arena, cleanup);
     }
 }
 

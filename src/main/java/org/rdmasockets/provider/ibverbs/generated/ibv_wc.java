@@ -40,7 +40,11 @@ public class ibv_wc {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_LONG.withName("wr_id"),
         rdma_h.C_INT.withName("status"),
         rdma_h.C_INT.withName("opcode"),
@@ -59,15 +63,7 @@ public class ibv_wc {
         rdma_h.C_CHAR.withName("dlid_path_bits"),
         MemoryLayout.paddingLayout(2)
     ).withName("ibv_wc");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -76,10 +72,10 @@ public class ibv_wc {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -98,7 +94,7 @@ public class ibv_wc {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -108,10 +104,8 @@ public class ibv_wc {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt status$LAYOUT = (OfInt)$LAYOUT.select(groupElement("status"));
 
     /**
      * Layout for field:
@@ -120,10 +114,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt status$layout() {
-        return status$LAYOUT;
+        return (OfInt)layout().select(groupElement("status"));
     }
 
-    private static final long status$OFFSET = $LAYOUT.byteOffset(groupElement("status"));
+    private static final long status$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -142,7 +136,7 @@ public class ibv_wc {
      * }
      */
     public static int status(MemorySegment struct) {
-        return struct.get(status$LAYOUT, status$OFFSET);
+        return struct.get(JAVA_INT, status$OFFSET);
     }
 
     /**
@@ -152,10 +146,8 @@ public class ibv_wc {
      * }
      */
     public static void status(MemorySegment struct, int fieldValue) {
-        struct.set(status$LAYOUT, status$OFFSET, fieldValue);
+        struct.set(JAVA_INT, status$OFFSET, fieldValue);
     }
-
-    private static final OfInt opcode$LAYOUT = (OfInt)$LAYOUT.select(groupElement("opcode"));
 
     /**
      * Layout for field:
@@ -164,10 +156,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt opcode$layout() {
-        return opcode$LAYOUT;
+        return (OfInt)layout().select(groupElement("opcode"));
     }
 
-    private static final long opcode$OFFSET = $LAYOUT.byteOffset(groupElement("opcode"));
+    private static final long opcode$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -186,7 +178,7 @@ public class ibv_wc {
      * }
      */
     public static int opcode(MemorySegment struct) {
-        return struct.get(opcode$LAYOUT, opcode$OFFSET);
+        return struct.get(JAVA_INT, opcode$OFFSET);
     }
 
     /**
@@ -196,10 +188,8 @@ public class ibv_wc {
      * }
      */
     public static void opcode(MemorySegment struct, int fieldValue) {
-        struct.set(opcode$LAYOUT, opcode$OFFSET, fieldValue);
+        struct.set(JAVA_INT, opcode$OFFSET, fieldValue);
     }
-
-    private static final OfInt vendor_err$LAYOUT = (OfInt)$LAYOUT.select(groupElement("vendor_err"));
 
     /**
      * Layout for field:
@@ -208,10 +198,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt vendor_err$layout() {
-        return vendor_err$LAYOUT;
+        return (OfInt)layout().select(groupElement("vendor_err"));
     }
 
-    private static final long vendor_err$OFFSET = $LAYOUT.byteOffset(groupElement("vendor_err"));
+    private static final long vendor_err$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -230,7 +220,7 @@ public class ibv_wc {
      * }
      */
     public static int vendor_err(MemorySegment struct) {
-        return struct.get(vendor_err$LAYOUT, vendor_err$OFFSET);
+        return struct.get(JAVA_INT, vendor_err$OFFSET);
     }
 
     /**
@@ -240,10 +230,8 @@ public class ibv_wc {
      * }
      */
     public static void vendor_err(MemorySegment struct, int fieldValue) {
-        struct.set(vendor_err$LAYOUT, vendor_err$OFFSET, fieldValue);
+        struct.set(JAVA_INT, vendor_err$OFFSET, fieldValue);
     }
-
-    private static final OfInt byte_len$LAYOUT = (OfInt)$LAYOUT.select(groupElement("byte_len"));
 
     /**
      * Layout for field:
@@ -252,10 +240,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt byte_len$layout() {
-        return byte_len$LAYOUT;
+        return (OfInt)layout().select(groupElement("byte_len"));
     }
 
-    private static final long byte_len$OFFSET = $LAYOUT.byteOffset(groupElement("byte_len"));
+    private static final long byte_len$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -274,7 +262,7 @@ public class ibv_wc {
      * }
      */
     public static int byte_len(MemorySegment struct) {
-        return struct.get(byte_len$LAYOUT, byte_len$OFFSET);
+        return struct.get(JAVA_INT, byte_len$OFFSET);
     }
 
     /**
@@ -284,10 +272,8 @@ public class ibv_wc {
      * }
      */
     public static void byte_len(MemorySegment struct, int fieldValue) {
-        struct.set(byte_len$LAYOUT, byte_len$OFFSET, fieldValue);
+        struct.set(JAVA_INT, byte_len$OFFSET, fieldValue);
     }
-
-    private static final OfInt imm_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$595:2"), groupElement("imm_data"));
 
     /**
      * Layout for field:
@@ -296,10 +282,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt imm_data$layout() {
-        return imm_data$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$595:2"), groupElement("imm_data"));
     }
 
-    private static final long imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$595:2"), groupElement("imm_data"));
+    private static final long imm_data$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -318,7 +304,7 @@ public class ibv_wc {
      * }
      */
     public static int imm_data(MemorySegment struct) {
-        return struct.get(imm_data$LAYOUT, imm_data$OFFSET);
+        return struct.get(JAVA_INT, imm_data$OFFSET);
     }
 
     /**
@@ -328,10 +314,8 @@ public class ibv_wc {
      * }
      */
     public static void imm_data(MemorySegment struct, int fieldValue) {
-        struct.set(imm_data$LAYOUT, imm_data$OFFSET, fieldValue);
+        struct.set(JAVA_INT, imm_data$OFFSET, fieldValue);
     }
-
-    private static final OfInt invalidated_rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$595:2"), groupElement("invalidated_rkey"));
 
     /**
      * Layout for field:
@@ -340,10 +324,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt invalidated_rkey$layout() {
-        return invalidated_rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$595:2"), groupElement("invalidated_rkey"));
     }
 
-    private static final long invalidated_rkey$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$595:2"), groupElement("invalidated_rkey"));
+    private static final long invalidated_rkey$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -362,7 +346,7 @@ public class ibv_wc {
      * }
      */
     public static int invalidated_rkey(MemorySegment struct) {
-        return struct.get(invalidated_rkey$LAYOUT, invalidated_rkey$OFFSET);
+        return struct.get(JAVA_INT, invalidated_rkey$OFFSET);
     }
 
     /**
@@ -372,10 +356,8 @@ public class ibv_wc {
      * }
      */
     public static void invalidated_rkey(MemorySegment struct, int fieldValue) {
-        struct.set(invalidated_rkey$LAYOUT, invalidated_rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, invalidated_rkey$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -384,10 +366,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 28L;
 
     /**
      * Offset for field:
@@ -406,7 +388,7 @@ public class ibv_wc {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -416,10 +398,8 @@ public class ibv_wc {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt src_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("src_qp"));
 
     /**
      * Layout for field:
@@ -428,10 +408,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt src_qp$layout() {
-        return src_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("src_qp"));
     }
 
-    private static final long src_qp$OFFSET = $LAYOUT.byteOffset(groupElement("src_qp"));
+    private static final long src_qp$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -450,7 +430,7 @@ public class ibv_wc {
      * }
      */
     public static int src_qp(MemorySegment struct) {
-        return struct.get(src_qp$LAYOUT, src_qp$OFFSET);
+        return struct.get(JAVA_INT, src_qp$OFFSET);
     }
 
     /**
@@ -460,10 +440,8 @@ public class ibv_wc {
      * }
      */
     public static void src_qp(MemorySegment struct, int fieldValue) {
-        struct.set(src_qp$LAYOUT, src_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, src_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt wc_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wc_flags"));
 
     /**
      * Layout for field:
@@ -472,10 +450,10 @@ public class ibv_wc {
      * }
      */
     public static final OfInt wc_flags$layout() {
-        return wc_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("wc_flags"));
     }
 
-    private static final long wc_flags$OFFSET = $LAYOUT.byteOffset(groupElement("wc_flags"));
+    private static final long wc_flags$OFFSET = 36L;
 
     /**
      * Offset for field:
@@ -494,7 +472,7 @@ public class ibv_wc {
      * }
      */
     public static int wc_flags(MemorySegment struct) {
-        return struct.get(wc_flags$LAYOUT, wc_flags$OFFSET);
+        return struct.get(JAVA_INT, wc_flags$OFFSET);
     }
 
     /**
@@ -504,10 +482,8 @@ public class ibv_wc {
      * }
      */
     public static void wc_flags(MemorySegment struct, int fieldValue) {
-        struct.set(wc_flags$LAYOUT, wc_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wc_flags$OFFSET, fieldValue);
     }
-
-    private static final OfShort pkey_index$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey_index"));
 
     /**
      * Layout for field:
@@ -516,10 +492,10 @@ public class ibv_wc {
      * }
      */
     public static final OfShort pkey_index$layout() {
-        return pkey_index$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey_index"));
     }
 
-    private static final long pkey_index$OFFSET = $LAYOUT.byteOffset(groupElement("pkey_index"));
+    private static final long pkey_index$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -538,7 +514,7 @@ public class ibv_wc {
      * }
      */
     public static short pkey_index(MemorySegment struct) {
-        return struct.get(pkey_index$LAYOUT, pkey_index$OFFSET);
+        return struct.get(JAVA_SHORT, pkey_index$OFFSET);
     }
 
     /**
@@ -548,10 +524,8 @@ public class ibv_wc {
      * }
      */
     public static void pkey_index(MemorySegment struct, short fieldValue) {
-        struct.set(pkey_index$LAYOUT, pkey_index$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey_index$OFFSET, fieldValue);
     }
-
-    private static final OfShort slid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("slid"));
 
     /**
      * Layout for field:
@@ -560,10 +534,10 @@ public class ibv_wc {
      * }
      */
     public static final OfShort slid$layout() {
-        return slid$LAYOUT;
+        return (OfShort)layout().select(groupElement("slid"));
     }
 
-    private static final long slid$OFFSET = $LAYOUT.byteOffset(groupElement("slid"));
+    private static final long slid$OFFSET = 42L;
 
     /**
      * Offset for field:
@@ -582,7 +556,7 @@ public class ibv_wc {
      * }
      */
     public static short slid(MemorySegment struct) {
-        return struct.get(slid$LAYOUT, slid$OFFSET);
+        return struct.get(JAVA_SHORT, slid$OFFSET);
     }
 
     /**
@@ -592,10 +566,8 @@ public class ibv_wc {
      * }
      */
     public static void slid(MemorySegment struct, short fieldValue) {
-        struct.set(slid$LAYOUT, slid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, slid$OFFSET, fieldValue);
     }
-
-    private static final OfByte sl$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sl"));
 
     /**
      * Layout for field:
@@ -604,10 +576,10 @@ public class ibv_wc {
      * }
      */
     public static final OfByte sl$layout() {
-        return sl$LAYOUT;
+        return (OfByte)layout().select(groupElement("sl"));
     }
 
-    private static final long sl$OFFSET = $LAYOUT.byteOffset(groupElement("sl"));
+    private static final long sl$OFFSET = 44L;
 
     /**
      * Offset for field:
@@ -626,7 +598,7 @@ public class ibv_wc {
      * }
      */
     public static byte sl(MemorySegment struct) {
-        return struct.get(sl$LAYOUT, sl$OFFSET);
+        return struct.get(JAVA_BYTE, sl$OFFSET);
     }
 
     /**
@@ -636,10 +608,8 @@ public class ibv_wc {
      * }
      */
     public static void sl(MemorySegment struct, byte fieldValue) {
-        struct.set(sl$LAYOUT, sl$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sl$OFFSET, fieldValue);
     }
-
-    private static final OfByte dlid_path_bits$LAYOUT = (OfByte)$LAYOUT.select(groupElement("dlid_path_bits"));
 
     /**
      * Layout for field:
@@ -648,10 +618,10 @@ public class ibv_wc {
      * }
      */
     public static final OfByte dlid_path_bits$layout() {
-        return dlid_path_bits$LAYOUT;
+        return (OfByte)layout().select(groupElement("dlid_path_bits"));
     }
 
-    private static final long dlid_path_bits$OFFSET = $LAYOUT.byteOffset(groupElement("dlid_path_bits"));
+    private static final long dlid_path_bits$OFFSET = 45L;
 
     /**
      * Offset for field:
@@ -670,7 +640,7 @@ public class ibv_wc {
      * }
      */
     public static byte dlid_path_bits(MemorySegment struct) {
-        return struct.get(dlid_path_bits$LAYOUT, dlid_path_bits$OFFSET);
+        return struct.get(JAVA_BYTE, dlid_path_bits$OFFSET);
     }
 
     /**
@@ -680,7 +650,7 @@ public class ibv_wc {
      * }
      */
     public static void dlid_path_bits(MemorySegment struct, byte fieldValue) {
-        struct.set(dlid_path_bits$LAYOUT, dlid_path_bits$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, dlid_path_bits$OFFSET, fieldValue);
     }
 
     /**
@@ -688,19 +658,19 @@ public class ibv_wc {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(48L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(48L, 8L);
     }
 
     /**
@@ -708,7 +678,7 @@ public class ibv_wc {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(48L * elementCount, 8L);
     }
 
     /**
@@ -724,7 +694,7 @@ public class ibv_wc {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(48L * elementCount, arena, cleanup);
     }
 }
 

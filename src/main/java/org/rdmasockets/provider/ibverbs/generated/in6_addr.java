@@ -29,15 +29,13 @@ public class in6_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        in6_addr.__in6_u.layout().withName("__in6_u")
-    ).withName("in6_addr");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        in6_addr.__in6_u.layout().withName("__in6_u")
+    ).withName("in6_addr");
     }
 
     /**
@@ -55,20 +53,16 @@ public class in6_addr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            MemoryLayout.sequenceLayout(16, rdma_h.C_CHAR).withName("__u6_addr8"),
-            MemoryLayout.sequenceLayout(8, rdma_h.C_SHORT).withName("__u6_addr16"),
-            MemoryLayout.sequenceLayout(4, rdma_h.C_INT).withName("__u6_addr32")
-        ).withName("$anon$221:5");
-
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.unionLayout(
+            MemoryLayout.sequenceLayout(16, rdma_h.C_CHAR).withName("__u6_addr8"),
+            MemoryLayout.sequenceLayout(8, rdma_h.C_SHORT).withName("__u6_addr16"),
+            MemoryLayout.sequenceLayout(4, rdma_h.C_INT).withName("__u6_addr32")
+        ).withName("$anon$221:5");
         }
-
-        private static final SequenceLayout __u6_addr8$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr8"));
 
         /**
          * Layout for field:
@@ -77,10 +71,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr8$layout() {
-            return __u6_addr8$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr8"));
         }
 
-        private static final long __u6_addr8$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr8"));
+        private static final long __u6_addr8$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -99,7 +93,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr8(MemorySegment union) {
-            return union.asSlice(__u6_addr8$OFFSET, __u6_addr8$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr8$OFFSET, 16L);
         }
 
         /**
@@ -109,7 +103,7 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr8(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr8$OFFSET, __u6_addr8$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr8$OFFSET, 16L);
         }
 
         private static long[] __u6_addr8$DIMS = { 16 };
@@ -123,7 +117,6 @@ public class in6_addr {
         public static long[] __u6_addr8$dimensions() {
             return __u6_addr8$DIMS;
         }
-        private static final VarHandle __u6_addr8$ELEM_HANDLE = __u6_addr8$LAYOUT.varHandle(sequenceElement());
 
         /**
          * Indexed getter for field:
@@ -132,7 +125,7 @@ public class in6_addr {
          * }
          */
         public static byte __u6_addr8(MemorySegment union, long index0) {
-            return (byte)__u6_addr8$ELEM_HANDLE.get(union, __u6_addr8$OFFSET, index0);
+            return union.get(JAVA_BYTE, __u6_addr8$OFFSET + 1L * index0);
         }
 
         /**
@@ -142,10 +135,8 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr8(MemorySegment union, long index0, byte fieldValue) {
-            __u6_addr8$ELEM_HANDLE.set(union, __u6_addr8$OFFSET, index0, fieldValue);
+            union.set(JAVA_BYTE, __u6_addr8$OFFSET + 1L * index0, fieldValue);
         }
-
-        private static final SequenceLayout __u6_addr16$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr16"));
 
         /**
          * Layout for field:
@@ -154,10 +145,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr16$layout() {
-            return __u6_addr16$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr16"));
         }
 
-        private static final long __u6_addr16$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr16"));
+        private static final long __u6_addr16$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -176,7 +167,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr16(MemorySegment union) {
-            return union.asSlice(__u6_addr16$OFFSET, __u6_addr16$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr16$OFFSET, 16L);
         }
 
         /**
@@ -186,7 +177,7 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr16(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr16$OFFSET, __u6_addr16$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr16$OFFSET, 16L);
         }
 
         private static long[] __u6_addr16$DIMS = { 8 };
@@ -200,7 +191,6 @@ public class in6_addr {
         public static long[] __u6_addr16$dimensions() {
             return __u6_addr16$DIMS;
         }
-        private static final VarHandle __u6_addr16$ELEM_HANDLE = __u6_addr16$LAYOUT.varHandle(sequenceElement());
 
         /**
          * Indexed getter for field:
@@ -209,7 +199,7 @@ public class in6_addr {
          * }
          */
         public static short __u6_addr16(MemorySegment union, long index0) {
-            return (short)__u6_addr16$ELEM_HANDLE.get(union, __u6_addr16$OFFSET, index0);
+            return union.get(JAVA_SHORT, __u6_addr16$OFFSET + 2L * index0);
         }
 
         /**
@@ -219,10 +209,8 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr16(MemorySegment union, long index0, short fieldValue) {
-            __u6_addr16$ELEM_HANDLE.set(union, __u6_addr16$OFFSET, index0, fieldValue);
+            union.set(JAVA_SHORT, __u6_addr16$OFFSET + 2L * index0, fieldValue);
         }
-
-        private static final SequenceLayout __u6_addr32$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr32"));
 
         /**
          * Layout for field:
@@ -231,10 +219,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr32$layout() {
-            return __u6_addr32$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr32"));
         }
 
-        private static final long __u6_addr32$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr32"));
+        private static final long __u6_addr32$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -253,7 +241,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr32(MemorySegment union) {
-            return union.asSlice(__u6_addr32$OFFSET, __u6_addr32$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr32$OFFSET, 16L);
         }
 
         /**
@@ -263,7 +251,7 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr32(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr32$OFFSET, __u6_addr32$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr32$OFFSET, 16L);
         }
 
         private static long[] __u6_addr32$DIMS = { 4 };
@@ -277,7 +265,6 @@ public class in6_addr {
         public static long[] __u6_addr32$dimensions() {
             return __u6_addr32$DIMS;
         }
-        private static final VarHandle __u6_addr32$ELEM_HANDLE = __u6_addr32$LAYOUT.varHandle(sequenceElement());
 
         /**
          * Indexed getter for field:
@@ -286,7 +273,7 @@ public class in6_addr {
          * }
          */
         public static int __u6_addr32(MemorySegment union, long index0) {
-            return (int)__u6_addr32$ELEM_HANDLE.get(union, __u6_addr32$OFFSET, index0);
+            return union.get(JAVA_INT, __u6_addr32$OFFSET + 4L * index0);
         }
 
         /**
@@ -296,7 +283,7 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr32(MemorySegment union, long index0, int fieldValue) {
-            __u6_addr32$ELEM_HANDLE.set(union, __u6_addr32$OFFSET, index0, fieldValue);
+            union.set(JAVA_INT, __u6_addr32$OFFSET + 4L * index0, fieldValue);
         }
 
         /**
@@ -304,19 +291,19 @@ public class in6_addr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(16L * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(16L, 4L);
         }
 
         /**
@@ -324,7 +311,7 @@ public class in6_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(16L * elementCount, 4L);
         }
 
         /**
@@ -340,11 +327,9 @@ public class in6_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(16L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout __in6_u$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__in6_u"));
 
     /**
      * Layout for field:
@@ -357,10 +342,10 @@ public class in6_addr {
      * }
      */
     public static final GroupLayout __in6_u$layout() {
-        return __in6_u$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__in6_u"));
     }
 
-    private static final long __in6_u$OFFSET = $LAYOUT.byteOffset(groupElement("__in6_u"));
+    private static final long __in6_u$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -387,7 +372,7 @@ public class in6_addr {
      * }
      */
     public static MemorySegment __in6_u(MemorySegment struct) {
-        return struct.asSlice(__in6_u$OFFSET, __in6_u$LAYOUT.byteSize());
+        return struct.asSlice(__in6_u$OFFSET, 16L);
     }
 
     /**
@@ -401,7 +386,7 @@ public class in6_addr {
      * }
      */
     public static void __in6_u(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __in6_u$OFFSET, __in6_u$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __in6_u$OFFSET, 16L);
     }
 
     /**
@@ -409,19 +394,19 @@ public class in6_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 4L);
     }
 
     /**
@@ -429,7 +414,7 @@ public class in6_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 4L);
     }
 
     /**
@@ -445,7 +430,7 @@ public class in6_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -25,18 +25,14 @@ public class in_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("s_addr")
-    ).withName("in_addr");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("s_addr")
+    ).withName("in_addr");
     }
-
-    private static final OfInt s_addr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("s_addr"));
 
     /**
      * Layout for field:
@@ -45,10 +41,10 @@ public class in_addr {
      * }
      */
     public static final OfInt s_addr$layout() {
-        return s_addr$LAYOUT;
+        return (OfInt)layout().select(groupElement("s_addr"));
     }
 
-    private static final long s_addr$OFFSET = $LAYOUT.byteOffset(groupElement("s_addr"));
+    private static final long s_addr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -67,7 +63,7 @@ public class in_addr {
      * }
      */
     public static int s_addr(MemorySegment struct) {
-        return struct.get(s_addr$LAYOUT, s_addr$OFFSET);
+        return struct.get(JAVA_INT, s_addr$OFFSET);
     }
 
     /**
@@ -77,7 +73,7 @@ public class in_addr {
      * }
      */
     public static void s_addr(MemorySegment struct, int fieldValue) {
-        struct.set(s_addr$LAYOUT, s_addr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, s_addr$OFFSET, fieldValue);
     }
 
     /**
@@ -85,19 +81,19 @@ public class in_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(4L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(4L, 4L);
     }
 
     /**
@@ -105,7 +101,7 @@ public class in_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(4L * elementCount, 4L);
     }
 
     /**
@@ -121,7 +117,7 @@ public class in_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(4L * elementCount, arena, cleanup);
     }
 }
 

@@ -5,7 +5,8 @@
  * of C. Only {@code org.rdmasockets.provider.ibverbs} may use the package, and from any thread.
  *
  * <ul>
- * <li>{@code ibv_wc}, {@code rdma_cm_id} and the like: {@code layout()} and the accessors of one struct.
+ * <li>{@code ibv_wc}, {@code rdma_cm_id} and the like: {@code layout()} and the accessors of one struct. Its offsets and
+ *     size are constants; the layout is made anew for each who asks.
  * <li>{@code rdma_h}: constants. Neither it nor a struct loads a library.
  * <li>{@code ibverbs_h}, {@code rdmacm_h}: functions. Their initialisation fails with
  *     {@link java.lang.ExceptionInInitializerError} where the library is missing, so whoever touches them has looked

@@ -27,20 +27,16 @@ public class pollfd {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("fd"),
-        rdma_h.C_SHORT.withName("events"),
-        rdma_h.C_SHORT.withName("revents")
-    ).withName("pollfd");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("fd"),
+        rdma_h.C_SHORT.withName("events"),
+        rdma_h.C_SHORT.withName("revents")
+    ).withName("pollfd");
     }
-
-    private static final OfInt fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("fd"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class pollfd {
      * }
      */
     public static final OfInt fd$layout() {
-        return fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("fd"));
     }
 
-    private static final long fd$OFFSET = $LAYOUT.byteOffset(groupElement("fd"));
+    private static final long fd$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class pollfd {
      * }
      */
     public static int fd(MemorySegment struct) {
-        return struct.get(fd$LAYOUT, fd$OFFSET);
+        return struct.get(JAVA_INT, fd$OFFSET);
     }
 
     /**
@@ -81,10 +77,8 @@ public class pollfd {
      * }
      */
     public static void fd(MemorySegment struct, int fieldValue) {
-        struct.set(fd$LAYOUT, fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, fd$OFFSET, fieldValue);
     }
-
-    private static final OfShort events$LAYOUT = (OfShort)$LAYOUT.select(groupElement("events"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class pollfd {
      * }
      */
     public static final OfShort events$layout() {
-        return events$LAYOUT;
+        return (OfShort)layout().select(groupElement("events"));
     }
 
-    private static final long events$OFFSET = $LAYOUT.byteOffset(groupElement("events"));
+    private static final long events$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class pollfd {
      * }
      */
     public static short events(MemorySegment struct) {
-        return struct.get(events$LAYOUT, events$OFFSET);
+        return struct.get(JAVA_SHORT, events$OFFSET);
     }
 
     /**
@@ -125,10 +119,8 @@ public class pollfd {
      * }
      */
     public static void events(MemorySegment struct, short fieldValue) {
-        struct.set(events$LAYOUT, events$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, events$OFFSET, fieldValue);
     }
-
-    private static final OfShort revents$LAYOUT = (OfShort)$LAYOUT.select(groupElement("revents"));
 
     /**
      * Layout for field:
@@ -137,10 +129,10 @@ public class pollfd {
      * }
      */
     public static final OfShort revents$layout() {
-        return revents$LAYOUT;
+        return (OfShort)layout().select(groupElement("revents"));
     }
 
-    private static final long revents$OFFSET = $LAYOUT.byteOffset(groupElement("revents"));
+    private static final long revents$OFFSET = 6L;
 
     /**
      * Offset for field:
@@ -159,7 +151,7 @@ public class pollfd {
      * }
      */
     public static short revents(MemorySegment struct) {
-        return struct.get(revents$LAYOUT, revents$OFFSET);
+        return struct.get(JAVA_SHORT, revents$OFFSET);
     }
 
     /**
@@ -169,7 +161,7 @@ public class pollfd {
      * }
      */
     public static void revents(MemorySegment struct, short fieldValue) {
-        struct.set(revents$LAYOUT, revents$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, revents$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +169,19 @@ public class pollfd {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(8L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(8L, 4L);
     }
 
     /**
@@ -197,7 +189,7 @@ public class pollfd {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(8L * elementCount, 4L);
     }
 
     /**
@@ -213,7 +205,7 @@ public class pollfd {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(8L * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,16 @@ public class pthread_cond_t {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        __pthread_cond_s.layout().withName("__data"),
-        MemoryLayout.sequenceLayout(48, rdma_h.C_CHAR).withName("__size"),
-        rdma_h.C_LONG_LONG.withName("__align")
-    ).withName("$anon$75:9");
-
     /**
      * The layout of this union
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.unionLayout(
+        __pthread_cond_s.layout().withName("__data"),
+        MemoryLayout.sequenceLayout(48, rdma_h.C_CHAR).withName("__size"),
+        rdma_h.C_LONG_LONG.withName("__align")
+    ).withName("$anon$75:9");
     }
-
-    private static final GroupLayout __data$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__data"));
 
     /**
      * Layout for field:
@@ -49,10 +45,10 @@ public class pthread_cond_t {
      * }
      */
     public static final GroupLayout __data$layout() {
-        return __data$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__data"));
     }
 
-    private static final long __data$OFFSET = $LAYOUT.byteOffset(groupElement("__data"));
+    private static final long __data$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -71,7 +67,7 @@ public class pthread_cond_t {
      * }
      */
     public static MemorySegment __data(MemorySegment union) {
-        return union.asSlice(__data$OFFSET, __data$LAYOUT.byteSize());
+        return union.asSlice(__data$OFFSET, 48L);
     }
 
     /**
@@ -81,10 +77,8 @@ public class pthread_cond_t {
      * }
      */
     public static void __data(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, __data$OFFSET, __data$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, __data$OFFSET, 48L);
     }
-
-    private static final SequenceLayout __size$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__size"));
 
     /**
      * Layout for field:
@@ -93,10 +87,10 @@ public class pthread_cond_t {
      * }
      */
     public static final SequenceLayout __size$layout() {
-        return __size$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__size"));
     }
 
-    private static final long __size$OFFSET = $LAYOUT.byteOffset(groupElement("__size"));
+    private static final long __size$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -115,7 +109,7 @@ public class pthread_cond_t {
      * }
      */
     public static MemorySegment __size(MemorySegment union) {
-        return union.asSlice(__size$OFFSET, __size$LAYOUT.byteSize());
+        return union.asSlice(__size$OFFSET, 48L);
     }
 
     /**
@@ -125,7 +119,7 @@ public class pthread_cond_t {
      * }
      */
     public static void __size(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, __size$OFFSET, __size$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, __size$OFFSET, 48L);
     }
 
     private static long[] __size$DIMS = { 48 };
@@ -139,7 +133,6 @@ public class pthread_cond_t {
     public static long[] __size$dimensions() {
         return __size$DIMS;
     }
-    private static final VarHandle __size$ELEM_HANDLE = __size$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -148,7 +141,7 @@ public class pthread_cond_t {
      * }
      */
     public static byte __size(MemorySegment union, long index0) {
-        return (byte)__size$ELEM_HANDLE.get(union, __size$OFFSET, index0);
+        return union.get(JAVA_BYTE, __size$OFFSET + 1L * index0);
     }
 
     /**
@@ -158,10 +151,8 @@ public class pthread_cond_t {
      * }
      */
     public static void __size(MemorySegment union, long index0, byte fieldValue) {
-        __size$ELEM_HANDLE.set(union, __size$OFFSET, index0, fieldValue);
+        union.set(JAVA_BYTE, __size$OFFSET + 1L * index0, fieldValue);
     }
-
-    private static final OfLong __align$LAYOUT = (OfLong)$LAYOUT.select(groupElement("__align"));
 
     /**
      * Layout for field:
@@ -170,10 +161,10 @@ public class pthread_cond_t {
      * }
      */
     public static final OfLong __align$layout() {
-        return __align$LAYOUT;
+        return (OfLong)layout().select(groupElement("__align"));
     }
 
-    private static final long __align$OFFSET = $LAYOUT.byteOffset(groupElement("__align"));
+    private static final long __align$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -192,7 +183,7 @@ public class pthread_cond_t {
      * }
      */
     public static long __align(MemorySegment union) {
-        return union.get(__align$LAYOUT, __align$OFFSET);
+        return union.get(JAVA_LONG, __align$OFFSET);
     }
 
     /**
@@ -202,7 +193,7 @@ public class pthread_cond_t {
      * }
      */
     public static void __align(MemorySegment union, long fieldValue) {
-        union.set(__align$LAYOUT, __align$OFFSET, fieldValue);
+        union.set(JAVA_LONG, __align$OFFSET, fieldValue);
     }
 
     /**
@@ -210,19 +201,19 @@ public class pthread_cond_t {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(48L * index);
     }
 
     /**
      * The size (in bytes) of this union
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(48L, 8L);
     }
 
     /**
@@ -230,7 +221,7 @@ public class pthread_cond_t {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(48L * elementCount, 8L);
     }
 
     /**
@@ -246,7 +237,7 @@ public class pthread_cond_t {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(48L * elementCount, arena, cleanup);
     }
 }
 

@@ -32,22 +32,18 @@ public class rdma_cm_event {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("id"),
         rdma_h.C_POINTER.withName("listen_id"),
         rdma_h.C_INT.withName("event"),
         rdma_h.C_INT.withName("status"),
         rdma_cm_event.param.layout().withName("param")
     ).withName("rdma_cm_event");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout id$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("id"));
 
     /**
      * Layout for field:
@@ -56,10 +52,10 @@ public class rdma_cm_event {
      * }
      */
     public static final AddressLayout id$layout() {
-        return id$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("id"));
     }
 
-    private static final long id$OFFSET = $LAYOUT.byteOffset(groupElement("id"));
+    private static final long id$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -78,7 +74,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment id(MemorySegment struct) {
-        return struct.get(id$LAYOUT, id$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, id$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -88,10 +84,8 @@ public class rdma_cm_event {
      * }
      */
     public static void id(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(id$LAYOUT, id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, id$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout listen_id$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("listen_id"));
 
     /**
      * Layout for field:
@@ -100,10 +94,10 @@ public class rdma_cm_event {
      * }
      */
     public static final AddressLayout listen_id$layout() {
-        return listen_id$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("listen_id"));
     }
 
-    private static final long listen_id$OFFSET = $LAYOUT.byteOffset(groupElement("listen_id"));
+    private static final long listen_id$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -122,7 +116,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment listen_id(MemorySegment struct) {
-        return struct.get(listen_id$LAYOUT, listen_id$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, listen_id$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -132,10 +126,8 @@ public class rdma_cm_event {
      * }
      */
     public static void listen_id(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(listen_id$LAYOUT, listen_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, listen_id$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt event$LAYOUT = (OfInt)$LAYOUT.select(groupElement("event"));
 
     /**
      * Layout for field:
@@ -144,10 +136,10 @@ public class rdma_cm_event {
      * }
      */
     public static final OfInt event$layout() {
-        return event$LAYOUT;
+        return (OfInt)layout().select(groupElement("event"));
     }
 
-    private static final long event$OFFSET = $LAYOUT.byteOffset(groupElement("event"));
+    private static final long event$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -166,7 +158,7 @@ public class rdma_cm_event {
      * }
      */
     public static int event(MemorySegment struct) {
-        return struct.get(event$LAYOUT, event$OFFSET);
+        return struct.get(JAVA_INT, event$OFFSET);
     }
 
     /**
@@ -176,10 +168,8 @@ public class rdma_cm_event {
      * }
      */
     public static void event(MemorySegment struct, int fieldValue) {
-        struct.set(event$LAYOUT, event$OFFSET, fieldValue);
+        struct.set(JAVA_INT, event$OFFSET, fieldValue);
     }
-
-    private static final OfInt status$LAYOUT = (OfInt)$LAYOUT.select(groupElement("status"));
 
     /**
      * Layout for field:
@@ -188,10 +178,10 @@ public class rdma_cm_event {
      * }
      */
     public static final OfInt status$layout() {
-        return status$LAYOUT;
+        return (OfInt)layout().select(groupElement("status"));
     }
 
-    private static final long status$OFFSET = $LAYOUT.byteOffset(groupElement("status"));
+    private static final long status$OFFSET = 20L;
 
     /**
      * Offset for field:
@@ -210,7 +200,7 @@ public class rdma_cm_event {
      * }
      */
     public static int status(MemorySegment struct) {
-        return struct.get(status$LAYOUT, status$OFFSET);
+        return struct.get(JAVA_INT, status$OFFSET);
     }
 
     /**
@@ -220,7 +210,7 @@ public class rdma_cm_event {
      * }
      */
     public static void status(MemorySegment struct, int fieldValue) {
-        struct.set(status$LAYOUT, status$OFFSET, fieldValue);
+        struct.set(JAVA_INT, status$OFFSET, fieldValue);
     }
 
     /**
@@ -237,19 +227,15 @@ public class rdma_cm_event {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            rdma_conn_param.layout().withName("conn"),
-            rdma_ud_param.layout().withName("ud")
-        ).withName("$anon$171:2");
-
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return MemoryLayout.unionLayout(
+            rdma_conn_param.layout().withName("conn"),
+            rdma_ud_param.layout().withName("ud")
+        ).withName("$anon$171:2");
         }
-
-        private static final GroupLayout conn$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("conn"));
 
         /**
          * Layout for field:
@@ -258,10 +244,10 @@ public class rdma_cm_event {
          * }
          */
         public static final GroupLayout conn$layout() {
-            return conn$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("conn"));
         }
 
-        private static final long conn$OFFSET = $LAYOUT.byteOffset(groupElement("conn"));
+        private static final long conn$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -280,7 +266,7 @@ public class rdma_cm_event {
          * }
          */
         public static MemorySegment conn(MemorySegment union) {
-            return union.asSlice(conn$OFFSET, conn$LAYOUT.byteSize());
+            return union.asSlice(conn$OFFSET, 24L);
         }
 
         /**
@@ -290,10 +276,8 @@ public class rdma_cm_event {
          * }
          */
         public static void conn(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, conn$OFFSET, conn$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, conn$OFFSET, 24L);
         }
-
-        private static final GroupLayout ud$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ud"));
 
         /**
          * Layout for field:
@@ -302,10 +286,10 @@ public class rdma_cm_event {
          * }
          */
         public static final GroupLayout ud$layout() {
-            return ud$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("ud"));
         }
 
-        private static final long ud$OFFSET = $LAYOUT.byteOffset(groupElement("ud"));
+        private static final long ud$OFFSET = 0L;
 
         /**
          * Offset for field:
@@ -324,7 +308,7 @@ public class rdma_cm_event {
          * }
          */
         public static MemorySegment ud(MemorySegment union) {
-            return union.asSlice(ud$OFFSET, ud$LAYOUT.byteSize());
+            return union.asSlice(ud$OFFSET, 56L);
         }
 
         /**
@@ -334,7 +318,7 @@ public class rdma_cm_event {
          * }
          */
         public static void ud(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, ud$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, 56L);
         }
 
         /**
@@ -342,19 +326,19 @@ public class rdma_cm_event {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(56L * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 56L; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(56L, 8L);
         }
 
         /**
@@ -362,7 +346,7 @@ public class rdma_cm_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(56L * elementCount, 8L);
         }
 
         /**
@@ -378,11 +362,9 @@ public class rdma_cm_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(56L * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout param$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("param"));
 
     /**
      * Layout for field:
@@ -394,10 +376,10 @@ public class rdma_cm_event {
      * }
      */
     public static final GroupLayout param$layout() {
-        return param$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("param"));
     }
 
-    private static final long param$OFFSET = $LAYOUT.byteOffset(groupElement("param"));
+    private static final long param$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -422,7 +404,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment param(MemorySegment struct) {
-        return struct.asSlice(param$OFFSET, param$LAYOUT.byteSize());
+        return struct.asSlice(param$OFFSET, 56L);
     }
 
     /**
@@ -435,7 +417,7 @@ public class rdma_cm_event {
      * }
      */
     public static void param(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, param$OFFSET, param$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, param$OFFSET, 56L);
     }
 
     /**
@@ -443,19 +425,19 @@ public class rdma_cm_event {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(80L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 80L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(80L, 8L);
     }
 
     /**
@@ -463,7 +445,7 @@ public class rdma_cm_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(80L * elementCount, 8L);
     }
 
     /**
@@ -479,7 +461,7 @@ public class rdma_cm_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(80L * elementCount, arena, cleanup);
     }
 }
 

@@ -39,7 +39,11 @@ public class rdma_cm_id {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("verbs"),
         rdma_h.C_POINTER.withName("channel"),
         rdma_h.C_POINTER.withName("context"),
@@ -58,15 +62,7 @@ public class rdma_cm_id {
         rdma_h.C_INT.withName("qp_type"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_cm_id");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout verbs$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("verbs"));
 
     /**
      * Layout for field:
@@ -75,10 +71,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout verbs$layout() {
-        return verbs$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("verbs"));
     }
 
-    private static final long verbs$OFFSET = $LAYOUT.byteOffset(groupElement("verbs"));
+    private static final long verbs$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -97,7 +93,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment verbs(MemorySegment struct) {
-        return struct.get(verbs$LAYOUT, verbs$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, verbs$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -107,10 +103,8 @@ public class rdma_cm_id {
      * }
      */
     public static void verbs(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(verbs$LAYOUT, verbs$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, verbs$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
 
     /**
      * Layout for field:
@@ -119,10 +113,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -141,7 +135,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -151,10 +145,8 @@ public class rdma_cm_id {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -163,10 +155,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -185,7 +177,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -195,10 +187,8 @@ public class rdma_cm_id {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
 
     /**
      * Layout for field:
@@ -207,10 +197,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout qp$layout() {
-        return qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp"));
     }
 
-    private static final long qp$OFFSET = $LAYOUT.byteOffset(groupElement("qp"));
+    private static final long qp$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -229,7 +219,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment qp(MemorySegment struct) {
-        return struct.get(qp$LAYOUT, qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -239,10 +229,8 @@ public class rdma_cm_id {
      * }
      */
     public static void qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp$LAYOUT, qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
     }
-
-    private static final GroupLayout route$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("route"));
 
     /**
      * Layout for field:
@@ -251,10 +239,10 @@ public class rdma_cm_id {
      * }
      */
     public static final GroupLayout route$layout() {
-        return route$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("route"));
     }
 
-    private static final long route$OFFSET = $LAYOUT.byteOffset(groupElement("route"));
+    private static final long route$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -273,7 +261,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment route(MemorySegment struct) {
-        return struct.asSlice(route$OFFSET, route$LAYOUT.byteSize());
+        return struct.asSlice(route$OFFSET, 312L);
     }
 
     /**
@@ -283,10 +271,8 @@ public class rdma_cm_id {
      * }
      */
     public static void route(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, route$OFFSET, route$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, route$OFFSET, 312L);
     }
-
-    private static final OfInt ps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ps"));
 
     /**
      * Layout for field:
@@ -295,10 +281,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfInt ps$layout() {
-        return ps$LAYOUT;
+        return (OfInt)layout().select(groupElement("ps"));
     }
 
-    private static final long ps$OFFSET = $LAYOUT.byteOffset(groupElement("ps"));
+    private static final long ps$OFFSET = 344L;
 
     /**
      * Offset for field:
@@ -317,7 +303,7 @@ public class rdma_cm_id {
      * }
      */
     public static int ps(MemorySegment struct) {
-        return struct.get(ps$LAYOUT, ps$OFFSET);
+        return struct.get(JAVA_INT, ps$OFFSET);
     }
 
     /**
@@ -327,10 +313,8 @@ public class rdma_cm_id {
      * }
      */
     public static void ps(MemorySegment struct, int fieldValue) {
-        struct.set(ps$LAYOUT, ps$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ps$OFFSET, fieldValue);
     }
-
-    private static final OfByte port_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("port_num"));
 
     /**
      * Layout for field:
@@ -339,10 +323,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfByte port_num$layout() {
-        return port_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("port_num"));
     }
 
-    private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+    private static final long port_num$OFFSET = 348L;
 
     /**
      * Offset for field:
@@ -361,7 +345,7 @@ public class rdma_cm_id {
      * }
      */
     public static byte port_num(MemorySegment struct) {
-        return struct.get(port_num$LAYOUT, port_num$OFFSET);
+        return struct.get(JAVA_BYTE, port_num$OFFSET);
     }
 
     /**
@@ -371,10 +355,8 @@ public class rdma_cm_id {
      * }
      */
     public static void port_num(MemorySegment struct, byte fieldValue) {
-        struct.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, port_num$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("event"));
 
     /**
      * Layout for field:
@@ -383,10 +365,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout event$layout() {
-        return event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("event"));
     }
 
-    private static final long event$OFFSET = $LAYOUT.byteOffset(groupElement("event"));
+    private static final long event$OFFSET = 352L;
 
     /**
      * Offset for field:
@@ -405,7 +387,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment event(MemorySegment struct) {
-        return struct.get(event$LAYOUT, event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -415,10 +397,8 @@ public class rdma_cm_id {
      * }
      */
     public static void event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(event$LAYOUT, event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, event$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout send_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq_channel"));
 
     /**
      * Layout for field:
@@ -427,10 +407,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout send_cq_channel$layout() {
-        return send_cq_channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq_channel"));
     }
 
-    private static final long send_cq_channel$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq_channel"));
+    private static final long send_cq_channel$OFFSET = 360L;
 
     /**
      * Offset for field:
@@ -449,7 +429,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment send_cq_channel(MemorySegment struct) {
-        return struct.get(send_cq_channel$LAYOUT, send_cq_channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq_channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -459,10 +439,8 @@ public class rdma_cm_id {
      * }
      */
     public static void send_cq_channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq_channel$LAYOUT, send_cq_channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq_channel$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
 
     /**
      * Layout for field:
@@ -471,10 +449,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 368L;
 
     /**
      * Offset for field:
@@ -493,7 +471,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -503,10 +481,8 @@ public class rdma_cm_id {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout recv_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq_channel"));
 
     /**
      * Layout for field:
@@ -515,10 +491,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout recv_cq_channel$layout() {
-        return recv_cq_channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq_channel"));
     }
 
-    private static final long recv_cq_channel$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq_channel"));
+    private static final long recv_cq_channel$OFFSET = 376L;
 
     /**
      * Offset for field:
@@ -537,7 +513,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment recv_cq_channel(MemorySegment struct) {
-        return struct.get(recv_cq_channel$LAYOUT, recv_cq_channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq_channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -547,10 +523,8 @@ public class rdma_cm_id {
      * }
      */
     public static void recv_cq_channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq_channel$LAYOUT, recv_cq_channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq_channel$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
 
     /**
      * Layout for field:
@@ -559,10 +533,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 384L;
 
     /**
      * Offset for field:
@@ -581,7 +555,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -591,10 +565,8 @@ public class rdma_cm_id {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
 
     /**
      * Layout for field:
@@ -603,10 +575,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 392L;
 
     /**
      * Offset for field:
@@ -625,7 +597,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -635,10 +607,8 @@ public class rdma_cm_id {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -647,10 +617,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 400L;
 
     /**
      * Offset for field:
@@ -669,7 +639,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -679,10 +649,8 @@ public class rdma_cm_id {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -691,10 +659,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 408L;
 
     /**
      * Offset for field:
@@ -713,7 +681,7 @@ public class rdma_cm_id {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -723,7 +691,7 @@ public class rdma_cm_id {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
 
     /**
@@ -731,19 +699,19 @@ public class rdma_cm_id {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(416L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 416L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(416L, 8L);
     }
 
     /**
@@ -751,7 +719,7 @@ public class rdma_cm_id {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(416L * elementCount, 8L);
     }
 
     /**
@@ -767,7 +735,7 @@ public class rdma_cm_id {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(416L * elementCount, arena, cleanup);
     }
 }
 

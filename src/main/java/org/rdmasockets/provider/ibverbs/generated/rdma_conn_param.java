@@ -33,7 +33,11 @@ public class rdma_conn_param {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("private_data"),
         rdma_h.C_CHAR.withName("private_data_len"),
         rdma_h.C_CHAR.withName("responder_resources"),
@@ -46,15 +50,7 @@ public class rdma_conn_param {
         rdma_h.C_INT.withName("qp_num"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_conn_param");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final AddressLayout private_data$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("private_data"));
 
     /**
      * Layout for field:
@@ -63,10 +59,10 @@ public class rdma_conn_param {
      * }
      */
     public static final AddressLayout private_data$layout() {
-        return private_data$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("private_data"));
     }
 
-    private static final long private_data$OFFSET = $LAYOUT.byteOffset(groupElement("private_data"));
+    private static final long private_data$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -85,7 +81,7 @@ public class rdma_conn_param {
      * }
      */
     public static MemorySegment private_data(MemorySegment struct) {
-        return struct.get(private_data$LAYOUT, private_data$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, private_data$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -95,10 +91,8 @@ public class rdma_conn_param {
      * }
      */
     public static void private_data(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(private_data$LAYOUT, private_data$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, private_data$OFFSET, fieldValue.address());
     }
-
-    private static final OfByte private_data_len$LAYOUT = (OfByte)$LAYOUT.select(groupElement("private_data_len"));
 
     /**
      * Layout for field:
@@ -107,10 +101,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte private_data_len$layout() {
-        return private_data_len$LAYOUT;
+        return (OfByte)layout().select(groupElement("private_data_len"));
     }
 
-    private static final long private_data_len$OFFSET = $LAYOUT.byteOffset(groupElement("private_data_len"));
+    private static final long private_data_len$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -129,7 +123,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte private_data_len(MemorySegment struct) {
-        return struct.get(private_data_len$LAYOUT, private_data_len$OFFSET);
+        return struct.get(JAVA_BYTE, private_data_len$OFFSET);
     }
 
     /**
@@ -139,10 +133,8 @@ public class rdma_conn_param {
      * }
      */
     public static void private_data_len(MemorySegment struct, byte fieldValue) {
-        struct.set(private_data_len$LAYOUT, private_data_len$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, private_data_len$OFFSET, fieldValue);
     }
-
-    private static final OfByte responder_resources$LAYOUT = (OfByte)$LAYOUT.select(groupElement("responder_resources"));
 
     /**
      * Layout for field:
@@ -151,10 +143,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte responder_resources$layout() {
-        return responder_resources$LAYOUT;
+        return (OfByte)layout().select(groupElement("responder_resources"));
     }
 
-    private static final long responder_resources$OFFSET = $LAYOUT.byteOffset(groupElement("responder_resources"));
+    private static final long responder_resources$OFFSET = 9L;
 
     /**
      * Offset for field:
@@ -173,7 +165,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte responder_resources(MemorySegment struct) {
-        return struct.get(responder_resources$LAYOUT, responder_resources$OFFSET);
+        return struct.get(JAVA_BYTE, responder_resources$OFFSET);
     }
 
     /**
@@ -183,10 +175,8 @@ public class rdma_conn_param {
      * }
      */
     public static void responder_resources(MemorySegment struct, byte fieldValue) {
-        struct.set(responder_resources$LAYOUT, responder_resources$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, responder_resources$OFFSET, fieldValue);
     }
-
-    private static final OfByte initiator_depth$LAYOUT = (OfByte)$LAYOUT.select(groupElement("initiator_depth"));
 
     /**
      * Layout for field:
@@ -195,10 +185,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte initiator_depth$layout() {
-        return initiator_depth$LAYOUT;
+        return (OfByte)layout().select(groupElement("initiator_depth"));
     }
 
-    private static final long initiator_depth$OFFSET = $LAYOUT.byteOffset(groupElement("initiator_depth"));
+    private static final long initiator_depth$OFFSET = 10L;
 
     /**
      * Offset for field:
@@ -217,7 +207,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte initiator_depth(MemorySegment struct) {
-        return struct.get(initiator_depth$LAYOUT, initiator_depth$OFFSET);
+        return struct.get(JAVA_BYTE, initiator_depth$OFFSET);
     }
 
     /**
@@ -227,10 +217,8 @@ public class rdma_conn_param {
      * }
      */
     public static void initiator_depth(MemorySegment struct, byte fieldValue) {
-        struct.set(initiator_depth$LAYOUT, initiator_depth$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, initiator_depth$OFFSET, fieldValue);
     }
-
-    private static final OfByte flow_control$LAYOUT = (OfByte)$LAYOUT.select(groupElement("flow_control"));
 
     /**
      * Layout for field:
@@ -239,10 +227,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte flow_control$layout() {
-        return flow_control$LAYOUT;
+        return (OfByte)layout().select(groupElement("flow_control"));
     }
 
-    private static final long flow_control$OFFSET = $LAYOUT.byteOffset(groupElement("flow_control"));
+    private static final long flow_control$OFFSET = 11L;
 
     /**
      * Offset for field:
@@ -261,7 +249,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte flow_control(MemorySegment struct) {
-        return struct.get(flow_control$LAYOUT, flow_control$OFFSET);
+        return struct.get(JAVA_BYTE, flow_control$OFFSET);
     }
 
     /**
@@ -271,10 +259,8 @@ public class rdma_conn_param {
      * }
      */
     public static void flow_control(MemorySegment struct, byte fieldValue) {
-        struct.set(flow_control$LAYOUT, flow_control$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, flow_control$OFFSET, fieldValue);
     }
-
-    private static final OfByte retry_count$LAYOUT = (OfByte)$LAYOUT.select(groupElement("retry_count"));
 
     /**
      * Layout for field:
@@ -283,10 +269,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte retry_count$layout() {
-        return retry_count$LAYOUT;
+        return (OfByte)layout().select(groupElement("retry_count"));
     }
 
-    private static final long retry_count$OFFSET = $LAYOUT.byteOffset(groupElement("retry_count"));
+    private static final long retry_count$OFFSET = 12L;
 
     /**
      * Offset for field:
@@ -305,7 +291,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte retry_count(MemorySegment struct) {
-        return struct.get(retry_count$LAYOUT, retry_count$OFFSET);
+        return struct.get(JAVA_BYTE, retry_count$OFFSET);
     }
 
     /**
@@ -315,10 +301,8 @@ public class rdma_conn_param {
      * }
      */
     public static void retry_count(MemorySegment struct, byte fieldValue) {
-        struct.set(retry_count$LAYOUT, retry_count$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, retry_count$OFFSET, fieldValue);
     }
-
-    private static final OfByte rnr_retry_count$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rnr_retry_count"));
 
     /**
      * Layout for field:
@@ -327,10 +311,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte rnr_retry_count$layout() {
-        return rnr_retry_count$LAYOUT;
+        return (OfByte)layout().select(groupElement("rnr_retry_count"));
     }
 
-    private static final long rnr_retry_count$OFFSET = $LAYOUT.byteOffset(groupElement("rnr_retry_count"));
+    private static final long rnr_retry_count$OFFSET = 13L;
 
     /**
      * Offset for field:
@@ -349,7 +333,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte rnr_retry_count(MemorySegment struct) {
-        return struct.get(rnr_retry_count$LAYOUT, rnr_retry_count$OFFSET);
+        return struct.get(JAVA_BYTE, rnr_retry_count$OFFSET);
     }
 
     /**
@@ -359,10 +343,8 @@ public class rdma_conn_param {
      * }
      */
     public static void rnr_retry_count(MemorySegment struct, byte fieldValue) {
-        struct.set(rnr_retry_count$LAYOUT, rnr_retry_count$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rnr_retry_count$OFFSET, fieldValue);
     }
-
-    private static final OfByte srq$LAYOUT = (OfByte)$LAYOUT.select(groupElement("srq"));
 
     /**
      * Layout for field:
@@ -371,10 +353,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte srq$layout() {
-        return srq$LAYOUT;
+        return (OfByte)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 14L;
 
     /**
      * Offset for field:
@@ -393,7 +375,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return struct.get(JAVA_BYTE, srq$OFFSET);
     }
 
     /**
@@ -403,10 +385,8 @@ public class rdma_conn_param {
      * }
      */
     public static void srq(MemorySegment struct, byte fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, srq$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -415,10 +395,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -437,7 +417,7 @@ public class rdma_conn_param {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -447,7 +427,7 @@ public class rdma_conn_param {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
 
     /**
@@ -455,19 +435,19 @@ public class rdma_conn_param {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(24L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(24L, 8L);
     }
 
     /**
@@ -475,7 +455,7 @@ public class rdma_conn_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(24L * elementCount, 8L);
     }
 
     /**
@@ -491,7 +471,7 @@ public class rdma_conn_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(24L * elementCount, arena, cleanup);
     }
 }
 

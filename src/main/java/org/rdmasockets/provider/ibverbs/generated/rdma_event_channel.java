@@ -25,18 +25,14 @@ public class rdma_event_channel {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("fd")
-    ).withName("rdma_event_channel");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_INT.withName("fd")
+    ).withName("rdma_event_channel");
     }
-
-    private static final OfInt fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("fd"));
 
     /**
      * Layout for field:
@@ -45,10 +41,10 @@ public class rdma_event_channel {
      * }
      */
     public static final OfInt fd$layout() {
-        return fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("fd"));
     }
 
-    private static final long fd$OFFSET = $LAYOUT.byteOffset(groupElement("fd"));
+    private static final long fd$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -67,7 +63,7 @@ public class rdma_event_channel {
      * }
      */
     public static int fd(MemorySegment struct) {
-        return struct.get(fd$LAYOUT, fd$OFFSET);
+        return struct.get(JAVA_INT, fd$OFFSET);
     }
 
     /**
@@ -77,7 +73,7 @@ public class rdma_event_channel {
      * }
      */
     public static void fd(MemorySegment struct, int fieldValue) {
-        struct.set(fd$LAYOUT, fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, fd$OFFSET, fieldValue);
     }
 
     /**
@@ -85,19 +81,19 @@ public class rdma_event_channel {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(4L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(4L, 4L);
     }
 
     /**
@@ -105,7 +101,7 @@ public class rdma_event_channel {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(4L * elementCount, 4L);
     }
 
     /**
@@ -121,7 +117,7 @@ public class rdma_event_channel {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(4L * elementCount, arena, cleanup);
     }
 }
 

@@ -18,11 +18,6 @@ public class rdma_h extends common_h {
         // Should not be called directly
     }
 
-    static final Arena LIBRARY_ARENA = Arena.ofAuto();
-
-    static final SymbolLookup SYMBOL_LOOKUP = SymbolLookup.loaderLookup()
-            .or(Linker.nativeLinker().defaultLookup());
-
     private static final int EPERM = (int)1L;
     /**
      * {@snippet lang=c :

@@ -27,21 +27,17 @@ public class rdma_ib_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         ibv_gid.layout().withName("sgid"),
         ibv_gid.layout().withName("dgid"),
         rdma_h.C_SHORT.withName("pkey"),
         MemoryLayout.paddingLayout(6)
     ).withName("rdma_ib_addr");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final GroupLayout sgid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("sgid"));
 
     /**
      * Layout for field:
@@ -50,10 +46,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final GroupLayout sgid$layout() {
-        return sgid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("sgid"));
     }
 
-    private static final long sgid$OFFSET = $LAYOUT.byteOffset(groupElement("sgid"));
+    private static final long sgid$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -72,7 +68,7 @@ public class rdma_ib_addr {
      * }
      */
     public static MemorySegment sgid(MemorySegment struct) {
-        return struct.asSlice(sgid$OFFSET, sgid$LAYOUT.byteSize());
+        return struct.asSlice(sgid$OFFSET, 16L);
     }
 
     /**
@@ -82,10 +78,8 @@ public class rdma_ib_addr {
      * }
      */
     public static void sgid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sgid$OFFSET, sgid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sgid$OFFSET, 16L);
     }
-
-    private static final GroupLayout dgid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("dgid"));
 
     /**
      * Layout for field:
@@ -94,10 +88,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final GroupLayout dgid$layout() {
-        return dgid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("dgid"));
     }
 
-    private static final long dgid$OFFSET = $LAYOUT.byteOffset(groupElement("dgid"));
+    private static final long dgid$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -116,7 +110,7 @@ public class rdma_ib_addr {
      * }
      */
     public static MemorySegment dgid(MemorySegment struct) {
-        return struct.asSlice(dgid$OFFSET, dgid$LAYOUT.byteSize());
+        return struct.asSlice(dgid$OFFSET, 16L);
     }
 
     /**
@@ -126,10 +120,8 @@ public class rdma_ib_addr {
      * }
      */
     public static void dgid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, dgid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, 16L);
     }
-
-    private static final OfShort pkey$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey"));
 
     /**
      * Layout for field:
@@ -138,10 +130,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final OfShort pkey$layout() {
-        return pkey$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey"));
     }
 
-    private static final long pkey$OFFSET = $LAYOUT.byteOffset(groupElement("pkey"));
+    private static final long pkey$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -160,7 +152,7 @@ public class rdma_ib_addr {
      * }
      */
     public static short pkey(MemorySegment struct) {
-        return struct.get(pkey$LAYOUT, pkey$OFFSET);
+        return struct.get(JAVA_SHORT, pkey$OFFSET);
     }
 
     /**
@@ -170,7 +162,7 @@ public class rdma_ib_addr {
      * }
      */
     public static void pkey(MemorySegment struct, short fieldValue) {
-        struct.set(pkey$LAYOUT, pkey$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +170,19 @@ public class rdma_ib_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(40L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(40L, 8L);
     }
 
     /**
@@ -198,7 +190,7 @@ public class rdma_ib_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(40L * elementCount, 8L);
     }
 
     /**
@@ -214,7 +206,7 @@ public class rdma_ib_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(40L * elementCount, arena, cleanup);
     }
 }
 

@@ -27,21 +27,17 @@ public class rdma_route {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_addr.layout().withName("addr"),
         rdma_h.C_POINTER.withName("path_rec"),
         rdma_h.C_INT.withName("num_paths"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_route");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final GroupLayout addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -50,10 +46,10 @@ public class rdma_route {
      * }
      */
     public static final GroupLayout addr$layout() {
-        return addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -72,7 +68,7 @@ public class rdma_route {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.asSlice(addr$OFFSET, addr$LAYOUT.byteSize());
+        return struct.asSlice(addr$OFFSET, 296L);
     }
 
     /**
@@ -82,10 +78,8 @@ public class rdma_route {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, 296L);
     }
-
-    private static final AddressLayout path_rec$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("path_rec"));
 
     /**
      * Layout for field:
@@ -94,10 +88,10 @@ public class rdma_route {
      * }
      */
     public static final AddressLayout path_rec$layout() {
-        return path_rec$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("path_rec"));
     }
 
-    private static final long path_rec$OFFSET = $LAYOUT.byteOffset(groupElement("path_rec"));
+    private static final long path_rec$OFFSET = 296L;
 
     /**
      * Offset for field:
@@ -116,7 +110,7 @@ public class rdma_route {
      * }
      */
     public static MemorySegment path_rec(MemorySegment struct) {
-        return struct.get(path_rec$LAYOUT, path_rec$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, path_rec$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -126,10 +120,8 @@ public class rdma_route {
      * }
      */
     public static void path_rec(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(path_rec$LAYOUT, path_rec$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, path_rec$OFFSET, fieldValue.address());
     }
-
-    private static final OfInt num_paths$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_paths"));
 
     /**
      * Layout for field:
@@ -138,10 +130,10 @@ public class rdma_route {
      * }
      */
     public static final OfInt num_paths$layout() {
-        return num_paths$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_paths"));
     }
 
-    private static final long num_paths$OFFSET = $LAYOUT.byteOffset(groupElement("num_paths"));
+    private static final long num_paths$OFFSET = 304L;
 
     /**
      * Offset for field:
@@ -160,7 +152,7 @@ public class rdma_route {
      * }
      */
     public static int num_paths(MemorySegment struct) {
-        return struct.get(num_paths$LAYOUT, num_paths$OFFSET);
+        return struct.get(JAVA_INT, num_paths$OFFSET);
     }
 
     /**
@@ -170,7 +162,7 @@ public class rdma_route {
      * }
      */
     public static void num_paths(MemorySegment struct, int fieldValue) {
-        struct.set(num_paths$LAYOUT, num_paths$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_paths$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +170,19 @@ public class rdma_route {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(312L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 312L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(312L, 8L);
     }
 
     /**
@@ -198,7 +190,7 @@ public class rdma_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(312L * elementCount, 8L);
     }
 
     /**
@@ -214,7 +206,7 @@ public class rdma_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(312L * elementCount, arena, cleanup);
     }
 }
 

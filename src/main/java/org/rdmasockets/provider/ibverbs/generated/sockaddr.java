@@ -26,19 +26,15 @@ public class sockaddr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("sa_family"),
-        MemoryLayout.sequenceLayout(14, rdma_h.C_CHAR).withName("sa_data")
-    ).withName("sockaddr");
-
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return MemoryLayout.structLayout(
+        rdma_h.C_SHORT.withName("sa_family"),
+        MemoryLayout.sequenceLayout(14, rdma_h.C_CHAR).withName("sa_data")
+    ).withName("sockaddr");
     }
-
-    private static final OfShort sa_family$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sa_family"));
 
     /**
      * Layout for field:
@@ -47,10 +43,10 @@ public class sockaddr {
      * }
      */
     public static final OfShort sa_family$layout() {
-        return sa_family$LAYOUT;
+        return (OfShort)layout().select(groupElement("sa_family"));
     }
 
-    private static final long sa_family$OFFSET = $LAYOUT.byteOffset(groupElement("sa_family"));
+    private static final long sa_family$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -69,7 +65,7 @@ public class sockaddr {
      * }
      */
     public static short sa_family(MemorySegment struct) {
-        return struct.get(sa_family$LAYOUT, sa_family$OFFSET);
+        return struct.get(JAVA_SHORT, sa_family$OFFSET);
     }
 
     /**
@@ -79,10 +75,8 @@ public class sockaddr {
      * }
      */
     public static void sa_family(MemorySegment struct, short fieldValue) {
-        struct.set(sa_family$LAYOUT, sa_family$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sa_family$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout sa_data$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("sa_data"));
 
     /**
      * Layout for field:
@@ -91,10 +85,10 @@ public class sockaddr {
      * }
      */
     public static final SequenceLayout sa_data$layout() {
-        return sa_data$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("sa_data"));
     }
 
-    private static final long sa_data$OFFSET = $LAYOUT.byteOffset(groupElement("sa_data"));
+    private static final long sa_data$OFFSET = 2L;
 
     /**
      * Offset for field:
@@ -113,7 +107,7 @@ public class sockaddr {
      * }
      */
     public static MemorySegment sa_data(MemorySegment struct) {
-        return struct.asSlice(sa_data$OFFSET, sa_data$LAYOUT.byteSize());
+        return struct.asSlice(sa_data$OFFSET, 14L);
     }
 
     /**
@@ -123,7 +117,7 @@ public class sockaddr {
      * }
      */
     public static void sa_data(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sa_data$OFFSET, sa_data$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sa_data$OFFSET, 14L);
     }
 
     private static long[] sa_data$DIMS = { 14 };
@@ -137,7 +131,6 @@ public class sockaddr {
     public static long[] sa_data$dimensions() {
         return sa_data$DIMS;
     }
-    private static final VarHandle sa_data$ELEM_HANDLE = sa_data$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -146,7 +139,7 @@ public class sockaddr {
      * }
      */
     public static byte sa_data(MemorySegment struct, long index0) {
-        return (byte)sa_data$ELEM_HANDLE.get(struct, sa_data$OFFSET, index0);
+        return struct.get(JAVA_BYTE, sa_data$OFFSET + 1L * index0);
     }
 
     /**
@@ -156,7 +149,7 @@ public class sockaddr {
      * }
      */
     public static void sa_data(MemorySegment struct, long index0, byte fieldValue) {
-        sa_data$ELEM_HANDLE.set(struct, sa_data$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, sa_data$OFFSET + 1L * index0, fieldValue);
     }
 
     /**
@@ -164,19 +157,19 @@ public class sockaddr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 2L);
     }
 
     /**
@@ -184,7 +177,7 @@ public class sockaddr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 2L);
     }
 
     /**
@@ -200,7 +193,7 @@ public class sockaddr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -28,21 +28,17 @@ public class sockaddr_in {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_SHORT.withName("sin_family"),
         rdma_h.C_SHORT.withName("sin_port"),
         in_addr.layout().withName("sin_addr"),
         MemoryLayout.sequenceLayout(8, rdma_h.C_CHAR).withName("sin_zero")
     ).withName("sockaddr_in");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
-
-    private static final OfShort sin_family$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin_family"));
 
     /**
      * Layout for field:
@@ -51,10 +47,10 @@ public class sockaddr_in {
      * }
      */
     public static final OfShort sin_family$layout() {
-        return sin_family$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin_family"));
     }
 
-    private static final long sin_family$OFFSET = $LAYOUT.byteOffset(groupElement("sin_family"));
+    private static final long sin_family$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -73,7 +69,7 @@ public class sockaddr_in {
      * }
      */
     public static short sin_family(MemorySegment struct) {
-        return struct.get(sin_family$LAYOUT, sin_family$OFFSET);
+        return struct.get(JAVA_SHORT, sin_family$OFFSET);
     }
 
     /**
@@ -83,10 +79,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_family(MemorySegment struct, short fieldValue) {
-        struct.set(sin_family$LAYOUT, sin_family$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin_family$OFFSET, fieldValue);
     }
-
-    private static final OfShort sin_port$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin_port"));
 
     /**
      * Layout for field:
@@ -95,10 +89,10 @@ public class sockaddr_in {
      * }
      */
     public static final OfShort sin_port$layout() {
-        return sin_port$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin_port"));
     }
 
-    private static final long sin_port$OFFSET = $LAYOUT.byteOffset(groupElement("sin_port"));
+    private static final long sin_port$OFFSET = 2L;
 
     /**
      * Offset for field:
@@ -117,7 +111,7 @@ public class sockaddr_in {
      * }
      */
     public static short sin_port(MemorySegment struct) {
-        return struct.get(sin_port$LAYOUT, sin_port$OFFSET);
+        return struct.get(JAVA_SHORT, sin_port$OFFSET);
     }
 
     /**
@@ -127,10 +121,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_port(MemorySegment struct, short fieldValue) {
-        struct.set(sin_port$LAYOUT, sin_port$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin_port$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout sin_addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("sin_addr"));
 
     /**
      * Layout for field:
@@ -139,10 +131,10 @@ public class sockaddr_in {
      * }
      */
     public static final GroupLayout sin_addr$layout() {
-        return sin_addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("sin_addr"));
     }
 
-    private static final long sin_addr$OFFSET = $LAYOUT.byteOffset(groupElement("sin_addr"));
+    private static final long sin_addr$OFFSET = 4L;
 
     /**
      * Offset for field:
@@ -161,7 +153,7 @@ public class sockaddr_in {
      * }
      */
     public static MemorySegment sin_addr(MemorySegment struct) {
-        return struct.asSlice(sin_addr$OFFSET, sin_addr$LAYOUT.byteSize());
+        return struct.asSlice(sin_addr$OFFSET, 4L);
     }
 
     /**
@@ -171,10 +163,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sin_addr$OFFSET, sin_addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sin_addr$OFFSET, 4L);
     }
-
-    private static final SequenceLayout sin_zero$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("sin_zero"));
 
     /**
      * Layout for field:
@@ -183,10 +173,10 @@ public class sockaddr_in {
      * }
      */
     public static final SequenceLayout sin_zero$layout() {
-        return sin_zero$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("sin_zero"));
     }
 
-    private static final long sin_zero$OFFSET = $LAYOUT.byteOffset(groupElement("sin_zero"));
+    private static final long sin_zero$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -205,7 +195,7 @@ public class sockaddr_in {
      * }
      */
     public static MemorySegment sin_zero(MemorySegment struct) {
-        return struct.asSlice(sin_zero$OFFSET, sin_zero$LAYOUT.byteSize());
+        return struct.asSlice(sin_zero$OFFSET, 8L);
     }
 
     /**
@@ -215,7 +205,7 @@ public class sockaddr_in {
      * }
      */
     public static void sin_zero(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sin_zero$OFFSET, sin_zero$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sin_zero$OFFSET, 8L);
     }
 
     private static long[] sin_zero$DIMS = { 8 };
@@ -229,7 +219,6 @@ public class sockaddr_in {
     public static long[] sin_zero$dimensions() {
         return sin_zero$DIMS;
     }
-    private static final VarHandle sin_zero$ELEM_HANDLE = sin_zero$LAYOUT.varHandle(sequenceElement());
 
     /**
      * Indexed getter for field:
@@ -238,7 +227,7 @@ public class sockaddr_in {
      * }
      */
     public static byte sin_zero(MemorySegment struct, long index0) {
-        return (byte)sin_zero$ELEM_HANDLE.get(struct, sin_zero$OFFSET, index0);
+        return struct.get(JAVA_BYTE, sin_zero$OFFSET + 1L * index0);
     }
 
     /**
@@ -248,7 +237,7 @@ public class sockaddr_in {
      * }
      */
     public static void sin_zero(MemorySegment struct, long index0, byte fieldValue) {
-        sin_zero$ELEM_HANDLE.set(struct, sin_zero$OFFSET, index0, fieldValue);
+        struct.set(JAVA_BYTE, sin_zero$OFFSET + 1L * index0, fieldValue);
     }
 
     /**
@@ -256,19 +245,19 @@ public class sockaddr_in {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(16L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(16L, 4L);
     }
 
     /**
@@ -276,7 +265,7 @@ public class sockaddr_in {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(16L * elementCount, 4L);
     }
 
     /**
@@ -292,7 +281,7 @@ public class sockaddr_in {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(16L * elementCount, arena, cleanup);
     }
 }
 

@@ -65,7 +65,11 @@ public class verbs_context {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+    /**
+     * The layout of this struct
+     */
+    public static final GroupLayout layout() {
+        return MemoryLayout.structLayout(
         rdma_h.C_POINTER.withName("query_port"),
         rdma_h.C_POINTER.withName("advise_mr"),
         rdma_h.C_POINTER.withName("alloc_null_mr"),
@@ -108,12 +112,6 @@ public class verbs_context {
         rdma_h.C_LONG.withName("sz"),
         ibv_context.layout().withName("context")
     ).withName("verbs_context");
-
-    /**
-     * The layout of this struct
-     */
-    public static final GroupLayout layout() {
-        return $LAYOUT;
     }
 
     /**
@@ -175,8 +173,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_port$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_port"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -184,10 +180,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_port$layout() {
-        return query_port$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_port"));
     }
 
-    private static final long query_port$OFFSET = $LAYOUT.byteOffset(groupElement("query_port"));
+    private static final long query_port$OFFSET = 0L;
 
     /**
      * Offset for field:
@@ -206,7 +202,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_port(MemorySegment struct) {
-        return struct.get(query_port$LAYOUT, query_port$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_port$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -216,7 +212,7 @@ public class verbs_context {
      * }
      */
     public static void query_port(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_port$LAYOUT, query_port$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_port$OFFSET, fieldValue.address());
     }
 
     /**
@@ -279,8 +275,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout advise_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("advise_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -288,10 +282,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout advise_mr$layout() {
-        return advise_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("advise_mr"));
     }
 
-    private static final long advise_mr$OFFSET = $LAYOUT.byteOffset(groupElement("advise_mr"));
+    private static final long advise_mr$OFFSET = 8L;
 
     /**
      * Offset for field:
@@ -310,7 +304,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment advise_mr(MemorySegment struct) {
-        return struct.get(advise_mr$LAYOUT, advise_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, advise_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -320,7 +314,7 @@ public class verbs_context {
      * }
      */
     public static void advise_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(advise_mr$LAYOUT, advise_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, advise_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -379,8 +373,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_null_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_null_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -388,10 +380,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_null_mr$layout() {
-        return alloc_null_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_null_mr"));
     }
 
-    private static final long alloc_null_mr$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_null_mr"));
+    private static final long alloc_null_mr$OFFSET = 16L;
 
     /**
      * Offset for field:
@@ -410,7 +402,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_null_mr(MemorySegment struct) {
-        return struct.get(alloc_null_mr$LAYOUT, alloc_null_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_null_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -420,7 +412,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_null_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_null_mr$LAYOUT, alloc_null_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_null_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -482,8 +474,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout read_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -491,10 +481,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout read_counters$layout() {
-        return read_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_counters"));
     }
 
-    private static final long read_counters$OFFSET = $LAYOUT.byteOffset(groupElement("read_counters"));
+    private static final long read_counters$OFFSET = 24L;
 
     /**
      * Offset for field:
@@ -513,7 +503,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment read_counters(MemorySegment struct) {
-        return struct.get(read_counters$LAYOUT, read_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -523,7 +513,7 @@ public class verbs_context {
      * }
      */
     public static void read_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_counters$LAYOUT, read_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -584,8 +574,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout attach_counters_point_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("attach_counters_point_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -593,10 +581,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout attach_counters_point_flow$layout() {
-        return attach_counters_point_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("attach_counters_point_flow"));
     }
 
-    private static final long attach_counters_point_flow$OFFSET = $LAYOUT.byteOffset(groupElement("attach_counters_point_flow"));
+    private static final long attach_counters_point_flow$OFFSET = 32L;
 
     /**
      * Offset for field:
@@ -615,7 +603,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment attach_counters_point_flow(MemorySegment struct) {
-        return struct.get(attach_counters_point_flow$LAYOUT, attach_counters_point_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, attach_counters_point_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -625,7 +613,7 @@ public class verbs_context {
      * }
      */
     public static void attach_counters_point_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(attach_counters_point_flow$LAYOUT, attach_counters_point_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, attach_counters_point_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -685,8 +673,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -694,10 +680,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_counters$layout() {
-        return create_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_counters"));
     }
 
-    private static final long create_counters$OFFSET = $LAYOUT.byteOffset(groupElement("create_counters"));
+    private static final long create_counters$OFFSET = 40L;
 
     /**
      * Offset for field:
@@ -716,7 +702,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_counters(MemorySegment struct) {
-        return struct.get(create_counters$LAYOUT, create_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -726,7 +712,7 @@ public class verbs_context {
      * }
      */
     public static void create_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_counters$LAYOUT, create_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -785,8 +771,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -794,10 +778,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_counters$layout() {
-        return destroy_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_counters"));
     }
 
-    private static final long destroy_counters$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_counters"));
+    private static final long destroy_counters$OFFSET = 48L;
 
     /**
      * Offset for field:
@@ -816,7 +800,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_counters(MemorySegment struct) {
-        return struct.get(destroy_counters$LAYOUT, destroy_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -826,7 +810,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_counters$LAYOUT, destroy_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -889,8 +873,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout reg_dm_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("reg_dm_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -898,10 +880,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout reg_dm_mr$layout() {
-        return reg_dm_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("reg_dm_mr"));
     }
 
-    private static final long reg_dm_mr$OFFSET = $LAYOUT.byteOffset(groupElement("reg_dm_mr"));
+    private static final long reg_dm_mr$OFFSET = 56L;
 
     /**
      * Offset for field:
@@ -920,7 +902,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment reg_dm_mr(MemorySegment struct) {
-        return struct.get(reg_dm_mr$LAYOUT, reg_dm_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, reg_dm_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -930,7 +912,7 @@ public class verbs_context {
      * }
      */
     public static void reg_dm_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(reg_dm_mr$LAYOUT, reg_dm_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, reg_dm_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -990,8 +972,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -999,10 +979,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_dm$layout() {
-        return alloc_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_dm"));
     }
 
-    private static final long alloc_dm$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_dm"));
+    private static final long alloc_dm$OFFSET = 64L;
 
     /**
      * Offset for field:
@@ -1021,7 +1001,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_dm(MemorySegment struct) {
-        return struct.get(alloc_dm$LAYOUT, alloc_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1031,7 +1011,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_dm$LAYOUT, alloc_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_dm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1090,8 +1070,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout free_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("free_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1099,10 +1077,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout free_dm$layout() {
-        return free_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("free_dm"));
     }
 
-    private static final long free_dm$OFFSET = $LAYOUT.byteOffset(groupElement("free_dm"));
+    private static final long free_dm$OFFSET = 72L;
 
     /**
      * Offset for field:
@@ -1121,7 +1099,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment free_dm(MemorySegment struct) {
-        return struct.get(free_dm$LAYOUT, free_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, free_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1131,7 +1109,7 @@ public class verbs_context {
      * }
      */
     public static void free_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(free_dm$LAYOUT, free_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, free_dm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1191,8 +1169,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_flow_action_esp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_flow_action_esp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1200,10 +1176,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_flow_action_esp$layout() {
-        return modify_flow_action_esp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_flow_action_esp"));
     }
 
-    private static final long modify_flow_action_esp$OFFSET = $LAYOUT.byteOffset(groupElement("modify_flow_action_esp"));
+    private static final long modify_flow_action_esp$OFFSET = 80L;
 
     /**
      * Offset for field:
@@ -1222,7 +1198,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_flow_action_esp(MemorySegment struct) {
-        return struct.get(modify_flow_action_esp$LAYOUT, modify_flow_action_esp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_flow_action_esp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1232,7 +1208,7 @@ public class verbs_context {
      * }
      */
     public static void modify_flow_action_esp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_flow_action_esp$LAYOUT, modify_flow_action_esp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_flow_action_esp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1291,8 +1267,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_flow_action$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_flow_action"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1300,10 +1274,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_flow_action$layout() {
-        return destroy_flow_action$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_flow_action"));
     }
 
-    private static final long destroy_flow_action$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_flow_action"));
+    private static final long destroy_flow_action$OFFSET = 88L;
 
     /**
      * Offset for field:
@@ -1322,7 +1296,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_flow_action(MemorySegment struct) {
-        return struct.get(destroy_flow_action$LAYOUT, destroy_flow_action$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_flow_action$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1332,7 +1306,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_flow_action(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_flow_action$LAYOUT, destroy_flow_action$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_flow_action$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1392,8 +1366,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_flow_action_esp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_flow_action_esp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1401,10 +1373,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_flow_action_esp$layout() {
-        return create_flow_action_esp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_flow_action_esp"));
     }
 
-    private static final long create_flow_action_esp$OFFSET = $LAYOUT.byteOffset(groupElement("create_flow_action_esp"));
+    private static final long create_flow_action_esp$OFFSET = 96L;
 
     /**
      * Offset for field:
@@ -1423,7 +1395,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_flow_action_esp(MemorySegment struct) {
-        return struct.get(create_flow_action_esp$LAYOUT, create_flow_action_esp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_flow_action_esp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1433,7 +1405,7 @@ public class verbs_context {
      * }
      */
     public static void create_flow_action_esp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_flow_action_esp$LAYOUT, create_flow_action_esp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_flow_action_esp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1493,8 +1465,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_qp_rate_limit$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_qp_rate_limit"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1502,10 +1472,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_qp_rate_limit$layout() {
-        return modify_qp_rate_limit$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_qp_rate_limit"));
     }
 
-    private static final long modify_qp_rate_limit$OFFSET = $LAYOUT.byteOffset(groupElement("modify_qp_rate_limit"));
+    private static final long modify_qp_rate_limit$OFFSET = 104L;
 
     /**
      * Offset for field:
@@ -1524,7 +1494,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_qp_rate_limit(MemorySegment struct) {
-        return struct.get(modify_qp_rate_limit$LAYOUT, modify_qp_rate_limit$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_qp_rate_limit$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1534,7 +1504,7 @@ public class verbs_context {
      * }
      */
     public static void modify_qp_rate_limit(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_qp_rate_limit$LAYOUT, modify_qp_rate_limit$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_qp_rate_limit$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1594,8 +1564,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_parent_domain$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_parent_domain"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1603,10 +1571,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_parent_domain$layout() {
-        return alloc_parent_domain$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_parent_domain"));
     }
 
-    private static final long alloc_parent_domain$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_parent_domain"));
+    private static final long alloc_parent_domain$OFFSET = 112L;
 
     /**
      * Offset for field:
@@ -1625,7 +1593,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_parent_domain(MemorySegment struct) {
-        return struct.get(alloc_parent_domain$LAYOUT, alloc_parent_domain$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_parent_domain$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1635,7 +1603,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_parent_domain(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_parent_domain$LAYOUT, alloc_parent_domain$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_parent_domain$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1694,8 +1662,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout dealloc_td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dealloc_td"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1703,10 +1669,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout dealloc_td$layout() {
-        return dealloc_td$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dealloc_td"));
     }
 
-    private static final long dealloc_td$OFFSET = $LAYOUT.byteOffset(groupElement("dealloc_td"));
+    private static final long dealloc_td$OFFSET = 120L;
 
     /**
      * Offset for field:
@@ -1725,7 +1691,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment dealloc_td(MemorySegment struct) {
-        return struct.get(dealloc_td$LAYOUT, dealloc_td$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, dealloc_td$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1735,7 +1701,7 @@ public class verbs_context {
      * }
      */
     public static void dealloc_td(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(dealloc_td$LAYOUT, dealloc_td$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, dealloc_td$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1795,8 +1761,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_td"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1804,10 +1768,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_td$layout() {
-        return alloc_td$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_td"));
     }
 
-    private static final long alloc_td$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_td"));
+    private static final long alloc_td$OFFSET = 128L;
 
     /**
      * Offset for field:
@@ -1826,7 +1790,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_td(MemorySegment struct) {
-        return struct.get(alloc_td$LAYOUT, alloc_td$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_td$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1836,7 +1800,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_td(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_td$LAYOUT, alloc_td$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_td$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1896,8 +1860,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1905,10 +1867,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_cq$layout() {
-        return modify_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_cq"));
     }
 
-    private static final long modify_cq$OFFSET = $LAYOUT.byteOffset(groupElement("modify_cq"));
+    private static final long modify_cq$OFFSET = 136L;
 
     /**
      * Offset for field:
@@ -1927,7 +1889,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_cq(MemorySegment struct) {
-        return struct.get(modify_cq$LAYOUT, modify_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1937,7 +1899,7 @@ public class verbs_context {
      * }
      */
     public static void modify_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_cq$LAYOUT, modify_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1998,8 +1960,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout post_srq_ops$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_srq_ops"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2007,10 +1967,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout post_srq_ops$layout() {
-        return post_srq_ops$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_srq_ops"));
     }
 
-    private static final long post_srq_ops$OFFSET = $LAYOUT.byteOffset(groupElement("post_srq_ops"));
+    private static final long post_srq_ops$OFFSET = 144L;
 
     /**
      * Offset for field:
@@ -2029,7 +1989,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment post_srq_ops(MemorySegment struct) {
-        return struct.get(post_srq_ops$LAYOUT, post_srq_ops$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_srq_ops$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2039,7 +1999,7 @@ public class verbs_context {
      * }
      */
     public static void post_srq_ops(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_srq_ops$LAYOUT, post_srq_ops$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_srq_ops$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2098,8 +2058,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_rwq_ind_table$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_rwq_ind_table"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2107,10 +2065,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_rwq_ind_table$layout() {
-        return destroy_rwq_ind_table$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_rwq_ind_table"));
     }
 
-    private static final long destroy_rwq_ind_table$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_rwq_ind_table"));
+    private static final long destroy_rwq_ind_table$OFFSET = 152L;
 
     /**
      * Offset for field:
@@ -2129,7 +2087,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_rwq_ind_table(MemorySegment struct) {
-        return struct.get(destroy_rwq_ind_table$LAYOUT, destroy_rwq_ind_table$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_rwq_ind_table$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2139,7 +2097,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_rwq_ind_table(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_rwq_ind_table$LAYOUT, destroy_rwq_ind_table$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_rwq_ind_table$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2199,8 +2157,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_rwq_ind_table$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_rwq_ind_table"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2208,10 +2164,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_rwq_ind_table$layout() {
-        return create_rwq_ind_table$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_rwq_ind_table"));
     }
 
-    private static final long create_rwq_ind_table$OFFSET = $LAYOUT.byteOffset(groupElement("create_rwq_ind_table"));
+    private static final long create_rwq_ind_table$OFFSET = 160L;
 
     /**
      * Offset for field:
@@ -2230,7 +2186,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_rwq_ind_table(MemorySegment struct) {
-        return struct.get(create_rwq_ind_table$LAYOUT, create_rwq_ind_table$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_rwq_ind_table$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2240,7 +2196,7 @@ public class verbs_context {
      * }
      */
     public static void create_rwq_ind_table(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_rwq_ind_table$LAYOUT, create_rwq_ind_table$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_rwq_ind_table$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2299,8 +2255,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2308,10 +2262,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_wq$layout() {
-        return destroy_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_wq"));
     }
 
-    private static final long destroy_wq$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_wq"));
+    private static final long destroy_wq$OFFSET = 168L;
 
     /**
      * Offset for field:
@@ -2330,7 +2284,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_wq(MemorySegment struct) {
-        return struct.get(destroy_wq$LAYOUT, destroy_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2340,7 +2294,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_wq$LAYOUT, destroy_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2400,8 +2354,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2409,10 +2361,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_wq$layout() {
-        return modify_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_wq"));
     }
 
-    private static final long modify_wq$OFFSET = $LAYOUT.byteOffset(groupElement("modify_wq"));
+    private static final long modify_wq$OFFSET = 176L;
 
     /**
      * Offset for field:
@@ -2431,7 +2383,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_wq(MemorySegment struct) {
-        return struct.get(modify_wq$LAYOUT, modify_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2441,7 +2393,7 @@ public class verbs_context {
      * }
      */
     public static void modify_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_wq$LAYOUT, modify_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2501,8 +2453,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2510,10 +2460,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_wq$layout() {
-        return create_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_wq"));
     }
 
-    private static final long create_wq$OFFSET = $LAYOUT.byteOffset(groupElement("create_wq"));
+    private static final long create_wq$OFFSET = 184L;
 
     /**
      * Offset for field:
@@ -2532,7 +2482,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_wq(MemorySegment struct) {
-        return struct.get(create_wq$LAYOUT, create_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2542,7 +2492,7 @@ public class verbs_context {
      * }
      */
     public static void create_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_wq$LAYOUT, create_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2602,8 +2552,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_rt_values$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_rt_values"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2611,10 +2559,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_rt_values$layout() {
-        return query_rt_values$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_rt_values"));
     }
 
-    private static final long query_rt_values$OFFSET = $LAYOUT.byteOffset(groupElement("query_rt_values"));
+    private static final long query_rt_values$OFFSET = 192L;
 
     /**
      * Offset for field:
@@ -2633,7 +2581,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_rt_values(MemorySegment struct) {
-        return struct.get(query_rt_values$LAYOUT, query_rt_values$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_rt_values$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2643,7 +2591,7 @@ public class verbs_context {
      * }
      */
     public static void query_rt_values(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_rt_values$LAYOUT, query_rt_values$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_rt_values$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2703,8 +2651,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_cq_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_cq_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2712,10 +2658,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_cq_ex$layout() {
-        return create_cq_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_cq_ex"));
     }
 
-    private static final long create_cq_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_cq_ex"));
+    private static final long create_cq_ex$OFFSET = 200L;
 
     /**
      * Offset for field:
@@ -2734,7 +2680,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_cq_ex(MemorySegment struct) {
-        return struct.get(create_cq_ex$LAYOUT, create_cq_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_cq_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2744,10 +2690,8 @@ public class verbs_context {
      * }
      */
     public static void create_cq_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_cq_ex$LAYOUT, create_cq_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_cq_ex$OFFSET, fieldValue.address());
     }
-
-    private static final AddressLayout priv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("priv"));
 
     /**
      * Layout for field:
@@ -2756,10 +2700,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout priv$layout() {
-        return priv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("priv"));
     }
 
-    private static final long priv$OFFSET = $LAYOUT.byteOffset(groupElement("priv"));
+    private static final long priv$OFFSET = 208L;
 
     /**
      * Offset for field:
@@ -2778,7 +2722,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment priv(MemorySegment struct) {
-        return struct.get(priv$LAYOUT, priv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, priv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2788,7 +2732,7 @@ public class verbs_context {
      * }
      */
     public static void priv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(priv$LAYOUT, priv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, priv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2850,8 +2794,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_device_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_device_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2859,10 +2801,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_device_ex$layout() {
-        return query_device_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_device_ex"));
     }
 
-    private static final long query_device_ex$OFFSET = $LAYOUT.byteOffset(groupElement("query_device_ex"));
+    private static final long query_device_ex$OFFSET = 216L;
 
     /**
      * Offset for field:
@@ -2881,7 +2823,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_device_ex(MemorySegment struct) {
-        return struct.get(query_device_ex$LAYOUT, query_device_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_device_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2891,7 +2833,7 @@ public class verbs_context {
      * }
      */
     public static void query_device_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_device_ex$LAYOUT, query_device_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_device_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2950,8 +2892,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ibv_destroy_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ibv_destroy_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2959,10 +2899,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ibv_destroy_flow$layout() {
-        return ibv_destroy_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ibv_destroy_flow"));
     }
 
-    private static final long ibv_destroy_flow$OFFSET = $LAYOUT.byteOffset(groupElement("ibv_destroy_flow"));
+    private static final long ibv_destroy_flow$OFFSET = 224L;
 
     /**
      * Offset for field:
@@ -2981,7 +2921,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ibv_destroy_flow(MemorySegment struct) {
-        return struct.get(ibv_destroy_flow$LAYOUT, ibv_destroy_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ibv_destroy_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2991,7 +2931,7 @@ public class verbs_context {
      * }
      */
     public static void ibv_destroy_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ibv_destroy_flow$LAYOUT, ibv_destroy_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ibv_destroy_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3047,8 +2987,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ABI_placeholder2$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ABI_placeholder2"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3056,10 +2994,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ABI_placeholder2$layout() {
-        return ABI_placeholder2$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ABI_placeholder2"));
     }
 
-    private static final long ABI_placeholder2$OFFSET = $LAYOUT.byteOffset(groupElement("ABI_placeholder2"));
+    private static final long ABI_placeholder2$OFFSET = 232L;
 
     /**
      * Offset for field:
@@ -3078,7 +3016,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ABI_placeholder2(MemorySegment struct) {
-        return struct.get(ABI_placeholder2$LAYOUT, ABI_placeholder2$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ABI_placeholder2$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3088,7 +3026,7 @@ public class verbs_context {
      * }
      */
     public static void ABI_placeholder2(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ABI_placeholder2$LAYOUT, ABI_placeholder2$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ABI_placeholder2$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3148,8 +3086,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ibv_create_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ibv_create_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3157,10 +3093,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ibv_create_flow$layout() {
-        return ibv_create_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ibv_create_flow"));
     }
 
-    private static final long ibv_create_flow$OFFSET = $LAYOUT.byteOffset(groupElement("ibv_create_flow"));
+    private static final long ibv_create_flow$OFFSET = 240L;
 
     /**
      * Offset for field:
@@ -3179,7 +3115,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ibv_create_flow(MemorySegment struct) {
-        return struct.get(ibv_create_flow$LAYOUT, ibv_create_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ibv_create_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3189,7 +3125,7 @@ public class verbs_context {
      * }
      */
     public static void ibv_create_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ibv_create_flow$LAYOUT, ibv_create_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ibv_create_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3245,8 +3181,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ABI_placeholder1$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ABI_placeholder1"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3254,10 +3188,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ABI_placeholder1$layout() {
-        return ABI_placeholder1$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ABI_placeholder1"));
     }
 
-    private static final long ABI_placeholder1$OFFSET = $LAYOUT.byteOffset(groupElement("ABI_placeholder1"));
+    private static final long ABI_placeholder1$OFFSET = 248L;
 
     /**
      * Offset for field:
@@ -3276,7 +3210,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ABI_placeholder1(MemorySegment struct) {
-        return struct.get(ABI_placeholder1$LAYOUT, ABI_placeholder1$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ABI_placeholder1$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3286,7 +3220,7 @@ public class verbs_context {
      * }
      */
     public static void ABI_placeholder1(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ABI_placeholder1$LAYOUT, ABI_placeholder1$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ABI_placeholder1$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3346,8 +3280,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout open_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("open_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3355,10 +3287,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout open_qp$layout() {
-        return open_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("open_qp"));
     }
 
-    private static final long open_qp$OFFSET = $LAYOUT.byteOffset(groupElement("open_qp"));
+    private static final long open_qp$OFFSET = 256L;
 
     /**
      * Offset for field:
@@ -3377,7 +3309,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment open_qp(MemorySegment struct) {
-        return struct.get(open_qp$LAYOUT, open_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, open_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3387,7 +3319,7 @@ public class verbs_context {
      * }
      */
     public static void open_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(open_qp$LAYOUT, open_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, open_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3447,8 +3379,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_qp_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_qp_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3456,10 +3386,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_qp_ex$layout() {
-        return create_qp_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_qp_ex"));
     }
 
-    private static final long create_qp_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_qp_ex"));
+    private static final long create_qp_ex$OFFSET = 264L;
 
     /**
      * Offset for field:
@@ -3478,7 +3408,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_qp_ex(MemorySegment struct) {
-        return struct.get(create_qp_ex$LAYOUT, create_qp_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_qp_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3488,7 +3418,7 @@ public class verbs_context {
      * }
      */
     public static void create_qp_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_qp_ex$LAYOUT, create_qp_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_qp_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3548,8 +3478,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout get_srq_num$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("get_srq_num"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3557,10 +3485,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout get_srq_num$layout() {
-        return get_srq_num$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("get_srq_num"));
     }
 
-    private static final long get_srq_num$OFFSET = $LAYOUT.byteOffset(groupElement("get_srq_num"));
+    private static final long get_srq_num$OFFSET = 272L;
 
     /**
      * Offset for field:
@@ -3579,7 +3507,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment get_srq_num(MemorySegment struct) {
-        return struct.get(get_srq_num$LAYOUT, get_srq_num$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, get_srq_num$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3589,7 +3517,7 @@ public class verbs_context {
      * }
      */
     public static void get_srq_num(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(get_srq_num$LAYOUT, get_srq_num$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, get_srq_num$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3649,8 +3577,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_srq_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_srq_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3658,10 +3584,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_srq_ex$layout() {
-        return create_srq_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_srq_ex"));
     }
 
-    private static final long create_srq_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_srq_ex"));
+    private static final long create_srq_ex$OFFSET = 280L;
 
     /**
      * Offset for field:
@@ -3680,7 +3606,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_srq_ex(MemorySegment struct) {
-        return struct.get(create_srq_ex$LAYOUT, create_srq_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_srq_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3690,7 +3616,7 @@ public class verbs_context {
      * }
      */
     public static void create_srq_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_srq_ex$LAYOUT, create_srq_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_srq_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3750,8 +3676,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout open_xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("open_xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3759,10 +3683,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout open_xrcd$layout() {
-        return open_xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("open_xrcd"));
     }
 
-    private static final long open_xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("open_xrcd"));
+    private static final long open_xrcd$OFFSET = 288L;
 
     /**
      * Offset for field:
@@ -3781,7 +3705,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment open_xrcd(MemorySegment struct) {
-        return struct.get(open_xrcd$LAYOUT, open_xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, open_xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3791,7 +3715,7 @@ public class verbs_context {
      * }
      */
     public static void open_xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(open_xrcd$LAYOUT, open_xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, open_xrcd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3850,8 +3774,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout close_xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("close_xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3859,10 +3781,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout close_xrcd$layout() {
-        return close_xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("close_xrcd"));
     }
 
-    private static final long close_xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("close_xrcd"));
+    private static final long close_xrcd$OFFSET = 296L;
 
     /**
      * Offset for field:
@@ -3881,7 +3803,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment close_xrcd(MemorySegment struct) {
-        return struct.get(close_xrcd$LAYOUT, close_xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, close_xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3891,10 +3813,8 @@ public class verbs_context {
      * }
      */
     public static void close_xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(close_xrcd$LAYOUT, close_xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, close_xrcd$OFFSET, fieldValue.address());
     }
-
-    private static final OfLong _ABI_placeholder3$LAYOUT = (OfLong)$LAYOUT.select(groupElement("_ABI_placeholder3"));
 
     /**
      * Layout for field:
@@ -3903,10 +3823,10 @@ public class verbs_context {
      * }
      */
     public static final OfLong _ABI_placeholder3$layout() {
-        return _ABI_placeholder3$LAYOUT;
+        return (OfLong)layout().select(groupElement("_ABI_placeholder3"));
     }
 
-    private static final long _ABI_placeholder3$OFFSET = $LAYOUT.byteOffset(groupElement("_ABI_placeholder3"));
+    private static final long _ABI_placeholder3$OFFSET = 304L;
 
     /**
      * Offset for field:
@@ -3925,7 +3845,7 @@ public class verbs_context {
      * }
      */
     public static long _ABI_placeholder3(MemorySegment struct) {
-        return struct.get(_ABI_placeholder3$LAYOUT, _ABI_placeholder3$OFFSET);
+        return struct.get(JAVA_LONG, _ABI_placeholder3$OFFSET);
     }
 
     /**
@@ -3935,10 +3855,8 @@ public class verbs_context {
      * }
      */
     public static void _ABI_placeholder3(MemorySegment struct, long fieldValue) {
-        struct.set(_ABI_placeholder3$LAYOUT, _ABI_placeholder3$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _ABI_placeholder3$OFFSET, fieldValue);
     }
-
-    private static final OfLong sz$LAYOUT = (OfLong)$LAYOUT.select(groupElement("sz"));
 
     /**
      * Layout for field:
@@ -3947,10 +3865,10 @@ public class verbs_context {
      * }
      */
     public static final OfLong sz$layout() {
-        return sz$LAYOUT;
+        return (OfLong)layout().select(groupElement("sz"));
     }
 
-    private static final long sz$OFFSET = $LAYOUT.byteOffset(groupElement("sz"));
+    private static final long sz$OFFSET = 312L;
 
     /**
      * Offset for field:
@@ -3969,7 +3887,7 @@ public class verbs_context {
      * }
      */
     public static long sz(MemorySegment struct) {
-        return struct.get(sz$LAYOUT, sz$OFFSET);
+        return struct.get(JAVA_LONG, sz$OFFSET);
     }
 
     /**
@@ -3979,10 +3897,8 @@ public class verbs_context {
      * }
      */
     public static void sz(MemorySegment struct, long fieldValue) {
-        struct.set(sz$LAYOUT, sz$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sz$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout context$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -3991,10 +3907,10 @@ public class verbs_context {
      * }
      */
     public static final GroupLayout context$layout() {
-        return context$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 320L;
 
     /**
      * Offset for field:
@@ -4013,7 +3929,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.asSlice(context$OFFSET, context$LAYOUT.byteSize());
+        return struct.asSlice(context$OFFSET, 328L);
     }
 
     /**
@@ -4023,7 +3939,7 @@ public class verbs_context {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, context$OFFSET, context$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, context$OFFSET, 328L);
     }
 
     /**
@@ -4031,19 +3947,19 @@ public class verbs_context {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(648L * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 648L; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(648L, 8L);
     }
 
     /**
@@ -4051,7 +3967,7 @@ public class verbs_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(648L * elementCount, 8L);
     }
 
     /**
@@ -4067,7 +3983,7 @@ public class verbs_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(648L * elementCount, arena, cleanup);
     }
 }
 
