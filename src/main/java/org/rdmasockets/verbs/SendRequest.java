@@ -292,6 +292,8 @@ public final class SendRequest {
     /**
      * Takes the payload of a send or write from an array, which needs {@link Capability#COPIES_AT_POST}: the post
      * copies it, and the array may be changed as soon as it returns. Not together with {@link #add} or {@link #inline}.
+     * A write with immediate data may change the peer's memory as late as the peer takes that in, so requests behind it
+     * may come before it.
      *
      * @param array where the payload is
      * @param offset its first byte

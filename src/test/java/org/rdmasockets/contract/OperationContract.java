@@ -289,6 +289,33 @@ abstract class OperationContract extends ContractTest {
     }
 
     @Test
+    void whatIsWrittenFromAnArrayIsThereWithItsMessage() throws VerbsException {
+        needs(Capability.COPIES_AT_POST);
+        byte[] bytes = new byte[3000];
+        for (int i = 0; i < 3; i++) {
+            int id = 80 + i;
+            int length = i == 2 ? bytes.length : 100;
+            if (i > 0) {
+                passive.tell(end -> end.postReceiveNothing(id));
+            }
+            Arrays.fill(bytes, (byte) (1 + i));
+            active.send.write(71, target() + 100 * i, key).bytes(bytes, 0, length).immediate(i).signalled();
+            active.postSend();
+            Arrays.fill(bytes, (byte) 44);
+            if (i == 0) { // the first waits, its bytes do not
+                passive.tell(end -> end.postReceiveNothing(id));
+            }
+            active.awaitSuccess(71);
+            assertEquals(length, passive.ask(end -> end.awaitSuccess(id)).lengthBytes());
+        }
+        byte[] written = passive.ask(end -> end.bytes(TARGET, 3201));
+        for (int i = 0; i < 3200; i++) {
+            assertEquals(1 + Math.min(i / 100, 2), written[i], "byte " + i);
+        }
+        assertEquals(0, written[3200]);
+    }
+
+    @Test
     void anArrayIsNoTargetAndNeedsNoElements() throws VerbsException {
         needs(Capability.COPIES_AT_POST);
         active.send.read(71, target(), key).bytes(new byte[8], 0, 8);

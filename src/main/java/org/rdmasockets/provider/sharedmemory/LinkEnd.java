@@ -58,6 +58,12 @@ final class LinkEnd implements LinkHandler {
      */
     static final int DATAGRAM = 11;
 
+    /**
+     * A write with immediate data is to be made of the payload: first is its address, second its key, value the
+     * immediate data.
+     */
+    static final int INLINE_WRITE = 12;
+
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
     static final int LAST = 2;
@@ -598,6 +604,7 @@ final class LinkEnd implements LinkHandler {
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
+                case INLINE_WRITE -> peer(entry).onInlineWrite(entry);
                 case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());

@@ -1,5 +1,6 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.lang.foreign.MemorySegment;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
@@ -20,6 +21,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** What the other side knows of a request that it has not answered. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
+    /** A connection that says less is no reason to map a page of the other side's memory. */
+    private static final int MOST_INLINE_BYTES = 2 << 10;
 
     final LinkEnd end;
     private final RingWriter writer;
@@ -117,6 +120,11 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
         return enter(end.link, peerDomain, key, address, bytes, needed);
+    }
+
+    @Override
+    public int mostInlineBytes() {
+        return MOST_INLINE_BYTES;
     }
 
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
@@ -242,10 +250,14 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private int publishWrite(RingWriter writer, Notice notice) {
-        if (!writer.begin(0)) {
+        if (!writer.begin(notice.inline ? notice.lengthBytes : 0)) {
             return Status.NO_ROOM;
         }
-        if (notice.open) {
+        if (notice.inline) {
+            writer.header(LinkEnd.INLINE_WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate, notice.remoteAddress());
+            writer.second(notice.remoteKey());
+            notice.copyPayload(0, writer.memory(), writer.payloadOffset(), notice.lengthBytes);
+        } else if (notice.open) {
             openPosition = writer.position();
             openMessage = message(notice.lengthBytes, notice.immediate);
             writer.header(LinkEnd.OPEN_WRITE, LinkEnd.IMMEDIATE, peerSlot, 0, openMessage);
@@ -510,6 +522,28 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     void onOpenWrite(RingEntry entry) {
         long message = entry.takeFirst();
         written(checkedLength((int) message), (int) (message >>> 32));
+    }
+
+    /** A write with immediate data is made here, of bytes that came along, where the other side could have made it. */
+    void onInlineWrite(RingEntry entry) {
+        SharedMemoryQueuePair own = queuePair;
+        if (own == null) {
+            return;
+        }
+        int bytes = entry.payloadBytes();
+        long address = entry.first();
+        SharedMemoryRegion region = own.domain.device().fabric.regions.find((int) entry.second());
+        if (region != null && region.tryEnter(own.domain, address, bytes, AccessFlag.REMOTE_WRITE)) {
+            try {
+                MemorySegment.copy(entry.memory(), entry.payloadOffset(), region.segment(), address - region.address(),
+                        bytes);
+            } finally {
+                region.leave();
+            }
+            written(bytes, entry.value());
+        } else if (!own.closed) { // else its memory has gone with it
+            faultOfOurs();
+        }
     }
 
     private void written(int bytes, int immediate) {

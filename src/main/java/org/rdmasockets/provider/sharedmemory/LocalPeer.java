@@ -46,9 +46,7 @@ final class LocalPeer implements Peer {
     @Override
     public ReachableMemory memory(int key, long address, long length, AccessFlag needed) {
         SharedMemoryRegion region = regions.find(key);
-        boolean allowed = region != null && region.domain == target.domain && region.access().contains(needed)
-                && region.contains(address, length) && region.tryEnter();
-        return allowed ? region : null;
+        return region != null && region.tryEnter(target.domain, address, length, needed) ? region : null;
     }
 
     /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */

@@ -30,6 +30,8 @@ final class Notice {
     /** While it is posted: whether it may join the message before it, and the immediate data of both then. */
     boolean joining;
     int joinedImmediate;
+    /** While it is posted: whether the bytes of a write go along when the peer is told of it. */
+    boolean inline;
     private SendRequest.Opcode opcode;
     /** The request while it is posted, with the bytes of a send; else null. */
     private SendRequest posted;
@@ -92,9 +94,20 @@ final class Notice {
     /** Lets go of the caller's memory after the post. */
     void release() {
         posted = null;
+        inline = false;
     }
 
-    /** Copies a part of a send's bytes out. */
+    /** Where a write goes, while it is posted: an address of the peer. */
+    long remoteAddress() {
+        return posted.remoteAddress();
+    }
+
+    /** The key for that. */
+    int remoteKey() {
+        return posted.remoteKey();
+    }
+
+    /** Copies a part of the bytes out, of a send or while it is posted. */
     void copyPayload(long from, MemorySegment target, long offset, long length) {
         if (posted != null) {
             Gather.copyTo(posted, from, target, offset, length);

@@ -62,6 +62,8 @@ final class SendQueue implements Deadlines.Expiring {
     private boolean behind;
     /** Whether a completion of this queue has to be reported; guarded by this. */
     private boolean unreported;
+    /** How many bytes of writes may still go along with what the peer is told, until one does not; guarded by this. */
+    private short inlineBytes;
 
     SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
         this.owner = owner;
@@ -73,6 +75,7 @@ final class SendQueue implements Deadlines.Expiring {
     synchronized void connect(Peer newPeer, int retries) {
         peer = newPeer;
         notReadyRetries = (byte) retries;
+        inlineBytes = (short) newPeer.mostInlineBytes();
     }
 
     /** The other end; null until connected. */
@@ -220,6 +223,12 @@ final class SendQueue implements Deadlines.Expiring {
         if (reached == null) {
             return refused();
         }
+        if (length <= inlineBytes && array != null && tells && waits == 0) {
+            inlineBytes -= (short) length;
+            current.inline = true;
+            return Status.SUCCESS;
+        }
+        inlineBytes = 0;
         if (length <= FEW_BYTES && waits == 0 && tells) {
             peer.beginWrite();
         }
@@ -277,6 +286,9 @@ final class SendQueue implements Deadlines.Expiring {
         if (waits == 0 && !behind && tell(current)) {
             complete(current);
             return;
+        }
+        if (current.inline) { // its bytes do not wait
+            current.copyPayload(0, reached.segment(), current.remoteAddress() - reached.address(), current.lengthBytes);
         }
         if (waiting == null) {
             waiting = new Notice[owner.config.maxSends()];

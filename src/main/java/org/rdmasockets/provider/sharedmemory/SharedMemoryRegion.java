@@ -50,6 +50,11 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return offset >= 0 && length >= 0 && offset <= memory.byteSize() - length;
     }
 
+    /** Begins an access by a queue pair of a domain, as {@link #tryEnter()}; false also if that is not allowed. */
+    boolean tryEnter(SharedMemoryProtectionDomain of, long first, long length, AccessFlag needed) {
+        return domain == of && access.contains(needed) && contains(first, length) && tryEnter();
+    }
+
     /** Begins an access; false if this is closed: then {@link #leave} must not be called. */
     boolean tryEnter() {
         while (true) {

@@ -78,6 +78,21 @@ final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
         }
     }
 
+    /** Sends bytes along that are to be written; there is room for them. */
+    void write(int slot, byte[] bytes, long address, long key) {
+        RingWriter writer = link.writer();
+        writer.lock();
+        try {
+            writer.begin(bytes.length);
+            writer.header(LinkEnd.INLINE_WRITE, LinkEnd.IMMEDIATE, slot, 0, address);
+            writer.second(key);
+            MemorySegment.copy(bytes, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), bytes.length);
+            writer.publish();
+        } finally {
+            writer.unlock();
+        }
+    }
+
     @Override
     public void close() {
         waiter.close();

@@ -4,20 +4,32 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.QueuePairState;
+import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletions;
 
 /**
  * A listener, and a peer whose link is well made and whose entries are not. The peer never reads its ring. Everything
@@ -31,13 +43,16 @@ class HostileLinkTest {
     private EventPoller poller;
     private SharedMemoryConnectionManager manager;
     private ConnectionIdentifier listener;
+    /** What the attacker asked for last; null before. */
+    private ConnectionIdentifier request;
     private DeafPeer attacker;
 
     @BeforeEach
     void connect() throws Exception {
         poller = victim.createEventPoller();
         manager = new SharedMemoryConnectionManager(victim.fabric, false);
-        listener = manager.createIdentifier((identifier, event) -> { });
+        listener = manager.createIdentifier((identifier, event) -> request =
+                event instanceof ConnectionEvent.ConnectRequest asked ? asked.identifier() : request);
         listener.bind(ANY_PORT);
         listener.listen(1);
         attacker = new DeafPeer(listener.localAddress());
@@ -100,12 +115,57 @@ class HostileLinkTest {
     @Test
     void aSlotThatThePeerCannotKnowYetCannotBeNamed() throws Exception {
         for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND,
-            LinkEnd.WRITE, LinkEnd.OPEN_WRITE}) {
+            LinkEnd.WRITE, LinkEnd.OPEN_WRITE, LinkEnd.INLINE_WRITE}) {
             assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
             // The victim's slots are given out from 0, and this request was not accepted.
             assertTrue(send(kind, 0, 1, new byte[0]));
             awaitHangUpAndConnect();
         }
+    }
+
+    @Test
+    void bytesThatComeAlongGoWhereThePeerMayWriteAndNowhereElse() throws Exception {
+        Set<AccessFlag> readable = Set.of(AccessFlag.REMOTE_READ);
+        Set<AccessFlag> writable = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        SharedMemoryDevice device = victim.fabric.device;
+        try (var domain = device.allocateProtectionDomain(); var other = device.allocateProtectionDomain();
+                var queue = device.createCompletionQueue(8, null);
+                MemoryRegion open = domain.allocate(4096, writable);
+                MemoryRegion closed = domain.allocate(4096, readable);
+                MemoryRegion foreign = other.allocate(4096, writable)) {
+            long begin = open.address();
+            long[][] arguments = {{begin + 4092, open.remoteKey()}, {begin + 4093, open.remoteKey()},
+                {begin - 1, open.remoteKey()}, {closed.address(), closed.remoteKey()},
+                {foreign.address(), foreign.remoteKey()}, {begin, 0}};
+            for (int i = 0; i < arguments.length; i++) {
+                boolean allowed = i == 0;
+                try (QueuePair pair = accept(domain, queue)) {
+                    attacker.write(i, new byte[] {1, 2, 3, 4}, arguments[i][0], arguments[i][1]);
+                    WorkCompletions done = queue.newBatch(1);
+                    awaitServed("the write", () -> queue.poll(done) == 1);
+                    assertEquals(allowed ? Status.SUCCESS : Status.FLUSHED, done.status(0));
+                    assertEquals(allowed ? QueuePairState.READY_TO_SEND : QueuePairState.ERROR, pair.state());
+                }
+            }
+            assertEquals(0x04030201, open.segment().get(ValueLayout.JAVA_INT, 4092));
+            assertEquals(-1, open.segment().asSlice(0, 4092).mismatch(MemorySegment.ofArray(new byte[4092])));
+            assertTrue(attacker.link.isOpen());
+        }
+    }
+
+    /** Accepts a connection that the attacker asks for, with one receive. */
+    private QueuePair accept(ProtectionDomain domain, CompletionQueue queue) throws Exception {
+        request = null;
+        assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
+        attacker.link.writer().ringPeer();
+        awaitServed("a request", () -> {
+            manager.drainEvents();
+            return request != null;
+        });
+        QueuePair pair = request.createQueuePair(domain, QueuePairConfig.signalled(queue, 1, 1, 0));
+        assertEquals(QueuePair.POSTED, pair.postReceive(new ReceiveRequest(1).receive(1)));
+        request.accept(PARAMETERS);
+        return pair;
     }
 
     @Test

@@ -25,7 +25,7 @@ final class Frame {
     static final int ANNOUNCE = 4;
     static final int RETRACT = 5;
     /** Version of the packets, of {@link SegmentLayout} and of {@link Slabs}. */
-    static final int VERSION = 8;
+    static final int VERSION = 9;
     /** Length of every packet but a doorbell. */
     static final int BYTES = 40;
 

@@ -61,6 +61,11 @@ public final class RingEntry {
         return first;
     }
 
+    /** The second argument, if the kind of entry has one; reads the memory anew. */
+    public long second() {
+        return words.get((offset >> SegmentLayout.WORD_SHIFT) + SegmentLayout.SECOND_WORD);
+    }
+
     /**
      * Takes an open entry: an honest peer does not change its argument any more after this, see
      * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.

@@ -167,6 +167,12 @@ public final class RingWriter {
         words.put(word + 2, first);
     }
 
+    /** Sets the second argument of the entry begun, which has one only then. */
+    public void second(long second) {
+        assert offset >= 0;
+        words.put((offset >> SegmentLayout.WORD_SHIFT) + SegmentLayout.SECOND_WORD, second);
+    }
+
     /** Where the entry begun is, for {@link #replaceFirst} after it was published. */
     public long position() {
         assert offset >= 0;

@@ -26,7 +26,7 @@ import java.nio.ByteOrder;
  * entry, aligned to 64 bytes, never wrapping around the end of the ring:
  *  0  length of header and payload, 30 bits, and the turn, 2 bits   4  kind, 16 bits   6  flags, 16 bits
  *  8  slot                       12  value
- * 16  first                         24  unused         32  payload
+ * 16  first                         24  second, or unused                32  payload
  *
  * The first word of an entry is stored last. Its turn is 1 or 2, for every other time around the ring, so that the
  * consumer, who looks where the next entry will be, knows it from what the last time left there. If that may have been
@@ -55,6 +55,7 @@ final class SegmentLayout {
     static final int ENTRY_FIRST = 16;
     /** An entry begins with three words: the first, then slot and value, and the argument. */
     static final int WORD_SHIFT = 3;
+    static final int SECOND_WORD = 3;
     /** First argument of an open entry that was taken; it is nobody's own. */
     static final long TAKEN = -1;
     /** The kind of an entry without meaning that fills the rest of the ring; users have 0 to 255. */
