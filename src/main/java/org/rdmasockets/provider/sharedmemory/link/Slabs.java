@@ -319,14 +319,23 @@ public final class Slabs {
         }
     }
 
-    /** The link is dead: gives no more, and each slab back with its last slice. */
+    /** The link is dead: gives no more, and each slab back with its last slice, whatever that of another throws. */
     synchronized void close() {
-        if (!closed) {
-            closed = true;
-            for (Slab slab : slabs) {
-                sweep(slab);
-                closeIfUnused(slab);
+        if (closed) {
+            return;
+        }
+        closed = true;
+        Error failure = null;
+        for (int i = 0; i < slabs.size(); i++) {
+            try {
+                sweep(slabs.get(i));
+                closeIfUnused(slabs.get(i));
+            } catch (Error e) {
+                failure = e;
             }
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 }
