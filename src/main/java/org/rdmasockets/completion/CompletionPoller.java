@@ -90,8 +90,8 @@ public final class CompletionPoller implements AutoCloseable {
     /** Whether somebody wants a tick although no inbox may be open. */
     private volatile boolean tickWanted;
     /**
-     * Whether the scheduler was looked for: at the first tick, because that loads a hundred classes of the management
-     * interface, which a first connect shall not wait for. Poller thread only.
+     * Whether the scheduler was looked for: at a tick after the first wait, because that loads a hundred classes of the
+     * management interface, which a first connect shall not wait for. Poller thread only.
      */
     private boolean knowsScheduler;
     /** Whether a queue's event is being handled; poller thread only. */
@@ -560,7 +560,7 @@ public final class CompletionPoller implements AutoCloseable {
         if (ticking && System.nanoTime() - tickDueNanos >= 0) {
             ticking = false; // until the next look at the inboxes
             tickWanted = false;
-            if (!knowsScheduler) {
+            if (!knowsScheduler && spinPolicy.isAsked()) {
                 knowsScheduler = true;
                 spinPolicy.ask(SchedulerQueue.find());
             }

@@ -42,6 +42,8 @@ final class SpinPolicy {
     private final int processors;
     /** How many virtual threads wait for a carrier, or null if the JVM does not tell, or not yet. */
     private volatile IntSupplier queued;
+    /** Whether somebody wanted to know that, since this was made. A hint. */
+    private boolean asked;
     /** By side, far enough apart that a processor does not take the other side's line of memory as well. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
     private volatile long noSpinBefore;
@@ -77,6 +79,11 @@ final class SpinPolicy {
         queued = scheduler;
     }
 
+    /** Whether somebody has waited, who wanted to know whether virtual threads wait for a carrier. */
+    boolean isAsked() {
+        return asked;
+    }
+
     /** Whether anybody may spin at all: not with a single processor. */
     boolean allows() {
         return processors > 1;
@@ -109,6 +116,7 @@ final class SpinPolicy {
     /** How many virtual threads wait for a carrier, 0 if the JVM does not tell. */
     private int waiting() {
         IntSupplier scheduler = queued;
+        asked |= scheduler == null;
         return scheduler == null ? 0 : scheduler.getAsInt();
     }
 

@@ -10,6 +10,7 @@ import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Device;
@@ -171,7 +172,7 @@ public final class Binding implements AutoCloseable {
         InetAddress wanted = local.getAddress();
         ensureSameFamily(wanted, remote.getAddress());
         InetSocketAddress source = wanted.isAnyLocalAddress()
-                ? new InetSocketAddress(Routes.sourceOf(remote), local.getPort()) : local;
+                ? new InetSocketAddress(sourceOf(remote), local.getPort()) : local;
         synchronized (this) {
             if (closed) {
                 throw NetErrors.closed();
@@ -190,6 +191,12 @@ public final class Binding implements AutoCloseable {
             identifier = null;
             return dialing;
         }
+    }
+
+    /** The JDK's way to ask looks through all jars for a provider of channels, so it comes second. */
+    private InetAddress sourceOf(InetSocketAddress remote) throws IOException {
+        Optional<InetAddress> source = engine.connectionManager.sourceOf(remote);
+        return source.isPresent() ? source.get() : Routes.sourceOf(remote);
     }
 
     /** An address of one version reaches none of the other, as with TCP, in whose words this says so. */

@@ -322,12 +322,12 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
         takeIn();
     }
 
-    /** Whether the peer has said before that it goes, which has ended all that somebody waits for. */
+    /** Whether the peer has said before that it goes, or has it all: nobody waits for anything any more. */
     private boolean hasLeft() {
         inbox.drain();
         inbox.enter();
         try {
-            return protocol.isPeerLeaving() && !disconnects();
+            return (protocol.isPeerLeaving() || isClosed() && isDeliveredLocked()) && !disconnects();
         } finally {
             inbox.exit();
         }

@@ -1,5 +1,9 @@
 package org.rdmasockets.verbs;
 
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+
 /**
  * Sets up and tears down connections ({@code librdmacm}): one non-blocking event channel
  * ({@code struct rdma_event_channel}) for all of its identifiers, so that no descriptor is spent per connection.
@@ -13,6 +17,16 @@ public interface ConnectionManager extends EventSource, AutoCloseable {
      * @throws VerbsException if none can be had
      */
     ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException;
+
+    /**
+     * Asks the routing table, without a packet, which local address connections to somebody would come from.
+     *
+     * @param destination the address to ask about
+     * @return the local address; empty if this cannot tell, and another has to be asked
+     */
+    default Optional<InetAddress> sourceOf(InetSocketAddress destination) {
+        return Optional.empty();
+    }
 
     /**
      * Takes all events that are there ({@code rdma_get_cm_event}), acknowledges each ({@code rdma_ack_cm_event}) and

@@ -1,18 +1,16 @@
 package org.rdmasockets.provider.ibverbs;
 
-import java.io.IOException;
+import java.io.File;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.Objects;
 import java.util.Optional;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Finds out why RDMA cannot be used, step by step from the library to the device, as a sentence with the remedy. */
 final class Availability {
-    private static final Path DEVICES = Path.of("/sys/class/infiniband");
-    private static final Path FILES = Path.of("/dev/infiniband");
-    private static final Path MANAGER = FILES.resolve("rdma_cm");
+    private static final File DEVICES = new File("/sys/class/infiniband");
+    private static final File FILES = new File("/dev/infiniband");
+    private static final File MANAGER = new File(FILES, "rdma_cm");
     private static final String SOFTWARE_DEVICE = "without RDMA hardware, soft-RoCE does: modprobe rdma_rxe && "
             + "rdma link add rxe0 type rxe netdev eth0";
 
@@ -39,33 +37,27 @@ final class Availability {
         if (isEmpty(DEVICES)) {
             return Optional.of("This machine has no RDMA device: load its driver; " + SOFTWARE_DEVICE);
         }
-        if (isEmpty(FILES) || !Files.exists(MANAGER)) {
+        if (isEmpty(FILES) || !MANAGER.exists()) {
             return Optional.of("The kernel's user access to RDMA is not loaded (" + MANAGER
                     + " is missing): modprobe ib_uverbs && modprobe rdma_ucm; in a container, pass /dev/infiniband in");
         }
         return Optional.empty();
     }
 
-    private static boolean isEmpty(Path folder) {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-            return !files.iterator().hasNext();
-        } catch (IOException e) {
-            return true;
-        }
+    private static boolean isEmpty(File folder) {
+        String[] files = folder.list();
+        return files == null || files.length == 0;
     }
 
     private static Optional<String> permissionProblem() {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(FILES, "{rdma_cm,uverbs*}")) {
-            for (Path file : files) {
-                if (!Files.isReadable(file) || !Files.isWritable(file)) {
-                    return Optional.of("This user may not use RDMA: " + file + " must be readable and writable; "
-                            + "chmod 666 " + FILES + "/rdma_cm " + FILES + "/uverbs*, or join the group of the files");
-                }
+        for (File file : Objects.requireNonNullElse(FILES.listFiles(), new File[0])) {
+            boolean needed = file.equals(MANAGER) || file.getName().startsWith("uverbs");
+            if (needed && !(file.canRead() && file.canWrite())) {
+                return Optional.of("This user may not use RDMA: " + file + " must be readable and writable; "
+                        + "chmod 666 " + FILES + "/rdma_cm " + FILES + "/uverbs*, or join the group of the files");
             }
-            return Optional.empty();
-        } catch (IOException e) {
-            return Optional.of("This user may not look into " + FILES + ": " + e.getMessage());
         }
+        return Optional.empty();
     }
 
     /** What only the libraries know: a driver of theirs may be missing, or the kernel may refuse them. */

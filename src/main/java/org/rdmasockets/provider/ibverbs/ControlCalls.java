@@ -57,6 +57,10 @@ final class ControlCalls {
     static final ControlCall RDMA_FREE_DEVICES = new ControlCall("rdma_free_devices");
 
     static final ControlCall FCNTL = new ControlCall("fcntl");
+    static final ControlCall SOCKET = new ControlCall("socket");
+    static final ControlCall CONNECT = new ControlCall("connect");
+    static final ControlCall GETSOCKNAME = new ControlCall("getsockname");
+    static final ControlCall CLOSE = new ControlCall("close");
 
     /** Of the calling thread: 0, bytes of the mask, the mask. */
     static final ControlCall SCHED_SETAFFINITY = new ControlCall("sched_setaffinity");

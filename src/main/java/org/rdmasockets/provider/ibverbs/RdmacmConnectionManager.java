@@ -3,7 +3,10 @@ package org.rdmasockets.provider.ibverbs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
@@ -62,6 +65,15 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         } catch (Throwable e) {
             release();
             throw e;
+        }
+    }
+
+    @Override
+    public Optional<InetAddress> sourceOf(InetSocketAddress destination) {
+        try {
+            return Optional.of(SocketAddresses.sourceOf(destination));
+        } catch (VerbsException e) {
+            return Optional.empty(); // who asks another gets the reason in its words
         }
     }
 

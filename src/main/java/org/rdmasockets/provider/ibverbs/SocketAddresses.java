@@ -14,11 +14,15 @@ import org.rdmasockets.provider.ibverbs.generated.rdma_h;
 import org.rdmasockets.provider.ibverbs.generated.sockaddr;
 import org.rdmasockets.provider.ibverbs.generated.sockaddr_in;
 import org.rdmasockets.provider.ibverbs.generated.sockaddr_in6;
+import org.rdmasockets.provider.ibverbs.generated.sockaddr_storage;
+import org.rdmasockets.verbs.VerbsException;
 
 /** {@code sockaddr_in} and {@code sockaddr_in6}. */
 final class SocketAddresses {
     private static final int IPV4_BYTES = 4;
     private static final int IPV6_BYTES = 16;
+    private static final int SOCK_DGRAM = 2;
+    private static final int SOCK_CLOEXEC = 0x80000;
 
     private SocketAddresses() {}
 
@@ -45,6 +49,26 @@ final class SocketAddresses {
         sockaddr_in.sin_port(socket, ByteOrders.toNetworkShort(address.getPort()));
         MemorySegment.copy(bytes, 0, sockaddr_in.sin_addr(socket), ValueLayout.JAVA_BYTE, 0, bytes.length);
         return socket;
+    }
+
+    /**
+     * The address that this host would connect from: a connected UDP socket has it and sends nothing. Throws if there
+     * is no route or no descriptor.
+     */
+    static InetAddress sourceOf(InetSocketAddress destination) throws VerbsException {
+        int family = destination.getAddress() instanceof Inet6Address ? rdma_h.AF_INET6() : rdma_h.AF_INET();
+        int port = destination.getPort() == 0 ? 1 : destination.getPort();
+        int socket = ControlCalls.SOCKET.number("", family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment peer = write(new InetSocketAddress(destination.getAddress(), port), arena);
+            ControlCalls.CONNECT.number("", socket, peer, peer.byteSize());
+            MemorySegment own = sockaddr_storage.allocate(arena);
+            MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) own.byteSize());
+            ControlCalls.GETSOCKNAME.number("", socket, own, length);
+            return read(own).getAddress();
+        } finally {
+            ControlCalls.CLOSE.error(socket);
+        }
     }
 
     /** Reads an address, null if there is none, from memory that is large enough for any {@code sockaddr}. */
