@@ -116,7 +116,9 @@ final class SpinPolicy {
     /** How many virtual threads wait for a carrier, 0 if the JVM does not tell. */
     private int waiting() {
         IntSupplier scheduler = queued;
-        asked |= scheduler == null;
+        if (scheduler == null && !asked) {
+            asked = true;
+        }
         return scheduler == null ? 0 : scheduler.getAsInt();
     }
 
