@@ -81,7 +81,7 @@ final class SendQueue {
     /** Adds to a request what announces a chunk, in a slot below {@link #CONTROL_SLOTS} unless the device copies it. */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
-            announcing.bytes(entry, 0, entry.length);
+            announcing.relaxed().bytes(entry, 0, entry.length); // not written again before the peer has taken it
             return;
         }
         long offset = stage.layout.stagedOffset() + (long) slot * entry.length;

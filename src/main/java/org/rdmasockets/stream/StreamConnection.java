@@ -305,7 +305,7 @@ public final class StreamConnection {
             if (count <= 0) {
                 break;
             }
-            SendRequest request = flow.begin();
+            SendRequest request = flow.begin().relaxed();
             ring.place(bytes, offset + taken, count, request);
             finish(count, sendQueue.isInline(count) ? 0 : ring.keep(count));
             taken += count;

@@ -36,6 +36,7 @@ public final class SendRequest {
     private boolean inline;
     private int immediate;
     private boolean open;
+    private boolean relaxed;
     private boolean joining;
     private int joinedImmediate;
     private long remoteAddress;
@@ -93,6 +94,7 @@ public final class SendRequest {
         inline = false;
         immediate = 0;
         open = false;
+        relaxed = false;
         joining = false;
         joinedImmediate = 0;
         remoteAddress = 0;
@@ -258,6 +260,18 @@ public final class SendRequest {
     }
 
     /**
+     * Lets this write with immediate data change the peer's memory as late as the peer takes its message
+     * ({@code IBV_ACCESS_RELAXED_ORDERING}, for one request): requests behind it, to the same memory too, may come
+     * before it. Devices that cannot do that make it in turn; shared memory between processes can, see {@link #bytes}.
+     *
+     * @return this
+     */
+    public SendRequest relaxed() {
+        relaxed = true;
+        return this;
+    }
+
+    /**
      * Lets this write with immediate data join the last message of the queue pair, if that was an {@link #open} write
      * with immediate data, with or without others that joined it, and the peer has not taken it yet: then no message is
      * sent for this one, it takes no receive, and the peer finds one message as long as all together, with the
@@ -292,8 +306,6 @@ public final class SendRequest {
     /**
      * Takes the payload of a send or write from an array, which needs {@link Capability#COPIES_AT_POST}: the post
      * copies it, and the array may be changed as soon as it returns. Not together with {@link #add} or {@link #inline}.
-     * A write with immediate data may change the peer's memory as late as the peer takes that in, so requests behind it
-     * may come before it.
      *
      * @param array where the payload is
      * @param offset its first byte
@@ -401,6 +413,11 @@ public final class SendRequest {
     /** {@return whether the next request may join this one: {@link #open()} was called} */
     public boolean isOpen() {
         return open;
+    }
+
+    /** {@return whether requests behind this write may come before it: {@link #relaxed()} was called} */
+    public boolean isRelaxed() {
+        return relaxed;
     }
 
     /** {@return whether this may join the request before it: {@link #joining} was called} */

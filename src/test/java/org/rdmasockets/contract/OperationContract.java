@@ -299,7 +299,7 @@ abstract class OperationContract extends ContractTest {
                 passive.tell(end -> end.postReceiveNothing(id));
             }
             Arrays.fill(bytes, (byte) (1 + i));
-            active.send.write(71, target() + 100 * i, key).bytes(bytes, 0, length).immediate(i).signalled();
+            active.send.write(71, target() + 100 * i, key).relaxed().bytes(bytes, 0, length).immediate(i).signalled();
             active.postSend();
             Arrays.fill(bytes, (byte) 44);
             if (i == 0) { // the first waits, its bytes do not
@@ -313,6 +313,49 @@ abstract class OperationContract extends ContractTest {
             assertEquals(1 + Math.min(i / 100, 2), written[i], "byte " + i);
         }
         assertEquals(0, written[3200]);
+    }
+
+    @Test
+    void aWriteFromAnArrayIsNotOvertakenUnlessItIsRelaxed() throws VerbsException {
+        needs(Capability.COPIES_AT_POST);
+        passive.tell(end -> end.postReceiveNothing(90));
+        passive.tell(end -> end.postReceiveNothing(91));
+        passive.ask(end -> end.bytes(TARGET, 1)); // by now they are posted
+        byte[] bytes = new byte[3000];
+        Arrays.fill(bytes, (byte) 1);
+        active.send.write(71, target(), key).bytes(bytes, 0, 100).immediate(1);
+        active.postSend();
+        Arrays.fill(bytes, (byte) 2);
+        active.send.write(72, target(), key).bytes(bytes, 0, 3000).immediate(2).signalled();
+        active.postSend();
+        active.awaitSuccess(72);
+        passive.ask(end -> end.awaitSuccess(90));
+        passive.ask(end -> end.awaitSuccess(91));
+        for (byte written : passive.ask(end -> end.bytes(TARGET, 3000))) {
+            assertEquals(2, written);
+        }
+    }
+
+    @Test
+    void bytesThatComeWithTheirMessageDoNotJoinAnother() throws VerbsException {
+        needs(Capability.COPIES_AT_POST);
+        passive.tell(end -> end.postReceiveNothing(90));
+        passive.tell(end -> end.postReceiveNothing(91));
+        byte[] bytes = new byte[100];
+        Arrays.fill(bytes, (byte) 3);
+        active.send.write(71, target(), key).immediate(1).open();
+        active.postSend();
+        active.send.write(72, target(), key).relaxed().bytes(bytes, 0, 100).immediate(2).joining(3).signalled();
+        active.postSend();
+        active.awaitSuccess(72);
+        int taken = passive.ask(end -> end.awaitSuccess(90)).lengthBytes();
+        if (taken == 0) { // they did not join
+            taken = passive.ask(end -> end.awaitSuccess(91)).lengthBytes();
+        }
+        assertEquals(100, taken);
+        for (byte written : passive.ask(end -> end.bytes(TARGET, 100))) {
+            assertEquals(3, written);
+        }
     }
 
     @Test

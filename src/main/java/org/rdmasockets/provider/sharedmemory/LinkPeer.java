@@ -7,6 +7,7 @@ import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -161,7 +162,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private int tellAlive(Notice notice, int messages) {
-        if (notice.joining && openPosition >= 0 && joinLast(notice)) {
+        if (notice.joining && !notice.inline && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
         if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
@@ -527,13 +528,14 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** A write with immediate data is made here, of bytes that came along, where the other side could have made it. */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
-        if (own == null) {
-            return;
+        if (own == null || own.closed || own.state() == QueuePairState.ERROR) {
+            return; // what it would be written to may serve something else by now
         }
         int bytes = entry.payloadBytes();
         long address = entry.first();
         SharedMemoryRegion region = own.domain.device().fabric.regions.find((int) entry.second());
-        if (region != null && region.tryEnter(own.domain, address, bytes, AccessFlag.REMOTE_WRITE)) {
+        if (region != null && region.isAllocated()
+                && region.tryEnter(own.domain, address, bytes, AccessFlag.REMOTE_WRITE)) {
             try {
                 MemorySegment.copy(entry.memory(), entry.payloadOffset(), region.segment(), address - region.address(),
                         bytes);
@@ -541,7 +543,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 region.leave();
             }
             written(bytes, entry.value());
-        } else if (!own.closed) { // else its memory has gone with it
+        } else {
             faultOfOurs();
         }
     }

@@ -223,7 +223,7 @@ final class SendQueue implements Deadlines.Expiring {
         if (reached == null) {
             return refused();
         }
-        if (length <= inlineBytes && array != null && tells && waits == 0) {
+        if (length <= inlineBytes && array != null && tells && waits == 0 && request.isRelaxed()) {
             inlineBytes -= (short) length;
             current.inline = true;
             return Status.SUCCESS;

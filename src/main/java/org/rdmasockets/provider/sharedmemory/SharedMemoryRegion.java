@@ -44,6 +44,11 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return source instanceof SharedRegion shared ? shared : null;
     }
 
+    /** Whether other processes may reach this: never what was registered. */
+    boolean isAllocated() {
+        return source != null;
+    }
+
     /** Whether all of these addresses are inside, without overflow whatever they are. */
     boolean contains(long first, long length) {
         long offset = first - memory.address();

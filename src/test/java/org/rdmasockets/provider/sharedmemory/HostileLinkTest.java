@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -132,11 +133,14 @@ class HostileLinkTest {
                 var queue = device.createCompletionQueue(8, null);
                 MemoryRegion open = domain.allocate(4096, writable);
                 MemoryRegion closed = domain.allocate(4096, readable);
-                MemoryRegion foreign = other.allocate(4096, writable)) {
+                MemoryRegion foreign = other.allocate(4096, writable);
+                Arena arena = Arena.ofConfined();
+                MemoryRegion registered = domain.register(arena.allocate(4096), writable)) {
             long begin = open.address();
             long[][] arguments = {{begin + 4092, open.remoteKey()}, {begin + 4093, open.remoteKey()},
                 {begin - 1, open.remoteKey()}, {closed.address(), closed.remoteKey()},
-                {foreign.address(), foreign.remoteKey()}, {begin, 0}};
+                {foreign.address(), foreign.remoteKey()},
+                {registered.address(), registered.remoteKey()}, {begin, 0}};
             for (int i = 0; i < arguments.length; i++) {
                 boolean allowed = i == 0;
                 try (QueuePair pair = accept(domain, queue)) {
