@@ -409,12 +409,12 @@ public final class CompletionInbox {
         Wait end = null;
         boolean watches = true;
         while (end == null && watches) {
-            watches = watch.begin(this, waiter, begin, deadlineNanos);
+            watches = watch.begin(shard, waiter, begin, deadlineNanos);
             try {
                 shard.armAndPoll();
                 end = tryEnd(role, waiter, deadlineNanos);
                 if (watches && end == null) {
-                    watch.await(begin);
+                    watch.await(waiter, begin);
                     end = tryEnd(role, waiter, deadlineNanos); // before it arms again, for nothing if this is the end
                 }
             } finally {

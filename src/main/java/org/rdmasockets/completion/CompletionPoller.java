@@ -396,12 +396,11 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** An event of a queue was taken from its channel by a waiter beside the thread; it and its inbox may be null. */
-    void onEventBeside(CompletionQueue queue, CompletionInbox inbox, Waiter waiter) {
+    /** An event of a queue was taken from its channel by a waiter that waits beside the thread. */
+    void onEventBeside(CompletionQueue queue) {
         CompletionShard shard = shards.get(queue);
         if (shard != null) {
-            boolean own = inbox != null && inbox.shard() == shard && !waiter.holds(); // what it holds it takes in first
-            shard.takeEventForWaiter(own ? inbox : null, own ? waiter : null);
+            shard.takeEventForWaiter(watch.isAt(shard));
             return;
         }
         Runnable task = others.get(queue);

@@ -258,34 +258,34 @@ public final class CompletionShard extends Apart {
         if (cqLock.isHeldByCurrentThread() || !cqLock.tryLock()) {
             return !faults.posterLeavesEvent();
         }
-        takeEventAndUnlock(null, null);
+        takeEventAndUnlock(true);
         return true;
     }
 
     /**
      * Handles the event of the queue in the thread of a waiter, who has taken it from the channel. If it waits for this
      * queue, and nobody else does, the queue stays unarmed: it arms it when it waits again, and until then its peer
-     * need not ring. Then it is given its completion as by {@link #lead}; both are null if it waits elsewhere.
+     * need not ring.
      */
-    void takeEventForWaiter(CompletionInbox own, Waiter waiter) {
+    void takeEventForWaiter(boolean own) {
         cqLock.lock();
         leads++;
-        takeEventAndUnlock(own, waiter);
+        takeEventAndUnlock(!own);
     }
 
-    private void takeEventAndUnlock(CompletionInbox own, Waiter waiter) {
+    private void takeEventAndUnlock(boolean arms) {
         WakeList touched;
         boolean full;
         boolean lease = false;
         try {
             armed &= !faults.clearsArmed();
             // Before the look at parked: pairs with arrive, which counts the waiter before it looks at armed.
-            if (own == null || parked.get() > 1) {
+            if (arms || parked.get() > 1) {
                 arm();
             } else {
                 lease = !leased && faults.looksAfterUnarmed();
             }
-            touched = pollBatch(own, waiter);
+            touched = pollBatch(null, null);
             full = wasFull();
         } catch (RuntimeException | Error e) {
             poller.lookAtAll(); // who has to arm, or to wake, may not have

@@ -38,8 +38,7 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
     /** Who is here, or about to come. */
     private final AtomicReference<Thread> watcher = new AtomicReference<>();
     /** What that waits for; that thread alone touches it. */
-    private CompletionInbox watched;
-    private Waiter waiter;
+    private CompletionShard watched;
     private volatile boolean broken;
     /** Whether the poller's thread had taken the event and so has woken who is here. A hint, read by who was. */
     private volatile boolean overtaken;
@@ -64,15 +63,14 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
      * Takes the place if it is free and does not keep others from running; true must be followed by {@link #end}. What
      * may end the wait is looked at after this and before {@link #await}.
      */
-    boolean begin(CompletionInbox inbox, Waiter who, long sinceNanos, long deadlineNanos) {
-        boolean begins = (faults.alwaysWatches() || who.isBrief() && policy.allows() && !policy.isCrowded())
+    boolean begin(CompletionShard shard, Waiter waiter, long sinceNanos, long deadlineNanos) {
+        boolean begins = (faults.alwaysWatches() || waiter.isBrief() && policy.allows() && !policy.isCrowded())
                 && watcher.getPlain() == null && left(sinceNanos) > 0
                 && Wait.remaining(deadlineNanos) > limitNanos
                 && !broken && !Thread.currentThread().isInterrupted()
                 && watcher.compareAndSet(null, Thread.currentThread());
         if (begins) {
-            watched = inbox;
-            waiter = who;
+            watched = shard;
         }
         return begins;
     }
@@ -109,6 +107,11 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
         }
     }
 
+    /** Whether the calling thread, who is here, waits for a shard. */
+    boolean isAt(CompletionShard shard) {
+        return watched == shard;
+    }
+
     private long left(long sinceNanos) {
         return limitNanos - (System.nanoTime() - sinceNanos);
     }
@@ -117,7 +120,7 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
      * Sleeps until something has happened, somebody wakes this thread, or it has waited long enough; in the latter case
      * the waiter parks next.
      */
-    void await(long sinceNanos) {
+    void await(Waiter waiter, long sinceNanos) {
         int millis = (int) ((left(sinceNanos) + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
         try {
             if ((millis <= 0 || !events.awaitBeside(millis, this)) && !overtaken) {
@@ -147,18 +150,17 @@ final class Watch implements Predicate<EventSource>, Consumer<CompletionQueue> {
 
     @Override
     public void accept(CompletionQueue queue) {
-        poller.onEventBeside(queue, watched, waiter);
+        poller.onEventBeside(queue);
     }
 
     /** Lets a waiter learn from a wait that did not spin, or not only, and is over now. */
-    void learn(Waiter who, long sinceNanos, int budgetNanos) {
-        who.woken(System.nanoTime() - sinceNanos, budgetNanos, limitNanos, wakes(), policy);
+    void learn(Waiter waiter, long sinceNanos, int budgetNanos) {
+        waiter.woken(System.nanoTime() - sinceNanos, budgetNanos, limitNanos, wakes(), policy);
     }
 
     /** Gives the place back. Whoever has woken this thread before may not have unparked it. */
     void end() {
         watched = null;
-        waiter = null;
         watcher.set(null);
     }
 

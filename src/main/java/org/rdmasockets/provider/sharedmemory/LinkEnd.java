@@ -529,12 +529,15 @@ final class LinkEnd implements LinkHandler {
     public void onDoorbell(Link source) {
         armed = false;
         VarHandle.fullFence();
-        // Letters are rung for whenever nobody here is awake. Who wants all meanwhile has the last word.
-        link.armForLetters();
         boolean empty = drainSome();
         goOn();
-        if (empty && isWanted()) {
-            askToRing();
+        if (empty) {
+            // Letters are rung for whenever nobody here is awake. Who wants all meanwhile has the last word.
+            if (isWanted()) {
+                askToRing();
+            } else {
+                link.armForLetters();
+            }
             empty = drainSome();
         }
         if (!empty) {
