@@ -45,7 +45,7 @@ class Constants {
     private static final class Type {
         private final Class<?> type;
         private final String end;
-        /** What makes the layout, and those of fields from it, in Java. */
+        /** Java text that makes the layout, and texts that make those of fields from it. */
         private final StringBuilder layout = new StringBuilder();
         private final Map<String, String> fields = new HashMap<>();
 

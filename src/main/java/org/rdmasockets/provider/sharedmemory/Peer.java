@@ -32,8 +32,8 @@ interface Peer {
     default void beginWrite() {}
 
     /**
-     * How many bytes the first writes may have together that {@link #tell} sends along, so that a connection which
-     * hardly says anything does not make this process map its peer's memory.
+     * How many bytes the first relaxed writes may have together that {@link #tell} sends along, so that a connection
+     * which hardly says anything does not make this process map its peer's memory.
      */
     default int mostInlineBytes() {
         return 0;

@@ -9,10 +9,10 @@
  * the same for connecting and disconnecting. Keys, bounds, access flags and lengths are checked as a network card does
  * it, with the same errors; one differs: between processes, a send that is too long for the peer's receive has
  * completed here by the time the peer finds out, and both queue pairs break. Between processes, a write with immediate
- * data may join the one before it until the peer has taken that; and a connection's first ones from arrays bring their
- * bytes, which the peer copies: an idle connection maps no memory of the other process. Receives may be shared
- * ({@code SharedMemorySharedReceiveQueue}). Datagrams of queue pairs ({@code DatagramQueuePair}) stay within this
- * process; those of sockets go to others, too ({@code DatagramPorts}).
+ * data may join the one before it until the peer has taken that; and a connection's first ones that are relaxed and
+ * come from arrays bring their bytes, which the peer copies: an idle connection maps no memory of the other process.
+ * Receives may be shared ({@code SharedMemorySharedReceiveQueue}). Datagrams of queue pairs ({@code DatagramQueuePair})
+ * stay within this process; those of sockets go to others, too ({@code DatagramPorts}).
  *
  * <p>What comes from another process enters by {@code LinkEnd}, which believes nothing: whatever an honest process
  * never says ends that link, and with it the connections to that process alone. {@code Faults} lets tests bend the

@@ -44,7 +44,7 @@ class HostileLinkTest {
     private EventPoller poller;
     private SharedMemoryConnectionManager manager;
     private ConnectionIdentifier listener;
-    /** What the attacker asked for last; null before. */
+    /** The connection that the attacker asked for last; null before. */
     private ConnectionIdentifier request;
     private DeafPeer attacker;
 

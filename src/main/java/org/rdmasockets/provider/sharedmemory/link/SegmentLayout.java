@@ -53,8 +53,9 @@ final class SegmentLayout {
     static final int ENTRY_ALIGNMENT = 64;
     static final int ENTRY_HEADER_BYTES = 32;
     static final int ENTRY_FIRST = 16;
-    /** An entry begins with three words: the first, then slot and value, and the argument. */
+    /** An entry begins with four words: the first, then slot and value, and the two arguments. */
     static final int WORD_SHIFT = 3;
+    /** Number of the word with the second argument. */
     static final int SECOND_WORD = 3;
     /** First argument of an open entry that was taken; it is nobody's own. */
     static final long TAKEN = -1;
