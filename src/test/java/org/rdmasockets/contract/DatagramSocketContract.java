@@ -38,6 +38,7 @@ abstract class DatagramSocketContract {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int GUARD_MILLIS = (int) (Await.LIMIT_SECONDS * 1000);
     private static final int WINDOW = 32;
+    private static final int NUMBERED_BYTES = 64;
 
     private DatagramSocket a;
     private DatagramSocket b;
@@ -442,31 +443,54 @@ abstract class DatagramSocketContract {
 
     void manyArriveWithAWindow(int many) throws Exception {
         Call<Void> echo = Call.run(ThreadKind.VIRTUAL, "echo", () -> {
-            DatagramPacket packet = room(64);
             for (int i = 0; i < many / WINDOW; i++) {
+                BitSet come = new BitSet();
+                DatagramPacket last = null;
                 for (int j = 0; j < WINDOW; j++) {
-                    b.receive(packet);
-                    int number = ByteBuffer.wrap(packet.getData()).getInt();
+                    last = numbered(b, "window " + i + " of " + come);
+                    int number = ByteBuffer.wrap(last.getData()).getInt();
                     assertTrue(isInOrder() ? number == i * WINDOW + j : number / WINDOW == i, "number " + number
                             + " in place " + j + " of window " + i);
+                    come.set(number % WINDOW);
                 }
-                b.send(packet);
+                b.send(last);
             }
         });
-        ByteBuffer data = ByteBuffer.allocate(64);
-        DatagramPacket packet = new DatagramPacket(data.array(), 64, b.getLocalSocketAddress());
-        DatagramPacket answer = room(64);
+        ByteBuffer data = ByteBuffer.allocate(NUMBERED_BYTES);
+        DatagramPacket packet = new DatagramPacket(data.array(), NUMBERED_BYTES, b.getLocalSocketAddress());
         for (int i = 0; i < many; i++) {
             data.putInt(0, i);
             a.send(packet);
             if (i % WINDOW == WINDOW - 1) {
-                a.receive(answer);
-                int last = ByteBuffer.wrap(answer.getData()).getInt(); // which others may have overtaken
+                int last = answer(echo, i); // which others may have overtaken
                 assertEquals(isInOrder() ? i : i / WINDOW, isInOrder() ? last : last / WINDOW);
             }
         }
         echo.result();
         check(a);
+    }
+
+    private int answer(Call<Void> echo, int sent) throws Exception {
+        try {
+            return ByteBuffer.wrap(numbered(a, "answer to " + sent).getData()).getInt();
+        } catch (AssertionError e) {
+            echo.result(); // fails for the same reason, and knows what came
+            throw e;
+        }
+    }
+
+    /** The next datagram of the test's own: one of those before it may come late, where it went another way. */
+    private static DatagramPacket numbered(DatagramSocket at, String what) throws IOException {
+        DatagramPacket packet = room(NUMBERED_BYTES);
+        try {
+            do {
+                packet.setLength(NUMBERED_BYTES);
+                at.receive(packet);
+            } while (packet.getLength() != NUMBERED_BYTES);
+        } catch (SocketTimeoutException e) {
+            throw new AssertionError("nothing came any more: " + what, e);
+        }
+        return packet;
     }
 
     @Test
