@@ -162,7 +162,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private int tellAlive(Notice notice, int messages) {
-        if (notice.joining && !notice.inline && openPosition >= 0 && joinLast(notice)) {
+        if (notice.joining && notice.inlineTarget == null && openPosition >= 0 && joinLast(notice)) {
             return Status.SUCCESS;
         }
         if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
@@ -251,10 +251,14 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     }
 
     private int publishWrite(RingWriter writer, Notice notice) {
-        if (!writer.begin(notice.inline ? notice.lengthBytes : 0)) {
+        if (notice.inlineTarget != null && !writer.isHalfEmpty()) {
+            notice.write(); // a peer that does not read for a while has room for many messages, and not for their bytes
+        }
+        boolean inline = notice.inlineTarget != null;
+        if (!writer.begin(inline ? notice.lengthBytes : 0)) {
             return Status.NO_ROOM;
         }
-        if (notice.inline) {
+        if (inline) {
             writer.header(LinkEnd.INLINE_WRITE, LinkEnd.IMMEDIATE, peerSlot, notice.immediate, notice.remoteAddress());
             writer.second(notice.remoteKey());
             notice.copyPayload(0, writer.memory(), writer.payloadOffset(), notice.lengthBytes);

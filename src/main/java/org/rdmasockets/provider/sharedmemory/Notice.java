@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
+import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.SendRequest;
 
@@ -30,8 +31,8 @@ final class Notice {
     /** While it is posted: whether it may join the message before it, and the immediate data of both then. */
     boolean joining;
     int joinedImmediate;
-    /** While it is posted: whether the bytes of a write go along when the peer is told of it. */
-    boolean inline;
+    /** While it is posted: where a write goes whose bytes go along when the peer is told of it; else null. */
+    ReachableMemory inlineTarget;
     private SendRequest.Opcode opcode;
     /** The request while it is posted, with the bytes of a send; else null. */
     private SendRequest posted;
@@ -94,7 +95,7 @@ final class Notice {
     /** Lets go of the caller's memory after the post. */
     void release() {
         posted = null;
-        inline = false;
+        inlineTarget = null;
     }
 
     /** Where a write goes, while it is posted: an address of the peer. */
@@ -105,6 +106,12 @@ final class Notice {
     /** The key for that. */
     int remoteKey() {
         return posted.remoteKey();
+    }
+
+    /** Makes a write whose bytes were to go along. */
+    void write() {
+        copyPayload(0, inlineTarget.segment(), posted.remoteAddress() - inlineTarget.address(), lengthBytes);
+        inlineTarget = null;
     }
 
     /** Copies a part of the bytes out, of a send or while it is posted. */

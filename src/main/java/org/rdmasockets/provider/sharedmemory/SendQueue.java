@@ -225,7 +225,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
         if (length <= inlineBytes && array != null && tells && waits == 0 && request.isRelaxed()) {
             inlineBytes -= (short) length;
-            current.inline = true;
+            current.inlineTarget = reached;
             return Status.SUCCESS;
         }
         inlineBytes = 0;
@@ -287,8 +287,8 @@ final class SendQueue implements Deadlines.Expiring {
             complete(current);
             return;
         }
-        if (current.inline) { // its bytes do not wait
-            current.copyPayload(0, reached.segment(), current.remoteAddress() - reached.address(), current.lengthBytes);
+        if (current.inlineTarget != null) {
+            current.write(); // its bytes do not wait
         }
         if (waiting == null) {
             waiting = new Notice[owner.config.maxSends()];

@@ -10,6 +10,7 @@ import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A peer whose link is well made and whose entries are what a test says; it never reads its ring. */
@@ -58,6 +59,11 @@ final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
             waiter.drain();
         }
         return link != null;
+    }
+
+    /** Allocates memory that can be announced. */
+    SharedRegion allocate(long bytes) throws VerbsException {
+        return hub.allocate(bytes);
     }
 
     /** Sends an entry; false if there is no room for it. */

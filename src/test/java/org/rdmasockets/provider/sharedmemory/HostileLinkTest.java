@@ -10,13 +10,16 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
+import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -29,6 +32,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
+import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
 
@@ -38,6 +42,9 @@ import org.rdmasockets.verbs.WorkCompletions;
  */
 class HostileLinkTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    /** The attacker's domain, and its slot for all its connections. */
+    private static final long DOMAIN = 1;
+    private static final int SLOT = 1;
     private static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 0, 0, 7, 7);
 
     private final SharedMemoryProvider victim = new SharedMemoryProvider();
@@ -89,7 +96,7 @@ class HostileLinkTest {
     }
 
     private byte[] greeting(InetSocketAddress destination) {
-        return new Greeting(1, PARAMETERS, destination, listener.localAddress()).encode();
+        return new Greeting(DOMAIN, PARAMETERS, destination, listener.localAddress()).encode();
     }
 
     @Test
@@ -157,10 +164,45 @@ class HostileLinkTest {
         }
     }
 
+    @Test
+    void aPeerThatDoesNotReadIsToldOfTheFirstWritesOfManyConnections() throws Exception {
+        int many = 200;
+        int bytes = 2000;
+        int key = 1000;
+        Set<AccessFlag> writable = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        byte[] data = new byte[bytes];
+        Arrays.fill(data, (byte) 1);
+        SharedMemoryDevice device = victim.fabric.device;
+        SharedRegion target = attacker.allocate((long) many * bytes);
+        attacker.link.announce(target, key, writable, DOMAIN);
+        try (var domain = device.allocateProtectionDomain();
+                var queue = device.createCompletionQueue(2 * many, null);
+                LinkSlot unused = attacker.link.openSlot();
+                LinkSlot slot = attacker.link.openSlot()) {
+            assertEquals(SLOT, slot.index(), unused::toString);
+            slot.receivesPosted(many);
+            List<QueuePair> pairs = new ArrayList<>();
+            for (int i = 0; i < many; i++) {
+                pairs.add(accept(domain, queue));
+                SendRequest request = new SendRequest(1).write(i, target.segment().address() + i * bytes, key).relaxed()
+                        .bytes(data, 0, bytes).immediate(i);
+                assertEquals(QueuePair.POSTED, pairs.get(i).postSend(request));
+            }
+            WorkCompletions done = queue.newBatch(many);
+            assertEquals(many, queue.poll(done)); // none waits for a peer that may be slow, or stopped
+            for (int i = 0; i < many; i++) {
+                assertEquals(Status.SUCCESS, done.status(i));
+            }
+            assertEquals(0, target.segment().get(ValueLayout.JAVA_BYTE, 0)); // it went along
+            assertEquals(1, target.segment().get(ValueLayout.JAVA_BYTE, many * bytes - 1));
+            pairs.forEach(QueuePair::close);
+        }
+    }
+
     /** Accepts a connection that the attacker asks for, with one receive. */
     private QueuePair accept(ProtectionDomain domain, CompletionQueue queue) throws Exception {
         request = null;
-        assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
+        assertTrue(send(LinkEnd.CONNECT, 0, SLOT, greeting(listener.localAddress())));
         attacker.link.writer().ringPeer();
         awaitServed("a request", () -> {
             manager.drainEvents();

@@ -126,6 +126,12 @@ public final class RingWriter {
         return true;
     }
 
+    /** Whether the peer has left at most half of the ring unread. The memory is mapped. */
+    public boolean isHalfEmpty() {
+        assert lock.isHeldByCurrentThread() && mapped;
+        return tail - head <= RING_BYTES / 2 || learnHead() && tail - head <= RING_BYTES / 2;
+    }
+
     /** Whether there is room for so much, and for a word behind it that says that nothing follows yet. */
     private boolean hasRoom(int entryBytes) {
         int bytes = entryBytes + SegmentLayout.ENTRY_ALIGNMENT;
