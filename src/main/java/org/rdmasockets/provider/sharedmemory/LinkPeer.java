@@ -532,7 +532,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** A write with immediate data is made here, of bytes that came along, where the other side could have made it. */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
-        if (own == null || own.closed || own.state() == QueuePairState.ERROR) {
+        if (own == null || own.state() == QueuePairState.ERROR) {
             return; // what it would be written to may serve something else by now
         }
         int bytes = entry.payloadBytes();
@@ -547,7 +547,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 region.leave();
             }
             written(bytes, entry.value());
-        } else {
+        } else if (own.state() != QueuePairState.ERROR) { // else its memory has gone with it just now
             faultOfOurs();
         }
     }

@@ -143,24 +143,54 @@ class HostileLinkTest {
                 MemoryRegion foreign = other.allocate(4096, writable);
                 Arena arena = Arena.ofConfined();
                 MemoryRegion registered = domain.register(arena.allocate(4096), writable)) {
+            MemoryRegion gone = domain.allocate(4096, writable);
+            gone.close();
             long begin = open.address();
-            long[][] arguments = {{begin + 4092, open.remoteKey()}, {begin + 4093, open.remoteKey()},
-                {begin - 1, open.remoteKey()}, {closed.address(), closed.remoteKey()},
-                {foreign.address(), foreign.remoteKey()},
-                {registered.address(), registered.remoteKey()}, {begin, 0}};
+            int key = open.remoteKey();
+            long[][] arguments = {{4, begin + 4092, key}, {0, begin + 4096, key}, {4, begin + 4093, key},
+                {4, begin - 1, key}, {4097, begin, key}, {RingWriter.MAX_PAYLOAD_BYTES, begin, key}, {4, 0, key},
+                {4, Long.MAX_VALUE, key}, {4, Long.MIN_VALUE, key}, {4, begin + Long.MIN_VALUE, key},
+                {0, begin + 4097, key}, {4, closed.address(), closed.remoteKey()},
+                {4, foreign.address(), foreign.remoteKey()}, {4, registered.address(), registered.remoteKey()},
+                {4, gone.address(), gone.remoteKey()}, {4, begin, 0}, {4, begin, -1}, {4, begin, key + 1}};
             for (int i = 0; i < arguments.length; i++) {
-                boolean allowed = i == 0;
+                boolean allowed = i < 2;
                 try (QueuePair pair = accept(domain, queue)) {
-                    attacker.write(i, new byte[] {1, 2, 3, 4}, arguments[i][0], arguments[i][1]);
+                    byte[] bytes = new byte[(int) arguments[i][0]];
+                    Arrays.fill(bytes, (byte) 1);
+                    attacker.write(i, bytes, arguments[i][1], arguments[i][2]);
                     WorkCompletions done = queue.newBatch(1);
                     awaitServed("the write", () -> queue.poll(done) == 1);
-                    assertEquals(allowed ? Status.SUCCESS : Status.FLUSHED, done.status(0));
+                    assertEquals(allowed ? Status.SUCCESS : Status.FLUSHED, done.status(0), "of " + i);
                     assertEquals(allowed ? QueuePairState.READY_TO_SEND : QueuePairState.ERROR, pair.state());
                 }
             }
-            assertEquals(0x04030201, open.segment().get(ValueLayout.JAVA_INT, 4092));
+            assertEquals(0x01010101, open.segment().get(ValueLayout.JAVA_INT, 4092));
             assertEquals(-1, open.segment().asSlice(0, 4092).mismatch(MemorySegment.ofArray(new byte[4092])));
             assertTrue(attacker.link.isOpen());
+        }
+    }
+
+    @Test
+    void bytesForAQueuePairThatHasFailedOrClosedAreDroppedAndNoneComeWithoutAReceive() throws Exception {
+        Set<AccessFlag> writable = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        SharedMemoryDevice device = victim.fabric.device;
+        try (var domain = device.allocateProtectionDomain();
+                var queue = device.createCompletionQueue(8, null);
+                MemoryRegion memory = domain.allocate(4096, writable)) {
+            WorkCompletions done = queue.newBatch(1);
+            accept(domain, queue).close();
+            try (QueuePair failed = accept(domain, queue); QueuePair open = accept(domain, queue)) {
+                failed.fail();
+                for (int slot = 0; slot < 3; slot++) {
+                    attacker.write(slot, new byte[] {1}, memory.address() + slot, memory.remoteKey());
+                }
+                awaitServed("the last write", () -> queue.poll(done) > 0 && done.queuePairNumber(0) == open.number());
+                assertEquals(0x010000, memory.segment().get(ValueLayout.JAVA_INT, 0));
+                assertTrue(attacker.link.isOpen());
+                attacker.write(2, new byte[] {1}, memory.address(), memory.remoteKey());
+                awaitHangUpAndConnect();
+            }
         }
     }
 
