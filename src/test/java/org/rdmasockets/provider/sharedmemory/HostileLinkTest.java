@@ -21,6 +21,7 @@ import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
 import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -226,6 +227,37 @@ class HostileLinkTest {
             assertEquals(0, target.segment().get(ValueLayout.JAVA_BYTE, 0)); // it went along
             assertEquals(1, target.segment().get(ValueLayout.JAVA_BYTE, many * bytes - 1));
             pairs.forEach(QueuePair::close);
+        }
+    }
+
+    @Test
+    void whatAFullRingHasNoRoomForHoldsUpNobodyAndEndsWithThePeer() throws Exception {
+        SharedMemoryDevice device = victim.fabric.device;
+        try (var domain = device.allocateProtectionDomain();
+                var queue = device.createCompletionQueue(8, null);
+                LinkSlot unused = attacker.link.openSlot();
+                LinkSlot slot = attacker.link.openSlot()) {
+            assertEquals(SLOT, slot.index(), unused::toString);
+            slot.receivesPosted(Integer.MAX_VALUE);
+            QueuePair pair = accept(domain, queue);
+            QueuePair other = accept(domain, queue);
+            SendRequest request = new SendRequest(1).write(1, 0, 0).immediate(1);
+            WorkCompletions done = queue.newBatch(1);
+            int posted = 0;
+            do {
+                assertEquals(QueuePair.POSTED, pair.postSend(request));
+                posted++;
+            } while (queue.poll(done) == 1);
+            assertTrue(posted > 1000, "there was room for only " + posted);
+            other.close();
+            assertTrue(send(LinkEnd.WRITE, 0, 1, new byte[0]));
+            attacker.link.writer().ringPeer();
+            awaitServed("a message", () -> queue.poll(done) == 1);
+            assertEquals(CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, done.opcode(0));
+            attacker.link.close();
+            awaitServed("the write to fail", () -> queue.poll(done) == 1);
+            assertEquals(Status.RETRY_EXCEEDED, done.status(0));
+            pair.close();
         }
     }
 
