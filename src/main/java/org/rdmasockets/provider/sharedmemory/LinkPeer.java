@@ -7,7 +7,6 @@ import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ConnectionParameters;
-import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -532,8 +531,8 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
     /** A write with immediate data is made here, of bytes that came along, where the other side could have made it. */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
-        if (own == null || own.state() == QueuePairState.ERROR) {
-            return; // what it would be written to may serve something else by now
+        if (own == null || !own.isReady()) {
+            return; // what it would be written to may serve something else
         }
         int bytes = entry.payloadBytes();
         long address = entry.first();
@@ -547,7 +546,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 region.leave();
             }
             written(bytes, entry.value());
-        } else if (own.state() != QueuePairState.ERROR) { // else its memory has gone with it just now
+        } else if (own.isReady()) { // else its memory has gone with it just now
             faultOfOurs();
         }
     }
