@@ -1,5 +1,6 @@
 package org.rdmasockets;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -129,6 +131,31 @@ class StoppedServerTest {
         goOn();
         connect.result();
         assertOverSharedMemory(forced);
+    }
+
+    /** They write more than the ring to a process has room for. */
+    @Test
+    void manyWriteToAStoppedServerAndAreAllAnsweredWhenItGoesOn() throws Exception {
+        List<RdmaSocket> many = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            many.add(connected(0));
+        }
+        stop();
+        for (int i = 0; i < many.size(); i++) {
+            many.get(i).getOutputStream().write(bytes(i));
+        }
+        goOn();
+        for (int i = 0; i < many.size(); i++) {
+            many.get(i).setSoTimeout(60_000);
+            assertArrayEquals(bytes(i), many.get(i).getInputStream().readNBytes(bytes(i).length));
+        }
+        assertOverSharedMemory(many.getFirst());
+    }
+
+    private static byte[] bytes(int seed) {
+        byte[] bytes = new byte[2000];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
     }
 
     @Test
