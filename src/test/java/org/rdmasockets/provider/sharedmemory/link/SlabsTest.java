@@ -5,11 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -105,6 +110,44 @@ class SlabsTest {
             assertEquals(0, publish(256 + i).segment().get(JAVA_BYTE, 0));
         }
         assertTrue(count("maps") - mappings < 50, "mappings, when all were used again");
+    }
+
+    @Test
+    void anErrorAtOneSlabOfADeadLinkDoesNotKeepTheOthers() throws Exception {
+        Slabs slabs = new Slabs(null);
+        Slice first = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        Slice second = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        Slice third = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        assertSame(first.slab, second.slab);
+        assertNotSame(first.slab, third.slab);
+        third.close();
+        Field busy = Slabs.Slab.class.getDeclaredField("busy");
+        busy.setAccessible(true);
+        Object whole = busy.get(first.slab);
+        busy.set(first.slab, new AbstractList<Slice>() {
+            @Override
+            public Slice get(int index) {
+                throw new IndexOutOfBoundsException(index);
+            }
+
+            @Override
+            public int size() {
+                throw new OutOfMemoryError("for a test");
+            }
+        });
+        assertThrows(OutOfMemoryError.class, slabs::close);
+        assertTrue(region(third).isClosed(), "the other slab");
+        assertFalse(region(first).isClosed(), "it has slices");
+        busy.set(first.slab, whole);
+        first.close();
+        second.close();
+        assertTrue(region(first).isClosed());
+    }
+
+    private static SharedRegion region(Slice slice) throws ReflectiveOperationException {
+        Field region = Slabs.Slab.class.getDeclaredField("region");
+        region.setAccessible(true);
+        return (SharedRegion) region.get(slice.slab);
     }
 
     private static long count(String what) throws Exception {
