@@ -5,6 +5,7 @@ import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -144,7 +145,11 @@ final class ControlChannel {
                     + ", regions=" + regions.open() + ", key=" + key);
             return;
         }
-        if (buffer.isDescriptorLost()) {
+        long address = Frame.first(buffer);
+        if (SealedMemory.wholePages(address) != address) { // a multiple of 8 there would be none in the mapping
+            link.fail("the peer announced a region at an address where no page begins: address=0x"
+                    + Long.toHexString(address) + ", key=" + key);
+        } else if (buffer.isDescriptorLost()) {
             regions.add(lost("this process has too many open files"));
         } else if (!PeerRegions.reserve(length)) {
             regions.add(lost("other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "

@@ -311,6 +311,19 @@ class HostilePeerTest {
         assertAnnouncementRefused(4096, -1, "no meaning");
     }
 
+    @Test
+    void memoryThatIsSaidToBeginWithinAPageEndsTheLink() throws Exception {
+        int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
+        for (int first : new int[] {4097, 4100, 4104}) {
+            try (Intruder intruder = Intruder.linked(address)) {
+                Recorder end = victim.nextLink();
+                intruder.announceAt(first, 1, 4096, descriptor);
+                assertDead(end, "where no page begins: address=0x" + Integer.toHexString(first));
+            }
+        }
+        Descriptors.close(descriptor);
+    }
+
     private void assertAnnouncementRefused(long lengthBytes, int descriptor, String reason) throws Exception {
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();

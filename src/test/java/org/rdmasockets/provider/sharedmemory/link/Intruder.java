@@ -99,7 +99,11 @@ final class Intruder implements AutoCloseable {
     }
 
     void announce(int key, long lengthBytes, int descriptor) {
-        Frame.write(buffer, Frame.ANNOUNCE, key, 4096);
+        announceAt(4096, key, lengthBytes, descriptor);
+    }
+
+    void announceAt(long first, int key, long lengthBytes, int descriptor) {
+        Frame.write(buffer, Frame.ANNOUNCE, key, first);
         Frame.writeRegion(buffer, lengthBytes, -1, 0);
         trySend(Frame.BYTES, descriptor);
     }
