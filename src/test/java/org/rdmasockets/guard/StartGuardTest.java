@@ -122,11 +122,12 @@ class StartGuardTest {
         Map<String, List<String>> byThread = new HashMap<>();
         for (String line : lines) {
             if (!line.contains(ARCHIVE)) {
-                String thread = line.substring(0, line.indexOf(' '));
-                byThread.computeIfAbsent(thread, first -> new ArrayList<>())
-                        .add(line.substring(thread.length() + 1, line.indexOf(SOURCE)));
+                int end = line.indexOf(']'); // of the thread's number, which may have blanks behind it
+                byThread.computeIfAbsent(line.substring(0, end).trim(), first -> new ArrayList<>())
+                        .add(line.substring(end + 2, line.indexOf(SOURCE)));
             }
         }
+        assertTrue(byThread.values().stream().anyMatch(StartGuardTest::isOnThePath), () -> "no class of ours: " + log);
         return byThread.values().stream().filter(StartGuardTest::isOnThePath).flatMap(List::stream).sorted().toList();
     }
 

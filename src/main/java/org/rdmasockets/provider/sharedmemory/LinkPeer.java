@@ -7,6 +7,7 @@ import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -528,11 +529,14 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
         written(checkedLength((int) message), (int) (message >>> 32));
     }
 
-    /** A write with immediate data is made here, of bytes that came along, where the other side could have made it. */
+    /**
+     * A write with immediate data is made here, of bytes that came along, where the other side could have made it. That
+     * may be before this end has read that it is accepted: who accepts is connected before it says so.
+     */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
-        if (own == null || !own.isReady()) {
-            return; // what it would be written to may serve something else
+        if (own == null || own.state() == QueuePairState.ERROR) {
+            return; // what it would be written to may serve something else by now
         }
         int bytes = entry.payloadBytes();
         long address = entry.first();
@@ -546,7 +550,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
                 region.leave();
             }
             written(bytes, entry.value());
-        } else if (own.isReady()) { // else its memory has gone with it just now
+        } else if (own.state() != QueuePairState.ERROR) { // else its memory has gone with it just now
             faultOfOurs();
         }
     }

@@ -8,6 +8,7 @@ import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkHandler;
 import org.rdmasockets.provider.sharedmemory.link.LinkHub;
+import org.rdmasockets.provider.sharedmemory.link.LinkListener;
 import org.rdmasockets.provider.sharedmemory.link.RingEntry;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
@@ -15,7 +16,10 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A peer whose link is well made and whose entries are what a test says; it never reads its ring. */
 final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
-    private final LinkHub hub = LinkHub.open(made -> this);
+    private final LinkHub hub = LinkHub.open(made -> {
+        link = made;
+        return this;
+    });
     private final HubWaiter waiter = hub.newWaiter();
     /** Null until there is one. */
     volatile Link link;
@@ -25,6 +29,14 @@ final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
     /** A peer that dials a listener. */
     DeafPeer(InetSocketAddress listener) throws VerbsException {
         hub.dial(listener, this);
+    }
+
+    /** A peer that nobody knows yet. */
+    DeafPeer() throws VerbsException {}
+
+    /** Has others dial this. */
+    LinkListener listen(InetSocketAddress address) throws VerbsException {
+        return hub.listen(address);
     }
 
     @Override

@@ -9,14 +9,17 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.provider.sharedmemory.link.LinkListener;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.provider.sharedmemory.link.RingWriter;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
@@ -193,6 +196,46 @@ class HostileLinkTest {
                 awaitHangUpAndConnect();
             }
         }
+    }
+
+    /** Who accepts is connected before it says so: its bytes may come first. */
+    @Test
+    void bytesThatComeBeforeTheAnswerToARequestAreTaken() throws Exception {
+        Set<AccessFlag> writable = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        SharedMemoryDevice device = victim.fabric.device;
+        attacker.close();
+        attacker = new DeafPeer();
+        Set<Class<?>> events = new HashSet<>();
+        try (ServerSocket port = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                LinkListener open = attacker.listen((InetSocketAddress) port.getLocalSocketAddress());
+                var domain = device.allocateProtectionDomain(); var queue = device.createCompletionQueue(8, null);
+                MemoryRegion memory = domain.allocate(4096, writable);
+                ConnectionIdentifier client = manager.createIdentifier((id, event) -> events.add(event.getClass()))) {
+            InetSocketAddress address = (InetSocketAddress) port.getLocalSocketAddress();
+            client.resolveAddress(address, 1000);
+            awaitEvent(events, ConnectionEvent.AddressResolved.class);
+            client.resolveRoute(1000);
+            awaitEvent(events, ConnectionEvent.RouteResolved.class);
+            QueuePair pair = client.createQueuePair(domain, QueuePairConfig.signalled(queue, 1, 1, 0));
+            assertEquals(QueuePair.POSTED, pair.postReceive(new ReceiveRequest(1).receive(1)));
+            client.connect(PARAMETERS);
+            assertTrue(attacker.link.isOpen(), open::toString);
+            attacker.write(0, new byte[] {1}, memory.address(), memory.remoteKey());
+            assertTrue(send(LinkEnd.ACCEPT, 0, SLOT, new Greeting(DOMAIN, PARAMETERS, address, address).encode()));
+            attacker.link.writer().ringPeer();
+            awaitEvent(events, ConnectionEvent.Established.class);
+            WorkCompletions done = queue.newBatch(2);
+            assertEquals(1, queue.poll(done));
+            assertEquals(Status.SUCCESS, done.status(0));
+            assertEquals(1, memory.segment().get(ValueLayout.JAVA_BYTE, 0));
+        }
+    }
+
+    private void awaitEvent(Set<Class<?>> events, Class<?> wanted) throws Exception {
+        awaitServed(wanted.getSimpleName(), () -> {
+            manager.drainEvents();
+            return events.contains(wanted);
+        });
     }
 
     @Test
