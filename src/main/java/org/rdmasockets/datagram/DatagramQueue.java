@@ -368,6 +368,9 @@ final class DatagramQueue {
         } catch (VerbsException e) {
             fail(e.getMessage());
             return false;
+        } catch (RuntimeException | Error e) { // also in a thread that sends: the rest of the batch is lost
+            fail(e.toString());
+            throw e;
         } finally {
             receiving.unlock();
         }
