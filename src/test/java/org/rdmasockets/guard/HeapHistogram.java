@@ -25,7 +25,7 @@ public final class HeapHistogram {
     private static final Map<String, Integer> NUMBERS = new HashMap<>();
 
     /** Objects by number of their class; the arrays may end before the last number. */
-    private long[] counts = new long[FIRST_CLASSES];
+    private int[] counts = new int[FIRST_CLASSES];
     private long[] bytes = new long[FIRST_CLASSES];
 
     private HeapHistogram() {
@@ -45,15 +45,18 @@ public final class HeapHistogram {
                     new Object[] {new String[0]}, new String[] {String[].class.getName()});
             HeapHistogram histogram = new HeapHistogram();
             text.lines().map(LINE::matcher).filter(Matcher::matches).forEach(line -> histogram.add(
-                    NUMBERS.computeIfAbsent(line.group(3), name -> NUMBERS.size()), Long.parseLong(line.group(1)),
+                    NUMBERS.computeIfAbsent(line.group(3), name -> NUMBERS.size()), Integer.parseInt(line.group(1)),
                     Long.parseLong(line.group(2))));
+            // No longer than need be: it is on the heap when the next one counts.
+            histogram.counts = Arrays.copyOf(histogram.counts, NUMBERS.size());
+            histogram.bytes = Arrays.copyOf(histogram.bytes, NUMBERS.size());
             return histogram;
         } catch (JMException e) {
             throw new IllegalStateException("this JVM does not count its objects", e);
         }
     }
 
-    private void add(int number, long objects, long size) {
+    private void add(int number, int objects, long size) {
         if (number >= counts.length) {
             counts = Arrays.copyOf(counts, 2 * number);
             bytes = Arrays.copyOf(bytes, 2 * number);
