@@ -447,11 +447,11 @@ abstract class DatagramSocketContract {
                 BitSet come = new BitSet();
                 DatagramPacket last = null;
                 for (int j = 0; j < WINDOW; j++) {
-                    last = numbered(b, "window " + i + " of " + come);
+                    last = numbered(b, come);
                     int number = ByteBuffer.wrap(last.getData()).getInt();
                     assertTrue(isInOrder() ? number == i * WINDOW + j : number / WINDOW == i, "number " + number
                             + " in place " + j + " of window " + i);
-                    come.set(number % WINDOW);
+                    come.set(number);
                 }
                 b.send(last);
             }
@@ -472,7 +472,7 @@ abstract class DatagramSocketContract {
 
     private int answer(Call<Void> echo, int sent) throws Exception {
         try {
-            return ByteBuffer.wrap(numbered(a, "answer to " + sent).getData()).getInt();
+            return ByteBuffer.wrap(numbered(a, sent).getData()).getInt();
         } catch (AssertionError e) {
             echo.result(); // fails for the same reason, and knows what came
             throw e;
@@ -480,7 +480,7 @@ abstract class DatagramSocketContract {
     }
 
     /** The next datagram of the test's own: one of those before it may come late, where it went another way. */
-    private static DatagramPacket numbered(DatagramSocket at, String what) throws IOException {
+    private static DatagramPacket numbered(DatagramSocket at, Object before) throws IOException {
         DatagramPacket packet = room(NUMBERED_BYTES);
         try {
             do {
@@ -488,7 +488,7 @@ abstract class DatagramSocketContract {
                 at.receive(packet);
             } while (packet.getLength() != NUMBERED_BYTES);
         } catch (SocketTimeoutException e) {
-            throw new AssertionError("nothing came any more: " + what, e);
+            throw new AssertionError("nothing came any more after " + before, e);
         }
         return packet;
     }

@@ -531,7 +531,7 @@ final class LinkPeer extends RecentRegions implements Peer, Partner {
 
     /**
      * A write with immediate data is made here, of bytes that came along, where the other side could have made it. That
-     * may be before this end has read that it is accepted: who accepts is connected before it says so.
+     * may be before this end has read that it is accepted: the end that accepts is connected before it says so.
      */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;

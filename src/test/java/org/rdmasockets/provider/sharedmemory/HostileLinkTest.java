@@ -198,7 +198,7 @@ class HostileLinkTest {
         }
     }
 
-    /** Who accepts is connected before it says so: its bytes may come first. */
+    /** The end that accepts is connected before it says so: its bytes may come first. */
     @Test
     void bytesThatComeBeforeTheAnswerToARequestAreTaken() throws Exception {
         Set<AccessFlag> writable = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
