@@ -7,7 +7,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * One thing that arrived for a connection: a work completion ({@code struct ibv_wc}) or a token. Work completions are
  * slots that belong to their shard and are reused, so they mean something only until
  * {@link CompletionClient#apply} returns. Written under the shard's cqLock, read under the inbox's protocol lock; the
- * inbox, or the waiter that has polled it and has both locks, carries it from one to the other.
+ * inbox's queue carries it from one to the other.
  */
 public final class Completion {
     /** More than any backlog that matters. */
@@ -21,8 +21,6 @@ public final class Completion {
     /** Immediate data, or of a failed one the vendor's error code. */
     private int detail;
     private boolean hasImmediate;
-    /** In an inbox: its neighbour there, or null. Written before this is put in, then under the protocol lock. */
-    private Completion next;
 
     Completion() {
         this(null);
@@ -31,30 +29,6 @@ public final class Completion {
     /** A token, or with null an empty slot. */
     Completion(Object token) {
         this.token = token;
-    }
-
-    /** Makes this lead to another one, or with null to none. */
-    void link(Completion newNext) {
-        next = newNext;
-    }
-
-    /** Makes this lead to none; the one that it led to, or null. */
-    Completion unlink() {
-        Completion former = next;
-        next = null;
-        return former;
-    }
-
-    /** Turns a chain round; the former last one, which leads to the others. */
-    static Completion reversed(Completion first) {
-        Completion result = null;
-        for (Completion one = first; one != null;) {
-            Completion behind = one.next;
-            one.next = result;
-            result = one;
-            one = behind;
-        }
-        return result;
     }
 
     /** Copies one completion out of a batch; of a failed one only the parts that the device fills. */

@@ -4,66 +4,69 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
+import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.rdmasockets.lock.Field;
 import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 
 /**
- * What has arrived for one connection, and the one reader and one writer that wait for it. Anybody may put something
- * in: leaders, the poller, the thread of connection events. Taken out under the protocol lock only, by whoever comes
- * first; that thread applies everything and wakes the other waiter if that can go on.
+ * The completions and tokens of one connection that are not yet applied, and the one reader and one writer that wait
+ * for them. Any thread offers: leaders, the poller, the thread of connection events. A thread takes them out under the
+ * protocol lock, applies all of them, and wakes the other waiter if that can go on.
  *
- * <p>The protocol lock is never held across a park by this class, and must not be by others. Callers of
- * {@link #await} hold a lock of their own that admits one reader or one writer at a time.
+ * <p>No thread parks with the protocol lock. Callers of {@link #await} hold a lock of their own that admits one reader
+ * or one writer at a time.
  */
 public final class CompletionInbox {
     private static final Log LOG = new Log(CompletionInbox.class);
-    private static final VarHandle NEWEST = Field.of(MethodHandles.lookup(), "newest", Completion.class);
-    private static final VarHandle ORPHAN_RUNNING = Field.of(MethodHandles.lookup(), "orphanRunning", boolean.class);
+    private static final VarHandle TOLD = Field.of(MethodHandles.lookup(), "told", boolean.class);
     private static final VarHandle FAILURE = Field.of(MethodHandles.lookup(), "failure", Throwable.class);
+    private static final int FIRST_CAPACITY = 4;
+    /** A connection has a few events: it is established, disconnected, its device is removed, it is closed. */
+    private static final int MOST_TOKENS = 64;
 
     private final CompletionShard shard;
     private final CompletionClient client;
     private final long workRequestIdBase;
     final int maxOutstanding;
     private final PlainLock protocolLock = new PlainLock();
+    /** Any thread offers; the holder of protocolLock polls. */
+    private final MpscGrowableVarHandleUnpaddedArrayQueue<Completion> arrived;
     private final Waiter reader;
-    /** Null until somebody waits to write; then always the same. */
+    /** Null until a thread waits to write; then always the same. */
     private volatile Waiter writer;
-    /** What was put in and not taken out, each leads to the one before it; null if there is nothing. By NEWEST. */
-    private volatile Completion newest;
-    /** What was taken out and not applied, each leads to the one behind it; mostly null; guarded by protocolLock. */
-    private Completion oldest;
     private volatile boolean open = true;
     private volatile int spinBudgetNanos;
-    /** What the client said last; written under protocolLock, read by those who wake. */
+    /** What the client said last; written under protocolLock, read by threads that wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
     /** When the client hears of a backlog. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
-    /** Bytes that were put in since the start, wrapping around; written under the shard's cqLock, read by who did. */
+    /** Bytes that were offered since the start, wrapping around; written under the shard's cqLock. */
     private int arrivedBytes;
-    /** Bytes of these that were taken in; written under protocolLock. A stale value only tells of a backlog early. */
+    /** Bytes of these that were applied; written under protocolLock. A stale value only tells of a backlog early. */
     private int takenBytes;
-    /** True since the orphan task or the client was told, until somebody drains; by ORPHAN_RUNNING. */
-    private volatile boolean orphanRunning;
-    /** Why nothing more will come; set once, by FAILURE. Not among the rest, so that it comes after all of it. */
+    /** True since the orphan task or the client was told, until a thread enters; by TOLD. */
+    private volatile boolean told;
+    /** Why nothing more will come; set once, by FAILURE. The client hears of it after all that was offered. */
     private volatile Throwable failure;
-    /** How often things were taken in, each time by who enters; wrapping around; written under protocolLock. */
-    private int sections;
+    /** How often a thread entered, wrapping around; written under protocolLock, a hint for a spinner. */
+    private int entries;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
-    /** Bytes have come: until then, the peer has perhaps to start who answers, and nobody looks out for that. */
+    /** The peer has sent something: before that it may have to start a thread first, and no thread spins. */
     private boolean heard;
-    /** True once the client knows the failure; guarded by protocolLock. */
+    /** The client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
     CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
         this.shard = shard;
-        this.reader = new Waiter(shard.poller.spinPolicy);
+        this.reader = new Waiter(shard.poller.spinPolicy.firstGains());
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
+        this.arrived = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CAPACITY, maxOutstanding + MOST_TOKENS);
         this.spinBudgetNanos = shard.poller.settings.spinBudgetNanos();
     }
 
@@ -93,29 +96,13 @@ public final class CompletionInbox {
      * thread; works also after {@link #close}. Not reentrant.
      */
     public void enter() {
-        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
         protocolLock.lock();
-        takeIn(null);
+        applyAllOrUnlock();
     }
 
-    /** As {@link #enter}, for the one caller that reads: {@link #awaitAndEnter} need not look at the same again. */
-    public void enterToRead() {
-        assert !protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
-        protocolLock.lock();
-        takeIn(null);
-        reader.section = sections;
-    }
-
-    /** Protocol lock held: applies what the waiter has polled, if anything, then all else; unlocks if that fails. */
-    private void takeIn(Waiter waiter) {
+    private void applyAllOrUnlock() {
         boolean entered = false;
         try {
-            if (waiter != null && waiter.holds()) {
-                applied = true;
-                Completion only = waiter.release();
-                heard |= only.isReceive();
-                client.apply(only);
-            }
             applyAll();
             entered = true;
         } catch (RuntimeException | Error e) {
@@ -124,44 +111,33 @@ public final class CompletionInbox {
         } finally {
             if (!entered) {
                 protocolLock.unlock();
-                wakeAfterFailure();
+                wakeBoth();
             }
         }
     }
 
-    /** Takes the protocol lock unless the waiter has it, and applies what that has polled, then all else. */
-    private void enter(Waiter waiter) {
-        assert waiter.holds() == protocolLock.isHeldByCurrentThread() : "enter is not reentrant";
-        if (!waiter.holds()) {
-            protocolLock.lock();
+    /** Gives the client everything that was offered; protocolLock held. */
+    private void applyAll() {
+        entries++;
+        if (told) {
+            // Pairs with the getAndSet in tell: a thread that finds true there has offered before this drain.
+            TOLD.getAndSet(this, false);
+            VarHandle.fullFence();
         }
-        takeIn(waiter);
-    }
-
-    /** Both waiters learn what this connection has failed by; without locks, and another error changes nothing. */
-    private void wakeAfterFailure() {
-        VarHandle.fullFence();
-        try {
-            wakeFor(WakeList.BOTH);
-        } catch (RuntimeException | Error e) {
-            shard.poller.lookAtAll();
+        for (Completion c = arrived.relaxedPoll(); c != null; c = arrived.relaxedPoll()) {
+            applied = true;
+            client.apply(c);
+            if (c.token() == null) {
+                takenBytes += c.arrivedBytes();
+                heard |= c.isReceive();
+                shard.recycle(c);
+            }
         }
-    }
-
-    /**
-     * Gives a waiter the protocol lock and the next completion, instead of putting that in, if nothing came before; the
-     * waiter enters next. The caller holds the shard's cqLock: nothing comes in between but tokens, which may do so.
-     */
-    boolean tryHold(Waiter waiter, Completion next) {
-        if (!isEmpty() || !protocolLock.tryLock()) {
-            return false;
+        if (failure != null && !failureApplied) {
+            failureApplied = true;
+            applied = true;
+            client.apply(new Completion(failure));
         }
-        if (isEmpty()) {
-            waiter.hold(next);
-        } else {
-            protocolLock.unlock();
-        }
-        return waiter.holds();
     }
 
     /**
@@ -175,12 +151,8 @@ public final class CompletionInbox {
         try {
             settleCredit();
             // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
-            if (reader.thread != null) {
-                wakeReader = wantsWake(reader, Role.READER);
-            }
-            if (writer != null) {
-                wakeWriter = wantsWake(writer, Role.WRITER);
-            }
+            wakeReader = readyThread(reader, Role.READER);
+            wakeWriter = readyThread(writer, Role.WRITER);
             orphan = applied && orphanTask != null;
             applied = false;
         } catch (RuntimeException | Error e) {
@@ -189,70 +161,24 @@ public final class CompletionInbox {
         } finally {
             protocolLock.unlock();
             if (failure != null && !failureApplied) {
-                wakeAfterFailure();
+                wakeBoth();
             }
         }
-        if (wakeReader != null) {
-            wake(wakeReader);
-        }
-        if (wakeWriter != null) {
-            wake(wakeWriter);
-        }
+        wake(wakeReader);
+        wake(wakeWriter);
         if (orphan) {
             tell();
         }
     }
 
-    /** The thread to wake for a role, or null; close wakes who waits for what is closing. */
-    private Thread wantsWake(Waiter waiter, Role role) {
-        Thread thread = waiter.thread;
+    /** The other thread that waits for a role that is ready, or null; close wakes the threads that wait then. */
+    private Thread readyThread(Waiter waiter, Role role) {
+        Thread thread = threadOf(waiter);
         return thread != null && thread != Thread.currentThread() && open && client.ready(role) ? thread : null;
     }
 
     private static Thread threadOf(Waiter waiter) {
         return waiter == null ? null : waiter.thread;
-    }
-
-    /** Gives the client everything that was put in; protocolLock held. */
-    private void applyAll() {
-        sections++;
-        if (orphanRunning) {
-            // Pairs with the getAndSet in tell: who finds true there has offered before this drain.
-            ORPHAN_RUNNING.getAndSet(this, false);
-            VarHandle.fullFence();
-        }
-        for (Completion c = takeOldest(); c != null; c = takeOldest()) {
-            applied = true;
-            client.apply(c);
-            if (c.token() == null) {
-                takenBytes += c.arrivedBytes();
-                heard |= c.isReceive();
-                shard.recycle(c);
-            }
-        }
-        if (failure != null && !failureApplied) {
-            Completion last = new Completion(failure);
-            failureApplied = true;
-            applied = true;
-            client.apply(last);
-        }
-    }
-
-    /** Takes out what was put in first, or null; protocolLock held. */
-    private Completion takeOldest() {
-        if (oldest == null && newest != null) {
-            oldest = Completion.reversed((Completion) NEWEST.getAndSet(this, null));
-        }
-        Completion taken = oldest;
-        if (taken != null) {
-            oldest = taken.unlink();
-        }
-        return taken;
-    }
-
-    /** Whether all was taken out; without protocolLock, what somebody is applying at this time may count as out. */
-    private boolean isEmpty() {
-        return newest == null && oldest == null;
     }
 
     /** Publishes whether the client owes credit; protocolLock held. */
@@ -261,58 +187,57 @@ public final class CompletionInbox {
             creditOwed = owed;
             if (owed) {
                 // Pairs with the fence before the look at the waiters: a send completion that was offered before it
-                // could be seen that it matters is taken in here.
+                // could be seen that it matters is applied here.
                 VarHandle.fullFence();
                 applyAll();
             }
         }
     }
 
-    /**
-     * Waits until the client is ready for a role; as {@link #awaitAndEnter}, but outside, and the client may also
-     * become ready without anybody's entering, who then unparks this thread.
-     */
+    /** Waits until the client is ready for a role; as {@link #awaitAndEnter}, but returns outside. */
     public Wait await(Role role, long deadlineNanos) {
-        (role == Role.READER ? reader : writer()).asks();
         Wait end = awaitAndEnter(role, deadlineNanos);
         exit();
         return end;
     }
 
     /**
-     * Waits until the client is ready for a role, which it becomes only while somebody is inside, or until a time of
-     * {@link System#nanoTime}, {@link Long#MAX_VALUE} for never, and returns as {@link #enter} does: {@link #exit} must
-     * follow, however the wait ended; {@link Wait#READY} wins when several are true. At most one thread waits for a
-     * role. The caller holds no lock that others need to make the client ready. First polls the completion queue for
-     * itself for a while, if that is worthwhile, then parks. It parks from here, not from a method of its own: each
-     * frame that is parked takes a hundred bytes of the heap.
+     * Waits until the client is ready for a role, or until a time of {@link System#nanoTime}, {@link Long#MAX_VALUE}
+     * for never, and returns as {@link #enter} does: {@link #exit} must follow, however the wait ended;
+     * {@link Wait#READY} wins when several are true. A client that becomes ready without an entry unparks this thread.
+     * At most one thread waits for a role. The caller holds no lock that others need to make the client ready. Polls
+     * the completion queue for itself for a while, if the policy allows, then parks; it parks from here, because each
+     * parked frame takes a hundred bytes of the heap.
      */
     public Wait awaitAndEnter(Role role, long deadlineNanos) {
+        assert !protocolLock.isHeldByCurrentThread() : "a wait would park with the protocol lock";
+        StackRoom.ensure(); // before anything is changed
         Waiter waiter = role == Role.READER ? reader : writer();
-        Wait end = Wait.READY; // loaded while this thread has nothing in hand
-        Thread me = Thread.currentThread();
-        boolean arrived = false;
-        boolean interrupted = false;
-        boolean ended = false;
         try {
-            if (comesSoon(role, waiter, deadlineNanos)) {
-                ended = true;
-                return end;
+            if (spin(role, waiter, deadlineNanos)) {
+                return Wait.READY;
             }
-            end = null;
-            long begin = System.nanoTime();
-            arrive(waiter, me);
-            arrived = true;
+        } catch (RuntimeException | Error e) {
+            fail(e); // what was polled may be for the other role
+            throw e;
+        }
+        Thread me = Thread.currentThread();
+        Wait end = null;
+        boolean interrupted = false;
+        assert waiter.thread == null : "two waiters of one role";
+        // Before the look at the queue's armed: pairs with CompletionShard, which clears armed and reads parked. And
+        // before the look at the inbox: pairs with the fence between an offer and the look at the waiters.
+        waiter.thread = me;
+        shard.arrive();
+        try {
             while (end == null) {
-                end = watch(role, waiter, begin, deadlineNanos);
-                if (end != null) {
-                    shard.poller.watch.learn(waiter, begin, spinBudgetNanos);
-                } else if (me.isVirtual() && me.isInterrupted()) {
+                shard.armIfNeeded();
+                end = tryEnd(role, deadlineNanos);
+                if (end == null && me.isVirtual() && me.isInterrupted()) {
                     end = Wait.INTERRUPTED;
-                } else {
+                } else if (end == null) {
                     // A set status would make every park return at once.
                     interrupted |= !me.isVirtual() && Thread.interrupted();
-                    shard.faults.beforePark();
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
@@ -320,71 +245,77 @@ public final class CompletionInbox {
                     }
                 }
             }
-            ended = true;
+        } catch (RuntimeException | Error e) {
+            fail(e); // another thread may have woken this one for the other's good
+            throw e;
         } finally {
-            if (arrived) {
-                leave(waiter);
-            }
+            shard.depart();
+            waiter.thread = null;
+            // Pairs with the fence before the look at the waiters: a thread that still saw this one has offered before
+            // the entry below, which passes on a wake-up that was for the other role.
+            VarHandle.fullFence();
             if (interrupted) {
                 me.interrupt();
             }
-            if (!ended) {
-                giveUp(role, waiter);
-            }
         }
-        // Likewise, so this drains once more; who is ready has stayed inside.
         if (end != Wait.READY) {
             protocolLock.lock();
         }
-        if (shard.faults.drainsWhenLeaving()) {
-            takeIn(null);
-        }
+        applyAllOrUnlock();
         return end;
-    }
-
-    /** A wait fails: it leaves if it is inside, and somebody may have woken it for the other's good. */
-    private void giveUp(Role role, Waiter waiter) {
-        boolean inside = protocolLock.isHeldByCurrentThread() && !waiter.holds();
-        if (inside || enterIfReady(role, waiter)) {
-            exit();
-        }
-    }
-
-    /**
-     * Takes over what the completion queue holds, unless somebody else does so, and applies what has arrived. Never
-     * waits for that. The caller is the one reader: nobody waits in that role.
-     */
-    public void poll() {
-        try {
-            shard.lead(this, reader, 1);
-        } finally {
-            enter(reader); // what it was given it has to take in, whatever is thrown
-            exit();
-        }
     }
 
     private Waiter writer() {
         if (writer == null) {
-            writer = new Waiter(shard.poller.spinPolicy); // nobody else does: there is one caller in this role
+            writer = new Waiter(shard.poller.spinPolicy.firstGains()); // there is one caller in this role
         }
         return writer;
     }
 
-    /** Looks for what is waited for without parking; true if the role became ready, and then inside. */
-    private boolean comesSoon(Role role, Waiter waiter, long deadlineNanos) {
-        assert !protocolLock.isHeldByCurrentThread() : "await would sleep with the protocol lock";
-        // The caller has just found nothing in the inbox; what it waits for is often in the completion queue already.
-        shard.lead(this, waiter, 1);
-        boolean came = waiter.holds() || !isEmpty() || failure != null;
-        return came && enterIfReady(role, waiter) || open && heard && Leader.lead(this, role, waiter, deadlineNanos);
+    /** Polls the completion queue, once at least and for as long as the policy allows; true if ready, and inside. */
+    private boolean spin(Role role, Waiter waiter, long deadlineNanos) {
+        shard.lead(this, 1);
+        if ((!arrived.isEmpty() || failure != null) && enterIfReady(role)) {
+            return true;
+        }
+        SpinPolicy policy = shard.poller.spinPolicy;
+        int allowed = open && heard ? spinBudgetNanos : 0;
+        long budget = policy.begin(shard.side, waiter, allowed);
+        if (budget == 0) {
+            return false;
+        }
+        boolean ready = false;
+        try {
+            budget = Math.min(budget, Wait.remaining(deadlineNanos));
+            long start = System.nanoTime();
+            long last = start;
+            long checked = start;
+            int seen = entries;
+            boolean goesOn = true;
+            while (goesOn) {
+                shard.lead(this, SpinPolicy.LOOKS);
+                long now = System.nanoTime();
+                if (entries != seen || !arrived.isEmpty() || failure != null) {
+                    seen = entries;
+                    ready = enterIfReady(role);
+                }
+                goesOn = !ready && open && now - start < budget && policy.goesOn(last, now, checked);
+                checked = SpinPolicy.isDue(now, checked) ? now : checked;
+                last = now;
+                Thread.onSpinWait();
+            }
+            policy.learn(waiter, ready, last - start, allowed);
+        } finally {
+            policy.end(shard.side);
+        }
+        return ready;
     }
 
     /** Applies what is there and asks whether a role is ready: then stays inside, else lets the other waiter go on. */
-    boolean enterIfReady(Role role, Waiter waiter) {
-        enter(waiter);
+    private boolean enterIfReady(Role role) {
+        enter();
         boolean ready = false;
         try {
-            waiter.section = sections;
             ready = client.ready(role);
         } finally {
             if (!ready) {
@@ -394,57 +325,14 @@ public final class CompletionInbox {
         return ready;
     }
 
-    /** Whether something may have changed since this waiter was inside; false for a moment too long at most. */
-    boolean hasNews(Waiter waiter) {
-        // Others write sections; the volatile reads behind it have it read anew each time.
-        return waiter.holds() || sections != waiter.section || !isEmpty() || failure != null;
-    }
-
-    /**
-     * Sees to it that the next completion makes an event, and looks whether the wait is over; as long as that is
-     * worthwhile, sleeps and looks again. Gives how the wait ended, or null to park.
-     */
-    private Wait watch(Role role, Waiter waiter, long begin, long deadlineNanos) {
-        Watch watch = shard.poller.watch;
-        Wait end = null;
-        boolean watches = true;
-        while (end == null && watches) {
-            watches = watch.begin(shard, waiter, begin, deadlineNanos);
-            try {
-                shard.armAndPoll();
-                end = tryEnd(role, waiter, deadlineNanos);
-                if (watches && end == null) {
-                    watch.await(waiter, begin);
-                    end = tryEnd(role, waiter, deadlineNanos); // before it arms again, for nothing if this is the end
-                }
-            } finally {
-                if (watches) {
-                    watch.end();
-                }
-            }
-        }
-        return end;
-    }
-
-    private void arrive(Waiter waiter, Thread me) {
-        assert waiter.thread == null : "two waiters of one role";
-        // Published before the look at armed: pairs with the poller, which clears armed before it looks for waiters;
-        // and before the look at the inbox: pairs with the fence before the look at the waiters.
-        waiter.thread = me;
-        shard.arrive(waiter);
-    }
-
     /** One test of everything that ends a wait, or null; stays inside if the role is ready. */
-    private Wait tryEnd(Role role, Waiter waiter, long deadlineNanos) {
-        // First the lock: who takes it after this look sees the waiter, and what was done before is seen here.
-        boolean asks = waiter.asksAlways() || protocolLock.isLocked() || hasNews(waiter);
-        if (asks && enterIfReady(role, waiter)) {
+    private Wait tryEnd(Role role, long deadlineNanos) {
+        if (enterIfReady(role)) {
             return Wait.READY;
         }
         if (shard.failure() != null) {
-            // Whoever saw the failure first may not have come to this inbox yet.
-            fail(shard.failure());
-            return enterIfReady(role, waiter) ? Wait.READY : Wait.CLOSED;
+            fail(shard.failure()); // the thread that saw it first may not have come to this inbox yet
+            return enterIfReady(role) ? Wait.READY : Wait.CLOSED;
         }
         if (!open) {
             return Wait.CLOSED;
@@ -452,13 +340,17 @@ public final class CompletionInbox {
         return Wait.remaining(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
     }
 
-    /** Withdraws a waiter. Somebody may have woken it for the other role's good just before: it enters once more. */
-    private void leave(Waiter waiter) {
-        shard.faults.beforeLeave();
-        shard.depart();
-        waiter.thread = null;
-        // Pairs with the fence before the look at the waiters: who still saw this thread has offered before that entry.
-        VarHandle.fullFence();
+    /**
+     * Takes over what the completion queue holds, unless another thread does so, and applies what has arrived. Never
+     * waits for that. The caller is the one reader: no thread waits in that role.
+     */
+    public void poll() {
+        try {
+            shard.lead(this, 1);
+        } finally {
+            enter(); // what it was given it has to apply, whatever is thrown
+            exit();
+        }
     }
 
     /**
@@ -469,9 +361,9 @@ public final class CompletionInbox {
         if (token == null) {
             throw new NullPointerException("token");
         }
+        StackRoom.ensure(); // an offer that was begun has to end
         put(new Completion(token));
-        shard.faults.fenceBeforeWaiters();
-        wakeFor(WakeList.BOTH);
+        wakeBoth();
     }
 
     /**
@@ -496,24 +388,16 @@ public final class CompletionInbox {
         if (completion.token() == null) {
             arrivedBytes += completion.arrivedBytes();
         }
-        shard.faults.offer(this, completion);
-    }
-
-    /** Links something to what is there. One and the same may be there, gone and there again meanwhile: no matter. */
-    void push(Completion completion) {
-        Completion before;
-        do {
-            before = newest;
-            completion.link(before);
-        } while (!NEWEST.compareAndSet(this, before, completion));
+        if (!arrived.offer(completion)) {
+            throw new IllegalStateException("more than " + maxOutstanding + " completions and " + MOST_TOKENS
+                    + " events of a connection at once");
+        }
     }
 
     /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
     void fail(Throwable cause) {
         if (markFailed(cause)) {
-            // Pairs with the publication in arrive, as for anything that is put in.
-            VarHandle.fullFence();
-            wakeFor(WakeList.BOTH);
+            wakeBoth();
         }
     }
 
@@ -522,12 +406,19 @@ public final class CompletionInbox {
         return FAILURE.compareAndSet(this, null, cause);
     }
 
-    /** Wakes whom a batch of completions of some kinds concerns. Call without locks and after a full fence. */
+    /** Wakes both waiters for something that was put in before. Call without locks. */
+    private void wakeBoth() {
+        // Between what was put in and the look at the waiters: pairs with awaitAndEnter, where the waiter publishes
+        // itself before it looks.
+        VarHandle.fullFence();
+        wakeFor(WakeList.BOTH);
+    }
+
+    /** Wakes the waiters that a batch of completions of some kinds concerns. Without locks and after a full fence. */
     void wakeFor(int kinds) {
         boolean wakes = open; // else close does, for good
         Thread waitingReader = wakes ? reader.thread : null;
         Thread waitingWriter = wakes ? threadOf(writer) : null;
-        shard.faults.afterWaiters();
         if (waitingReader == null && waitingWriter == null) {
             if (orphanTask != null || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
                 tell();
@@ -539,7 +430,7 @@ public final class CompletionInbox {
             wake(waitingReader != null ? waitingReader : waitingWriter);
         } else if (waitingWriter != null) {
             wake(waitingWriter);
-        } else if (creditOwed && shard.faults.wakesForCreditOwed()) {
+        } else if (creditOwed) {
             wake(waitingReader);
         }
     }
@@ -548,6 +439,14 @@ public final class CompletionInbox {
         if (thread != null && thread != Thread.currentThread()) {
             shard.poller.wake(thread);
         }
+    }
+
+    /** Whether a waiter is parked here: a look in case that finds a completion for it has found a lost wake-up. */
+    boolean hasParked() {
+        Thread waitingReader = reader.thread;
+        Thread waitingWriter = threadOf(writer);
+        return waitingReader != null && LockSupport.getBlocker(waitingReader) == this
+                || waitingWriter != null && LockSupport.getBlocker(waitingWriter) == this;
     }
 
     /**
@@ -559,44 +458,44 @@ public final class CompletionInbox {
     }
 
     /**
-     * Lets waits end with {@link Wait#CLOSED}, the ones in progress at once. Completions are still taken in by
+     * Lets waits end with {@link Wait#CLOSED}, the ones in progress at once. Completions are still applied by
      * {@link #enter}, so that a lingering close can follow its last sends. Idempotent, never blocks.
      */
     public void close() {
         open = false;
-        // Pairs with the publication in arrive: a waiter that is not seen here will see that this inbox is closed.
+        // Pairs with the publication in awaitAndEnter: a waiter that is not seen here sees that this is closed.
         VarHandle.fullFence();
         wake(reader.thread);
         wake(threadOf(writer));
     }
 
     /**
-     * From now on, what arrives while nobody waits runs a task, in the thread that brought it, and now if something is
-     * there already. It runs once for all that arrives until somebody calls {@link #enter}. It also runs in
-     * {@link #exit} of whoever has taken something in, the task's own thread included, so that it hears of everything.
-     * The task must not block or throw: it hands the work, which begins with {@code enter()} and does nothing if there
-     * is nothing to do, to another thread.
+     * From now on, what arrives while no thread waits runs a task, in the thread that brought it, and now if something
+     * is there already. It runs once for all that arrives until a thread calls {@link #enter}. It also runs in
+     * {@link #exit} of a thread that has applied something, the task's own thread included, so that it hears of
+     * everything. The task must not block or throw: it hands the work, which begins with {@code enter()} and does
+     * nothing if there is nothing to do, to another thread.
      */
     public void onOrphan(Runnable task) {
         orphanTask = task;
         // Pairs with the fence before the look at the waiters: what was offered before the task could be seen is here.
         VarHandle.fullFence();
-        if (!isEmpty() || failure != null) {
+        if (!arrived.isEmpty() || failure != null) {
             tell();
         }
     }
 
     /**
-     * Says how many bytes, at least 1, may arrive before {@link CompletionClient#onBacklog} is called if nobody waits:
-     * {@code Integer.MAX_VALUE}, as in the beginning, for never. What is there already does not count.
+     * Says how many bytes, at least 1, may arrive before {@link CompletionClient#onBacklog} is called if no thread
+     * waits: {@code Integer.MAX_VALUE}, as in the beginning, for never. What is there already does not count.
      */
     public void backlogBytes(int bytes) {
         backlogBytes = bytes;
     }
 
-    /** Tells of what nobody takes in, unless that has happened since somebody did. */
+    /** Tells of what no thread takes out, unless that has happened since one did. */
     private void tell() {
-        if (!(boolean) ORPHAN_RUNNING.getAndSet(this, true)) {
+        if (!(boolean) TOLD.getAndSet(this, true)) {
             Runnable task = orphanTask;
             try {
                 if (task != null) {
@@ -605,9 +504,9 @@ public final class CompletionInbox {
                     client.onBacklog();
                 }
             } catch (RejectedExecutionException e) {
-                LOG.debug("nobody is left to take in the last completions of a closed connection", e);
+                LOG.debug("the last completions of a closed connection are dropped", e);
             } catch (Error e) {
-                ORPHAN_RUNNING.setVolatile(this, false); // nobody was told
+                TOLD.setVolatile(this, false);
                 throw e;
             }
         }
@@ -615,9 +514,9 @@ public final class CompletionInbox {
 
     /**
      * Forgets this inbox, after {@code ibv_destroy_qp}: late completions go nowhere, and its index and its room in the
-     * completion queue are free again once the queue was drained, which happens here. Closes the inbox, unless somebody
-     * has begun to do so. Idempotent. <em>May block</em>: waits for the lock of the completion queue, and may destroy a
-     * completion queue that has become empty.
+     * completion queue are free again once the queue was drained, which happens here. Closes the inbox, unless that has
+     * begun. Idempotent. <em>May block</em>: waits for the lock of the completion queue, and may destroy a completion
+     * queue that has become empty.
      */
     public void retire() {
         if (open) {
@@ -626,25 +525,15 @@ public final class CompletionInbox {
         shard.retire(this);
     }
 
-    /** Whether a message of the peer was taken in. Any thread, which may hear of it late. */
+    /** Whether a message of the peer was applied. Any thread, which may hear of it late. */
     public boolean hasHeard() {
         return heard;
     }
 
-    /** How long a wait may poll for itself. */
-    int spinBudgetNanos() {
-        return spinBudgetNanos;
-    }
-
-    /** Whether {@link #close} was not called. */
-    boolean isOpen() {
-        return open;
-    }
-
-    /** What the state is, for a person who looks for a stall. */
+    /** The state, for a person who looks for a stall. */
     @Override
     public String toString() {
-        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", empty=" + isEmpty() + ", reader="
+        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", empty=" + arrived.isEmpty() + ", reader="
                 + reader.thread + ", writer=" + threadOf(writer) + ", open=" + open + ", creditOwed=" + creditOwed
                 + ", locked=" + protocolLock.isLocked() + ", failure=" + failure + "]";
     }

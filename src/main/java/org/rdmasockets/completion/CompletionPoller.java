@@ -8,14 +8,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import org.jctools.queues.varhandle.MpscGrowableVarHandleArrayQueue;
+import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -35,30 +33,26 @@ import org.rdmasockets.verbs.VerbsException;
  */
 public final class CompletionPoller implements AutoCloseable {
     private static final Log LOG = new Log(CompletionPoller.class);
+    /** How often the thread looks at a queue that it left unarmed, because threads lead there. */
     private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final long CLOSE_NANOS = 10_000L * NANOS_PER_MILLI;
     /** Trouble is logged once in this time. */
     private static final long LOG_NANOS = 1_000_000_000;
+    private static final int FIRST_RELAYED = 64;
     private static final int MAX_RELAYED = 1 << 16;
     /** So many failed waits in a row end the thread. */
     private static final int MAX_FAILED_WAITS = 10;
-    /** The thread's work of each round, by {@link #step}. */
-    private static final int STEPS = 5;
     /** Longest pause after rounds that failed, as a power of two of milliseconds. */
     private static final int MAX_PAUSE_SHIFT = 6;
 
     private final EventPoller events;
     final PollerSettings settings;
-    final Faults faults;
     final SpinPolicy spinPolicy;
-    final Watch watch;
-    private final Valve valve = new Valve(System.nanoTime());
+    private final WakeThrottle throttle = new WakeThrottle(System.nanoTime());
     private final Thread thread;
     private final Map<EventSource, Runnable> sources = new ConcurrentHashMap<>();
     private final Map<CompletionQueue, CompletionShard> shards = new ConcurrentHashMap<>();
-    /** Queues that have no inboxes, and what takes their completions. */
-    private final Map<CompletionQueue, Runnable> others = new ConcurrentHashMap<>();
     /** Guarded by its own monitor. */
     private final Map<Device, DeviceShards> devices = new HashMap<>();
     private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
@@ -66,51 +60,46 @@ public final class CompletionPoller implements AutoCloseable {
     private final Set<Consumer<VerbsException>> dependants = ConcurrentHashMap.newKeySet();
     private final AtomicInteger openInboxes = new AtomicInteger();
 
-    /** A wake-up of the thread is on its way; cleared by the thread before it looks at the queues. */
-    private final AtomicBoolean nudged = new AtomicBoolean();
-    /** Null until a thread is relayed: a first connect need not load it. Set under the monitor of tasks. */
-    private volatile Relayed relayed;
-    /** The shard that was kicked last, which leads to those kicked before. */
-    private final AtomicReference<CompletionShard> kicked = new AtomicReference<>();
-    /** Those that were taken from there and have not had their turn; poller thread only. */
-    private CompletionShard nextKicked;
+    /** Threads for the poller to unpark; any thread offers. */
+    private final MpscGrowableVarHandleUnpaddedArrayQueue<Thread> relayed
+            = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_RELAYED, MAX_RELAYED);
     /** Guarded by its own monitor, as is {@link #tasksRefused}. */
     private final List<Runnable> tasks = new ArrayList<>();
     private boolean tasksRefused;
 
     /** Shards whose event was taken in this round; poller thread only. */
     private final List<CompletionShard> signalled = new ArrayList<>();
-    /** Shards left unarmed to their leaders; poller thread only. */
+    /** Shards left unarmed to threads that lead; poller thread only. */
     private final List<CompletionShard> leases = new ArrayList<>();
     /** When to look at the leases, and when to tick next; poller thread only. */
     private long leaseDueNanos;
     private long tickDueNanos;
     /** Whether the thread will wake for a tick by itself; written by that thread. */
     private volatile boolean ticking;
-    /** Whether somebody wants a tick although no inbox may be open. */
+    /** Whether a tick is wanted although no inbox may be open. */
     private volatile boolean tickWanted;
     /**
      * Whether the scheduler was looked for: at a tick after the first wait, because that loads a hundred classes of the
      * management interface, which a first connect shall not wait for. Poller thread only.
      */
     private boolean knowsScheduler;
-    /** Whether a queue's event is being handled; poller thread only. */
-    private boolean handlesEvent;
     /** How many rounds in a row something was thrown, and in how many the wait failed; poller thread only. */
     private int troubledRounds;
     private int failedWaits;
     /** When trouble was last logged, and how often it was not since; poller thread only. */
     private long loggedNanos = System.nanoTime() - LOG_NANOS;
     private int unlogged;
-    private final Consumer<EventSource> drain;
-    /** An event or a kick may be forgotten: every shard wants to be looked after. */
+    /** Something was thrown, so that an event may be forgotten: every shard has to be looked after. */
     private volatile boolean looksAtAll;
+    private volatile boolean closing;
+    /** Why this poller does nothing any more; also set by close. */
+    private volatile Throwable failure;
 
     /** What the thread runs and what it waits with calls: one class, where two lambdas would be two. */
     private final class Loop implements Runnable, Consumer<EventSource> {
         @Override
         public void run() {
-            CompletionPoller.this.run();
+            CompletionPoller.this.run(this);
         }
 
         @Override
@@ -119,30 +108,12 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** Threads for the poller's to unpark. */
-    private static final class Relayed {
-        private final MpscGrowableVarHandleArrayQueue<Thread> threads
-                = new MpscGrowableVarHandleArrayQueue<>(64, MAX_RELAYED);
-    }
-
-    private volatile boolean closing;
-    /** Why this poller does nothing any more; also set by close. */
-    private volatile Throwable failure;
-
     /** Starts the thread, which waits with events that are this poller's from now on: it closes them. */
     public CompletionPoller(EventPoller events, PollerSettings settings) {
-        this(events, settings, Faults.NONE);
-    }
-
-    CompletionPoller(EventPoller events, PollerSettings settings, Faults faults) {
         this.events = events;
         this.settings = settings;
-        this.faults = faults;
-        this.spinPolicy = new SpinPolicy(settings, null);
-        this.watch = new Watch(events, spinPolicy, settings.watchMillis() * (long) NANOS_PER_MILLI, faults, this);
-        Loop loop = new Loop();
-        this.drain = loop;
-        this.thread = OwnThread.unstarted(settings.threadName(), loop);
+        this.spinPolicy = new SpinPolicy(settings.processors(), null);
+        this.thread = OwnThread.unstarted(settings.threadName(), new Loop());
         this.thread.start();
     }
 
@@ -174,21 +145,14 @@ public final class CompletionPoller implements AutoCloseable {
      */
     public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task,
             Consumer<VerbsException> failed) {
-        others.put(queue, task);
         addSource(channel, () -> {
             try {
                 channel.drainEvents(drained -> task.run());
             } catch (VerbsException e) {
-                removeQueue(channel, queue); // it would be reported ready for ever
+                removeSource(channel); // it would be reported ready for ever
                 failed.accept(e);
             }
         });
-    }
-
-    /** Ends waiting for a queue, if it was added; its task may still run once. */
-    public void removeQueue(CompletionChannel channel, CompletionQueue queue) {
-        removeSource(channel);
-        others.remove(queue);
     }
 
     /**
@@ -255,14 +219,14 @@ public final class CompletionPoller implements AutoCloseable {
      */
     public void tick(Runnable everyTick) {
         ticks.add(everyTick);
-        nudge();
+        events.wakeup();
     }
 
     /** Has one tick come, whether or not inboxes are open: what could not be done now is done then. Never throws. */
     public void tickSoon() {
         tickWanted = true;
         try {
-            nudge();
+            events.wakeup();
         } catch (Error e) {
             return; // the thread sees it when it is woken next
         }
@@ -279,7 +243,7 @@ public final class CompletionPoller implements AutoCloseable {
             }
             tasks.add(task);
         }
-        nudge();
+        events.wakeup();
     }
 
     /**
@@ -287,95 +251,35 @@ public final class CompletionPoller implements AutoCloseable {
      * threads from outside have their turn.
      */
     public void relay(Thread parked) {
+        StackRoom.ensure(); // an offer that was begun has to end
         boolean relays = false;
         try {
-            relays = relayed().threads.offer(parked);
+            relays = relayed.offer(parked);
             if (relays) {
-                nudge();
+                events.wakeup();
             }
         } catch (Error e) { // no memory to grow, or to wake the poller: the thread is no less to be woken
             relays = false;
         }
         // A failure is noted before the poller's last look at the queue, so one of the two unparks.
         if (!relays || failure != null) {
-            unpark(parked);
-        }
-    }
-
-    private Relayed relayed() {
-        if (relayed == null) {
-            synchronized (tasks) {
-                relayed = relayed == null ? new Relayed() : relayed;
-            }
-        }
-        return relayed;
-    }
-
-    /**
-     * Waits for a moment beside the poller's thread, instead of parking, for something that the caller is woken for by
-     * {@link #wake}: false if it had better park. It looks again afterwards.
-     *
-     * @param sinceNanos when its wait has begun, by {@code System.nanoTime}
-     * @param leftNanos how long it may last
-     * @param over whether it is over
-     */
-    public boolean awaitBeside(long sinceNanos, long leftNanos, BooleanSupplier over) {
-        return watch.await(sinceNanos, leftNanos, over);
-    }
-
-    /** Notes how long a wait has taken that was, or could have been, one of {@link #awaitBeside}. */
-    public void waited(long nanos) {
-        watch.learn(nanos);
-    }
-
-    /**
-     * Unparks a thread, or ends its {@link #awaitBeside}; the poller does it while the valve is open and the caller is
-     * virtual. Call without locks.
-     */
-    public void wake(Thread parked) {
-        if (settings.valve() && Thread.currentThread().isVirtual() && valve.admits(System.nanoTime())) {
-            relay(parked);
-        } else {
-            unpark(parked);
-        }
-    }
-
-    private void unpark(Thread parked) {
-        if (!watch.wake(parked, Thread.currentThread() == thread && handlesEvent)) {
             LockSupport.unpark(parked);
         }
     }
 
-    /** Lets the poller look after a shard that had no event. */
-    void kick(CompletionShard shard) {
-        if (shard.markKicked()) {
-            CompletionShard before;
-            do {
-                before = kicked.get();
-                shard.kickedBefore = before;
-            } while (!kicked.compareAndSet(before, shard));
-            nudge();
+    /** Unparks a thread; the poller does it for a virtual caller while the throttle says so. Call without locks. */
+    public void wake(Thread parked) {
+        if (settings.valve() && Thread.currentThread().isVirtual() && throttle.relays(System.nanoTime())) {
+            relay(parked);
+        } else {
+            LockSupport.unpark(parked);
         }
     }
 
-    /** Lets the poller look after all shards: something was thrown, so who has to arm, or to wake, may not have. */
+    /** Lets the poller look after all shards: something was thrown, so a duty to arm, or to wake, may be undone. */
     void lookAtAll() {
         looksAtAll = true;
-        nudge();
-    }
-
-    /** Ends the wait of the poller's thread, or its next one. */
-    private void nudge() {
-        // Pairs with the getAndSet in run: who finds true here has offered before the thread looks at the queues.
-        if (!nudged.getAndSet(true)) {
-            boolean woken = false;
-            try {
-                events.wakeup();
-                woken = true;
-            } finally {
-                nudged.compareAndSet(!woken, false); // the next one tries again
-            }
-        }
+        events.wakeup();
     }
 
     /** Makes the events of a new shard known. */
@@ -396,19 +300,6 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** An event of a queue was taken from its channel by a waiter that waits beside the thread. */
-    void onEventBeside(CompletionQueue queue) {
-        CompletionShard shard = shards.get(queue);
-        if (shard != null) {
-            shard.takeEventForWaiter(watch.isAt(shard));
-            return;
-        }
-        Runnable task = others.get(queue);
-        if (task != null) {
-            execute(task);
-        }
-    }
-
     /** An event of a queue was made by the post of the calling thread; false leaves it to the poller's thread. */
     boolean onPost(CompletionQueue queue) {
         CompletionShard shard = shards.get(queue);
@@ -419,7 +310,7 @@ public final class CompletionPoller implements AutoCloseable {
     void inboxOpened() {
         // Pairs with the end of ticking, after which the thread looks at the inboxes.
         if (openInboxes.getAndIncrement() == 0 && !ticking) {
-            nudge();
+            events.wakeup();
         }
     }
 
@@ -428,20 +319,25 @@ public final class CompletionPoller implements AutoCloseable {
         openInboxes.decrementAndGet();
     }
 
-    private void run() {
+    private void run(Consumer<EventSource> drain) {
         Throwable cause = null;
         while (!closing && cause == null) {
-            boolean troubled = false;
-            for (int step = 0; step < STEPS && cause == null; step++) {
-                try {
-                    step(step);
-                } catch (Throwable e) {
-                    troubled = true;
-                    cause = survive(step, e);
-                }
+            int troubledBefore = troubledRounds;
+            try {
+                events.await(timeoutMillis(), drain);
+                failedWaits = 0;
+                unparkRelayed();
+                runTasks();
+                serviceShards();
+                runTicks();
+            } catch (Throwable e) {
+                failedWaits += e instanceof VerbsException ? 1 : 0; // only the wait throws those
+                cause = failedWaits >= MAX_FAILED_WAITS ? e : null;
+                survive(e);
             }
-            troubledRounds = troubled ? troubledRounds + 1 : 0;
-            if (troubled && cause == null) {
+            if (troubledRounds == troubledBefore) {
+                troubledRounds = 0;
+            } else if (cause == null) {
                 // Out of memory for a while, or a source that fails and stays ready: no busy loop.
                 LockSupport.parkNanos((long) NANOS_PER_MILLI << Math.min(troubledRounds, MAX_PAUSE_SHIFT));
             }
@@ -455,48 +351,25 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    private void step(int step) throws VerbsException {
-        switch (step) {
-            case 0 -> {
-                events.await(timeoutMillis(), drain);
-                failedWaits = 0;
-            }
-            case 1 -> {
-                // Before the look at the queues; pairs with nudge.
-                nudged.getAndSet(false);
-                unparkRelayed();
-            }
-            case 2 -> runTasks();
-            case 3 -> serviceShards();
-            default -> runTicks();
-        }
-    }
-
     private void drain(EventSource source) {
         Runnable task = sources.get(source);
         if (task != null) {
             try {
                 task.run();
             } catch (Throwable e) { // the other sources are looked at in this round
-                troubledRounds++;
-                survive(STEPS, e);
+                survive(e);
             }
         }
     }
 
-    /**
-     * Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs. Null
-     * to go on, or why this thread has to end.
-     */
-    private Throwable survive(int step, Throwable e) {
+    /** Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs. */
+    private void survive(Throwable e) {
         looksAtAll = true;
-        if (step == 0 && e instanceof VerbsException && ++failedWaits >= MAX_FAILED_WAITS) {
-            return e;
-        }
+        troubledRounds++;
         long now = System.nanoTime();
         if (now - loggedNanos < LOG_NANOS) {
             unlogged++;
-            return null;
+            return;
         }
         try {
             LOG.error("an event of an RDMA device could not be handled; the completion poller goes on ({} more since "
@@ -506,7 +379,6 @@ public final class CompletionPoller implements AutoCloseable {
         } catch (Throwable noMemory) {
             unlogged++;
         }
-        return null;
     }
 
     /** How long to sleep: for ever, unless a lease or a tick is due. */
@@ -518,7 +390,7 @@ public final class CompletionPoller implements AutoCloseable {
             ticking = true;
         }
         if (looksAtAll) {
-            return 0; // something was thrown, and perhaps before the shards that were kicked had their turn
+            return 0;
         }
         long sleepNanos = Long.MAX_VALUE;
         if (ticking) {
@@ -535,10 +407,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void unparkRelayed() {
-        Relayed some = relayed;
-        for (Thread parked = some == null ? null : some.threads.relaxedPoll(); parked != null;
-                parked = some.threads.relaxedPoll()) {
-            unpark(parked);
+        for (Thread parked = relayed.relaxedPoll(); parked != null; parked = relayed.relaxedPoll()) {
+            LockSupport.unpark(parked);
         }
     }
 
@@ -574,11 +444,11 @@ public final class CompletionPoller implements AutoCloseable {
         try {
             task.run();
         } catch (Throwable e) { // also no memory for a thread: the other connections go on
-            survive(STEPS, e);
+            survive(e);
         }
     }
 
-    /** Looks after the shards that had an event, were kicked, or whose lease has run out; not after the others. */
+    /** Looks after the shards that had an event, or whose lease has run out; not after the others. */
     private void serviceShards() {
         while (!signalled.isEmpty()) {
             service(signalled.removeLast(), true);
@@ -589,35 +459,21 @@ public final class CompletionPoller implements AutoCloseable {
                 service(shard, true);
             }
         }
-        // Not those kicked meanwhile: a queue that is always full must not keep the thread from everything else.
-        nextKicked = nextKicked == null ? kicked.getAndSet(null) : nextKicked;
-        while (nextKicked != null) {
-            CompletionShard shard = nextKicked;
-            nextKicked = shard.kickedBefore;
-            shard.kickedBefore = null;
-            shard.clearKicked();
-            service(shard, false);
-        }
         if (!leases.isEmpty() && System.nanoTime() - leaseDueNanos >= 0) {
-            leaseDueNanos = System.nanoTime() + LEASE_NANOS;
-            for (int i = leases.size() - 1; i >= 0; i--) {
-                if (!leases.get(i).service(false)) {
-                    leases.remove(i);
-                }
+            List<CompletionShard> due = List.copyOf(leases);
+            leases.clear();
+            for (CompletionShard shard : due) {
+                service(shard, false);
             }
         }
     }
 
     private void service(CompletionShard shard, boolean event) {
-        handlesEvent = event;
         boolean leased = false;
         try {
             leased = shard.service(event);
         } catch (Throwable e) { // this shard's; it is looked at again
-            troubledRounds++;
-            survive(STEPS, e);
-        } finally {
-            handlesEvent = false;
+            survive(e);
         }
         if (leased && !leases.contains(shard)) {
             if (leases.isEmpty()) {
@@ -674,7 +530,7 @@ public final class CompletionPoller implements AutoCloseable {
     @Override
     public void close() {
         closing = true;
-        nudge();
+        events.wakeup();
         if (Thread.currentThread() != thread) {
             OwnThread.awaitEnd(thread, CLOSE_NANOS);
         }

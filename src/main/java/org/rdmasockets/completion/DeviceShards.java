@@ -116,9 +116,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         CompletionShard shard = new CompletionShard(this, poller, queue, side);
         poller.register(shard);
         shards.add(shard);
-        if (poller.faults.armsNewQueues()) {
-            poller.kick(shard); // arms it: a connection that only writes never has anybody wait
-        }
+        shard.armIfNeeded(); // a connection that only writes never has a thread wait
         LOG.debug("{}: completion queue {} with {} entries", device.info().name(), shards.size(), queue.entries());
         return shard;
     }

@@ -9,57 +9,45 @@ package org.rdmasockets.completion;
  *         otherwise; 0 to 1,000,000 nanoseconds, 0 to park at once
  * @param processors how many processors there are; spinners are at most as many, those of one side one fewer
  * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
- * @param watchMillis longest time that a waiter sleeps in the system call itself before it parks, in which a virtual
- *         thread keeps its carrier; 0 to 3,600,000 milliseconds, 0 to park at once
  * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,
  *         virtual threads that keep waking each other can keep a third one, woken from outside, from running
  * @param firstQueueEntries size of the first completion queue of a device; later ones are larger
  * @param maxQueueEntries size of the largest completion queue, unless one connection needs more
  */
 public record PollerSettings(String threadName, int batch, int spinBudgetNanos, int processors, int tickMillis,
-        int watchMillis, boolean valve, int firstQueueEntries, int maxQueueEntries) {
+        boolean valve, int firstQueueEntries, int maxQueueEntries) {
     private static final int MAX_BATCH = 64;
     private static final int MAX_SPIN_NANOS = 1_000_000;
     private static final int MAX_TICK_MILLIS = 60_000;
-    private static final int MAX_WATCH_MILLIS = 3_600_000;
 
     /** Checks the ranges. */
     public PollerSettings {
         if (batch < 1 || batch > MAX_BATCH || spinBudgetNanos < 0 || spinBudgetNanos > MAX_SPIN_NANOS
                 || processors < 1 || tickMillis < 1 || tickMillis > MAX_TICK_MILLIS
-                || watchMillis < 0 || watchMillis > MAX_WATCH_MILLIS || firstQueueEntries < 1
-                || maxQueueEntries < firstQueueEntries) {
+                || firstQueueEntries < 1 || maxQueueEntries < firstQueueEntries) {
             throw new IllegalArgumentException("batch=" + batch + ", spinBudgetNanos=" + spinBudgetNanos
-                    + ", processors=" + processors + ", tickMillis=" + tickMillis + ", watchMillis="
-                    + watchMillis + ", firstQueueEntries=" + firstQueueEntries + ", maxQueueEntries="
-                    + maxQueueEntries);
+                    + ", processors=" + processors + ", tickMillis=" + tickMillis
+                    + ", firstQueueEntries=" + firstQueueEntries + ", maxQueueEntries=" + maxQueueEntries);
         }
     }
 
     /**
-     * The settings that suit this machine: batches of 16, 50 microseconds of spinning, 10 milliseconds of sleep in a
-     * system call, a tick every half second, queues of 1,024 to 16,384 entries.
+     * The settings that suit this machine: batches of 16, 50 microseconds of spinning, a tick every half second,
+     * queues of 1,024 to 16,384 entries.
      */
     public static PollerSettings defaults() {
-        return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, 10,
-                true, 1_024, 16_384);
+        return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, true, 1_024, 16_384);
     }
 
     /** The same with another longest spin, 0 to 1,000,000 nanoseconds, 0 to park at once. */
     public PollerSettings withSpinBudgetNanos(int nanos) {
-        return new PollerSettings(threadName, batch, nanos, processors, tickMillis, watchMillis, valve,
+        return new PollerSettings(threadName, batch, nanos, processors, tickMillis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 
     /** The same with another tick, 1 to 60,000 milliseconds. */
     public PollerSettings withTickMillis(int millis) {
-        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, millis, watchMillis, valve,
-                firstQueueEntries, maxQueueEntries);
-    }
-
-    /** The same with another longest sleep in a system call, 0 to 3,600,000 milliseconds, 0 to park at once. */
-    public PollerSettings withWatchMillis(int millis) {
-        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, tickMillis, millis, valve,
+        return new PollerSettings(threadName, batch, spinBudgetNanos, processors, millis, valve,
                 firstQueueEntries, maxQueueEntries);
     }
 }

@@ -1,224 +1,129 @@
 package org.rdmasockets.completion;
 
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
 
 /**
- * Decides who may spin. A spinning virtual thread keeps its carrier from everybody else, and even
- * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So a thread spins only while
- * no virtual thread waits for a carrier, while there is a processor that no spinner of its side has, and while nothing
- * has descheduled a spinner lately. Only of its side: whom it waits for is on the other one, and if that is in this
- * process and spins as well, both have to; but both sides together have no more spinners than there are processors.
- * Whether it pays, each {@link Waiter} knows; but for a while after many virtual threads waited for carriers there is
- * work for all processors, here or in the process that answers, and only one now and then may try whether it has come
- * to pay. Any thread.
+ * Decides which waiter spins, and for how long. A spin pays when it ends within half of its budget. A connection spins
+ * while the moving mean of its last spins paid, or the last one did.
+ *
+ * <p>A spin takes a processor from other threads, and a spinning virtual thread keeps its carrier: even
+ * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
+ * virtual threads wait for a carrier, and each side of the connections has fewer spinners than there are processors.
+ *
+ * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken. So
+ * in one millisecond of 64 every waiter spins, until a peer that has to be woken has answered. Both ends choose the
+ * same milliseconds, since the processes of a host read the same clock; ends on two hosts meet by chance. Any thread.
  */
 final class SpinPolicy {
-    /** A spinner asks again at least this often whether it is in the way. */
-    static final long CHECK_NANOS = 1_000;
-    /** How often a spinner looks for completions before it looks at the clock and what others did; for some devices. */
+    /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
     static final int LOOKS = 16;
-    /** A longer pause between two looks at the clock, longer than the spin, means that the processor was taken away. */
+    /** The gain of a spin that ends at once. */
+    private static final int ALWAYS = 256;
+    /** The weight of a new value in the moving mean is one in 2^3. */
+    private static final int WEIGHT_SHIFT = 3;
+    /** A spinner asks at least this often whether it is in the way. */
+    private static final long CHECK_NANOS = 1_000;
+    /** A longer pause between two looks at the clock means that the spinner lost its processor. */
     private static final long GAP_NANOS = 50_000;
-    /** Nobody spins after such a pause for as long as it was, but no longer than this. */
-    private static final long MAX_PENALTY_NANOS = 10_000_000;
-
-    /** More virtual threads than this for each processor that wait for a carrier are many. */
-    private static final int MANY = 8;
-    /** So long after many waited, only few try. */
-    private static final long CALM_NANOS = 10_000_000;
-    /** How exactly {@link #manyAt} is kept, so that not each one who is refused writes there. */
-    private static final long MANY_STEP_NANOS = 1_000_000;
-    /** From one trial to the next then. */
-    private static final long TRIAL_INTERVAL_NANOS = 10_000_000;
-
-    /** After trials that failed, at most 2^10 short waits pass without one: at moderate load none of them pays. */
-    private static final int MAX_REST_SHIFT = 11;
-
-    /** Two lines of memory, as numbers. */
+    /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
+    private static final int TRIAL_FACTOR = 16;
+    private static final long MAX_TRIAL_NANOS = 1_000_000;
+    /** About a millisecond, as a power of two of nanoseconds, and one of 2^6 such is for trials. */
+    private static final int TRIAL_SHIFT = 20;
+    private static final int TRIAL_BITS = 6;
+    /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
+    private static final long SPREAD = 0x9E3779B97F4A7C15L;
+    /** Two cache lines, in numbers: the sides must not share one. */
     private static final int DISTANCE = 32;
 
-    private final int processors;
-    /** How many virtual threads wait for a carrier, or null if the JVM does not tell, or not yet. */
+    private final int limit;
+    /** How many virtual threads wait for a carrier; null if the JVM does not tell, or not yet. */
     private volatile IntSupplier queued;
-    /** Whether somebody wanted to know that, since this was made. A hint. */
+    /** Whether a waiter asked for that; a hint. */
     private boolean asked;
-    /** By side, far enough apart that a processor does not take the other side's line of memory as well. */
+    /** Spinners by side. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
-    private volatile long noSpinBefore;
-    /** When somebody who wanted to spin found many waiting for a carrier, to a step. */
-    private volatile long manyAt;
-    /** When the next one may try in spite of that. */
-    private final AtomicLong nextTrial;
-    /** Short waits of all before the next trials, about: two who count at once may count one. */
-    private volatile int rest;
-    /** The next {@link #rest}, as a power of two. */
-    private volatile int restShift;
-    /** Moving share of first spins of connections that left half of their budget; about: several may change it. */
-    private volatile int newcomerHits = Waiter.ALWAYS;
-    /** Connections that began while these did not pay; about. */
-    private volatile int newcomers;
-    /** Whether the last first wait of a connection that was not spun was brief, as {@link Waiter} has it. A hint. */
-    private volatile boolean newcomersAreBrief;
+    /** Moving mean of what first spins of connections gained: a new connection begins with it. A hint. */
+    private volatile int firstGains = ALWAYS;
 
-    /**
-     * A policy for the processors of the settings; {@code queued} counts virtual threads that wait for a carrier, null
-     * if nobody knows: then virtual threads park.
-     */
-    SpinPolicy(PollerSettings settings, IntSupplier queued) {
-        this.processors = settings.processors();
+    /** Takes the number of processors; {@code queued} counts virtual threads without a carrier, or is null. */
+    SpinPolicy(int processors, IntSupplier queued) {
+        this.limit = processors - 1;
         this.queued = queued;
-        this.noSpinBefore = System.nanoTime();
-        this.manyAt = noSpinBefore - CALM_NANOS;
-        this.nextTrial = new AtomicLong(noSpinBefore);
     }
 
-    /** Asks this from now on how many virtual threads wait for a carrier; null as in the constructor. */
+    /** From now on this counts virtual threads without a carrier; null if the JVM does not tell. */
     void ask(IntSupplier scheduler) {
         queued = scheduler;
     }
 
-    /** Whether somebody has waited, who wanted to know whether virtual threads wait for a carrier. */
+    /** Whether a waiter wanted to know how many virtual threads wait for a carrier. */
     boolean isAsked() {
         return asked;
     }
 
-    /** Whether anybody may spin at all: not with a single processor. */
-    boolean allows() {
-        return processors > 1;
+    /** What a new connection assumes that spins gain. */
+    int firstGains() {
+        return firstGains;
     }
 
-    /**
-     * Takes one of the few places for spinners; true must be followed by {@link #end}. A caller whose spins have not
-     * paid is {@code trying} whether that has changed.
-     */
-    boolean begin(Side side, boolean trying) {
-        int waiting = waiting();
-        if (waiting > MANY * processors) {
-            noteMany();
+    /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
+    long begin(Side side, Waiter waiter, int budgetNanos) {
+        if (budgetNanos == 0 || limit == 0) {
+            return 0;
         }
-        if (isCrowded(waiting)) {
-            return false;
+        long spin = budgetNanos;
+        if (!waiter.paid && waiter.gains < ALWAYS / 2) {
+            boolean trial = (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - TRIAL_BITS == 0;
+            spin = trial ? Math.max(spin, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * spin)) : 0;
         }
-        long now = System.nanoTime();
-        if (now - noSpinBefore < 0 || trying && !mayTry(now)) {
-            return false;
+        if (spin == 0 || isCrowded()) {
+            return 0;
         }
-        // One more for a moment: who has just been answered may not have left yet. A spinner soon asks again.
-        if (spinners.incrementAndGet(place(side)) <= processors) {
-            return true;
+        if (spinners.incrementAndGet(place(side)) > limit) {
+            end(side);
+            return 0;
         }
-        end(side);
-        return false;
+        return spin;
     }
 
-    /** How many virtual threads wait for a carrier, 0 if the JVM does not tell. */
-    private int waiting() {
-        IntSupplier scheduler = queued;
-        if (scheduler == null && !asked) {
-            asked = true;
-        }
-        return scheduler == null ? 0 : scheduler.getAsInt();
+    /** Whether a spinner may look again, that looked at the clock before and now, and was last checked then. */
+    boolean goesOn(long beforeNanos, long nowNanos, long checkedNanos) {
+        return nowNanos - beforeNanos <= GAP_NANOS && (nowNanos - checkedNanos < CHECK_NANOS || !isCrowded());
     }
 
-    private void noteMany() {
-        long now = System.nanoTime();
-        if (now - manyAt > MANY_STEP_NANOS) {
-            manyAt = now;
-        }
+    /** Whether it is time for the next check. */
+    static boolean isDue(long nowNanos, long checkedNanos) {
+        return nowNanos - checkedNanos >= CHECK_NANOS;
     }
 
-    /** Whether a spin may be made to see if it pays, and notes that it is. */
-    private boolean mayTry(long now) {
-        long next = nextTrial.get();
-        return now - manyAt >= CALM_NANOS
-                || now - next >= 0 && nextTrial.compareAndSet(next, now + TRIAL_INTERVAL_NANOS);
-    }
-
-    /**
-     * Whether the caller, whose wait was parked and yet short, may begin trials. Each that fails costs others of this
-     * process a processor, so all learn from one: what fails for some time is tried ever more rarely. Two ends that
-     * wait for each other alone count the same waits, so that they are on trial together.
-     */
-    boolean mayBeginTrials() {
-        int left = rest;
-        rest = left > 0 ? left - 1 : 1 << restShift;
-        return left <= 0;
-    }
-
-    /** Trials have failed. */
-    void trialsFailed() {
-        restShift = Math.min(restShift + 1, MAX_REST_SHIFT);
-        rest = 1 << restShift - 1;
-    }
-
-    /** Spins pay since trials: the next ones come at once. */
-    void trialsPaid() {
-        restShift = 0;
-        rest = 0;
-    }
-
-    /**
-     * Whether a connection that begins may spin from its first wait on. Not where it does not pay, as for connections
-     * that are used once and closed; one in so many finds out whether that has changed.
-     */
-    boolean newcomersSpin() {
-        if (newcomerHits >= Waiter.ALWAYS / 2) {
-            return true;
-        }
-        int count = newcomers + 1;
-        newcomers = count;
-        return count % Waiter.PROBE_INTERVAL == 0;
-    }
-
-    /** Whether the first wait of a connection is likely to be brief. */
-    boolean newcomersAreBrief() {
-        return newcomersAreBrief;
-    }
-
-    /** The first wait of a connection that did not spin was brief, or not. */
-    void newcomerWasBrief(boolean brief) {
-        if (brief != newcomersAreBrief) {
-            newcomersAreBrief = brief;
-        }
-    }
-
-    /** The first spin of a connection has paid, or not. */
-    void newcomerHas(boolean hit) {
-        newcomerHits += (hit ? Waiter.ALWAYS : 0) - newcomerHits >> Waiter.WEIGHT_SHIFT;
-    }
-
-    /** True when more spin than may do so for long; then a spinner leaves. */
-    boolean areTooMany(Side side) {
-        int ofSide = spinners.get(place(side));
-        return ofSide >= processors || ofSide + spinners.get(place(side.other())) > processors;
-    }
-
-    /** Gives the place back. */
+    /** Gives the spinner's place back. */
     void end(Side side) {
         spinners.decrementAndGet(place(side));
     }
 
+    /** Learns from a spin of so long, which ended by what it waited for or in vain. */
+    void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
+        int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
+        waiter.paid = gain >= ALWAYS / 2;
+        waiter.gains = Math.max(0, waiter.gains + (gain - waiter.gains >> WEIGHT_SHIFT));
+        if (!waiter.spun) {
+            waiter.spun = true;
+            firstGains = Math.max(0, firstGains + (gain - firstGains >> WEIGHT_SHIFT));
+        }
+    }
+
+    private boolean isCrowded() {
+        IntSupplier scheduler = queued;
+        if (scheduler == null) {
+            asked = true;
+            return Thread.currentThread().isVirtual();
+        }
+        return scheduler.getAsInt() > 0;
+    }
+
     private static int place(Side side) {
         return DISTANCE * (side.ordinal() + 1);
-    }
-
-    /** True when a spinning caller may be in another virtual thread's way. */
-    boolean isCrowded() {
-        return isCrowded(waiting());
-    }
-
-    private boolean isCrowded(int waiting) {
-        return queued == null ? Thread.currentThread().isVirtual() : waiting > 0;
-    }
-
-    /** Notes two looks at the clock with only a short poll between; true if the processor was away in the meantime. */
-    boolean wasDescheduled(long beforeNanos, long nowNanos, long budgetNanos) {
-        if (nowNanos - beforeNanos <= Math.max(GAP_NANOS, budgetNanos)) {
-            return false;
-        }
-        noSpinBefore = nowNanos + Math.min(nowNanos - beforeNanos, MAX_PENALTY_NANOS);
-        return true;
     }
 }

@@ -15,8 +15,6 @@ final class WakeList {
     private final CompletionInbox[] inboxes;
     private final int[] kinds;
     private int count;
-    /** Among the shard's empty ones, the one behind it; else null. */
-    WakeList next;
 
     WakeList(int capacity) {
         inboxes = new CompletionInbox[capacity];

@@ -463,7 +463,7 @@ final class DatagramQueue {
             receiving.unlock();
         }
         engine.poller().forget(pollerFailed);
-        engine.poller().removeQueue(channel, queue);
+        engine.poller().removeSource(channel);
         SetupPool.SHARED.execute(this::destroy);
     }
 

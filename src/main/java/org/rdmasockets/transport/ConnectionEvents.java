@@ -2,7 +2,6 @@ package org.rdmasockets.transport;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -12,7 +11,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * The connection manager's events of one connection, for whoever sets it up; later its end is told to the connection.
  * No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
-final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>, BooleanSupplier {
+final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object> {
     private final CompletionPoller poller;
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once nobody waits; guarded by this. */
     private ArrayDeque<Object> steps = new ArrayDeque<>(2);
@@ -24,7 +23,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
     /** Stands in the queue for "stop waiting". */
     static final Object CANCELLED = new Object();
 
-    /** Nothing has happened yet; who waits may do so beside the poller. */
+    /** Nothing has happened yet; the poller may have to wake the waiting thread. */
     ConnectionEvents(CompletionPoller poller) {
         this.poller = poller;
     }
@@ -87,25 +86,16 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
                 }
-                if (!poller.awaitBeside(begin, left, this)) {
-                    LockSupport.parkNanos(this, left);
-                }
+                LockSupport.parkNanos(this, left);
             }
         } finally {
             waiter = null;
         }
-        poller.waited(System.nanoTime() - begin);
         return event;
     }
 
     private synchronized Object poll() {
         return steps.poll();
-    }
-
-    /** Whether there is something to take. */
-    @Override
-    public synchronized boolean getAsBoolean() {
-        return !steps.isEmpty();
     }
 
     /** Hands all further events, and those that nobody has taken yet, to the finished connection. */

@@ -99,8 +99,7 @@ public final class Engine implements AutoCloseable {
         mayBlock = provider.mayBlock();
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
-        poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS)
-                .withWatchMillis(TransportSettings.watchMillis()));
+        poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS));
         poller.addSource(connectionManager, new Duty(Duty.CONNECTION_EVENTS, null));
         poller.tick(new Duty(Duty.TICK, null));
     }

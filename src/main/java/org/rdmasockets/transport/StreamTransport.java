@@ -413,7 +413,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Enters the inbox, to read. */
     void enterToRead() {
-        inbox.enterToRead();
+        inbox.enter();
         takeInAfterFailure();
     }
 

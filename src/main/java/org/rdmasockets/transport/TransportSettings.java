@@ -48,11 +48,6 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
                 Property.number("keepAliveProbe", 30, 1, DAY_SECONDS));
     }
 
-    /** How long a thread may wait beside an engine's own before it parks, in milliseconds; read for each engine. */
-    static int watchMillis() {
-        return Property.number("watchMillis", 10, 0, SECOND_MILLIS);
-    }
-
     private static long millis(String name, int otherwise) {
         return TimeUnit.MILLISECONDS.toNanos(Property.number(name, otherwise, 1, DAY_SECONDS * SECOND_MILLIS));
     }

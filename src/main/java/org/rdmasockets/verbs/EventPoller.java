@@ -1,11 +1,10 @@
 package org.rdmasockets.verbs;
 
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 
 /**
  * Waits for events of many sources at once ({@code epoll(7)} over their descriptors and an {@code eventfd}). One
- * platform thread waits, and one more may wait beside it for a moment; any thread adds, removes and wakes.
+ * platform thread waits; any thread adds, removes and wakes.
  */
 public interface EventPoller extends AutoCloseable {
     /**
@@ -35,26 +34,8 @@ public interface EventPoller extends AutoCloseable {
      */
     int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException;
 
-    /**
-     * Waits beside the thread that is in {@link #await}. An event of a completion channel that comes from outside of
-     * this process wakes one of the two only, as a rule, and this one if it waits: it hears of a completion by one
-     * change of threads. <em>Blocks</em>, in the system call: a virtual thread keeps its carrier meanwhile. One thread
-     * at a time.
-     *
-     * @param timeoutMillis longest wait in milliseconds, at least 1
-     * @param ready called in this thread for a ready source: true if it has drained that. Any other source is left to
-     *         the thread in {@link #await}, which is woken for it
-     * @return true if this thread has drained what there was; false if it was woken for something else, or the time
-     *         was over
-     * @throws VerbsException if waiting failed, or the poller is closed
-     */
-    boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException;
-
-    /** Ends a wait in progress in {@link #await}, or the next one, early. Never blocks; harmless on a closed poller. */
+    /** Ends a wait in progress, or the next one, early. Never blocks; harmless on a closed poller. */
     void wakeup();
-
-    /** Likewise in {@link #awaitBeside}. */
-    void wakeupBeside();
 
     /** Ends the waiting thread's wait, and does not wait for it: the last to leave frees the descriptors. */
     @Override

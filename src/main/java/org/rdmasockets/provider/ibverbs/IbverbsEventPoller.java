@@ -4,10 +4,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.EpollWait;
-import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -15,13 +13,11 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A poller over {@code epoll(7)}. It keeps the descriptors of its sources open, so that a number that was closed and
- * given out again is never taken for the one before. An event of a completion channel is told to one thread, the one
- * beside if it waits; all else to the other.
+ * given out again is never taken for the one before.
  */
 final class IbverbsEventPoller implements EventPoller {
     private final Epoll descriptors;
     private final EpollWait wait;
-    private final EpollWait besideWait;
     /**
      * What is waited for, by the number that the kernel knows; null where there is nothing. Replaced, never changed;
      * written under this monitor. A number is used again: who is reported because of it for no reason has nothing to
@@ -33,20 +29,12 @@ final class IbverbsEventPoller implements EventPoller {
     /** A poller without sources; throws if no descriptor can be had. */
     IbverbsEventPoller() throws VerbsException {
         descriptors = Epoll.create();
-        EpollWait first = null;
-        EpollWait second;
         try {
-            first = EpollWait.on(descriptors);
-            second = EpollWait.beside(descriptors);
+            wait = EpollWait.on(descriptors);
         } catch (Throwable e) {
-            if (first != null) {
-                first.close();
-            }
             descriptors.close();
             throw e;
         }
-        wait = first;
-        besideWait = second;
     }
 
     @Override
@@ -64,24 +52,10 @@ final class IbverbsEventPoller implements EventPoller {
             more[index] = pollable;
             sources = more;
             try {
-                descriptors.watch(pollable.descriptor(), interest(pollable), index);
+                descriptors.watch(pollable.descriptor(), Epoll.READABLE, index);
             } catch (VerbsException e) {
                 remove(source);
                 throw new IllegalStateException(e.getMessage(), e);
-            }
-        }
-    }
-
-    private static int interest(Pollable source) {
-        return source instanceof CompletionChannel ? Epoll.READABLE | Epoll.ONE : Epoll.READABLE;
-    }
-
-    /** Tells of a source that was not drained, if it is still ready. */
-    private void tellAgain(int index) throws VerbsException {
-        synchronized (this) {
-            Pollable source = sources[index];
-            if (source instanceof CompletionChannel && !closed) {
-                descriptors.watch(source.descriptor(), interest(source), index);
             }
         }
     }
@@ -131,38 +105,8 @@ final class IbverbsEventPoller implements EventPoller {
     }
 
     @Override
-    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-        checkOpen();
-        int found = besideWait.await(timeoutMillis);
-        if (found == 0) {
-            return false;
-        }
-        boolean all = true;
-        int asked = 0;
-        try {
-            for (; asked < found; asked++) {
-                Pollable source = sources[(int) besideWait.data(asked)];
-                if (source == null || !ready.test(source)) {
-                    all = false;
-                    tellAgain((int) besideWait.data(asked));
-                }
-            }
-        } finally {
-            for (; asked < found; asked++) {
-                tellAgain((int) besideWait.data(asked));
-            }
-        }
-        return all;
-    }
-
-    @Override
     public void wakeup() {
         wait.wakeup();
-    }
-
-    @Override
-    public void wakeupBeside() {
-        besideWait.wakeup();
     }
 
     @Override
@@ -182,7 +126,6 @@ final class IbverbsEventPoller implements EventPoller {
         }
         // Without waiting: the caller may be the waiting thread, and else the last to leave frees the descriptors.
         wait.close();
-        besideWait.close();
         descriptors.close();
         held.forEach(Pollable::release);
     }

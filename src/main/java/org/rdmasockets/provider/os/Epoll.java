@@ -11,23 +11,12 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * A set of sockets and other descriptors of which some have something to do ({@code epoll}). Any thread changes
  * it; who waits has an {@link EpollWait}. A socket removes itself when it is closed.
- *
- * <p>Who waits {@linkplain #beside} is told first of what only one is told ({@code EPOLLEXCLUSIVE}): it waits for a
- * kernel's set of its own, to which each descriptor is added before it is added to the other, and an event goes to the
- * first set that somebody waits for. So who comes and goes beside never depends on who came last, and a set that nobody
- * waits for keeps nothing from the other: what it is told of late is looked at again, and forgotten if it was done.
  */
 public final class Epoll extends Guard {
     /** Wake up when a packet, a connection or the end of the stream can be read. */
     public static final int READABLE = 0x1;
     /** Wake up when there is room for a packet. */
     public static final int WRITABLE = 0x4;
-    /**
-     * With one of these: tell one who waits, as a rule, and one who waits beside rather than another; if that one does
-     * not do it, nobody else need hear of it before it is watched anew. Without: tell all but those beside, until there
-     * is nothing to do.
-     */
-    public static final int ONE = 1 << 28;
 
     /** {@code struct epoll_event} is packed on x86-64 and aligned on aarch64. */
     static final int DATA_OFFSET = System.getProperty("os.arch").equals("aarch64") ? 8 : 4;
@@ -38,32 +27,23 @@ public final class Epoll extends Guard {
     private final MemorySegment event = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
     private final ByteBuffer fields = Posix.buffer(event);
     private final Captured captured = new Captured(Arena.ofAuto());
-    /** The set for those beside; null for that one. */
-    final Epoll beside;
     /** Who may wait; guarded by itself. */
     private final List<EpollWait> waits = new ArrayList<>();
     /** The next number of one that waits; guarded by waits. */
     private long nextWait = -1;
 
-    private Epoll(Epoll beside) throws VerbsException {
-        this.beside = beside;
+    private Epoll() throws VerbsException {
         descriptor = (int) Posix.EPOLL_CREATE1.check("", Posix.EPOLL_CLOEXEC);
     }
 
     /** Makes an empty set; throws if there are too many descriptors. */
     public static Epoll create() throws VerbsException {
-        Epoll beside = new Epoll(null);
-        try {
-            return new Epoll(beside);
-        } catch (Throwable e) {
-            beside.close();
-            throw e;
-        }
+        return new Epoll();
     }
 
     /**
      * Adds a socket, or changes what it is watched for: {@link #READABLE}, {@link #WRITABLE} or both, and always the
-     * end of the stream; {@link #ONE}. {@link EpollWait#data} gives data for it that is not negative. If there is
+     * end of the stream. {@link EpollWait#data} gives data for it that is not negative. If there is
      * something to do already, somebody is told. Throws {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if
      * this is; or the kernel refuses.
      */
@@ -88,34 +68,12 @@ public final class Epoll extends Guard {
             throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the set is closed");
         }
         try {
-            watchOpen(watched, interest, data);
+            synchronized (this) {
+                removeOpen(watched);
+                addOpen(watched, interest, data);
+            }
         } finally {
             leave();
-        }
-    }
-
-    /** The kernel does not change what it tells one only: it is removed and added again, by one thread at a time. */
-    private synchronized void watchOpen(int watched, int interest, long data) throws VerbsException {
-        removeOpen(watched);
-        if ((interest & ONE) != 0) {
-            changeBeside(Posix.EPOLL_CTL_ADD, watched, interest, data);
-        }
-        try {
-            addOpen(watched, interest, data);
-        } catch (Throwable e) {
-            changeBeside(Posix.EPOLL_CTL_DEL, watched, 0, 0);
-            throw e;
-        }
-    }
-
-    /** If it fails, those beside hear nothing, and the others all. */
-    private void changeBeside(int operation, int watched, int interest, long data) {
-        if (beside.enter()) {
-            try {
-                beside.control(operation, watched, interest, data);
-            } finally {
-                beside.leave();
-            }
         }
     }
 
@@ -140,7 +98,6 @@ public final class Epoll extends Guard {
 
     /** Nothing happens if it is not there. */
     private synchronized void removeOpen(int removed) {
-        changeBeside(Posix.EPOLL_CTL_DEL, removed, 0, 0);
         control(Posix.EPOLL_CTL_DEL, removed, 0, 0);
     }
 
@@ -178,14 +135,6 @@ public final class Epoll extends Guard {
             }
         }
         return found != null && found.hasCountFor(heardBy);
-    }
-
-    @Override
-    public void close() {
-        super.close();
-        if (beside != null) {
-            beside.close();
-        }
     }
 
     @Override

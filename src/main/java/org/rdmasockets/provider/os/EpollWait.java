@@ -10,10 +10,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Lets one thread wait for the sockets of an {@link Epoll}, and any thread wake it through an {@code eventfd}. Several
- * may wait for one set, each with an object of its own, and some of them beside the others.
+ * may wait for one set, each with an object of its own.
  *
- * <p>The eventfds are in the set as well, those of who waits beside in theirs: whoever hears of another's hands it on
- * by waiting again.
+ * <p>The eventfds are in the set as well: a thread that hears of another's hands it on by waiting again.
  */
 public final class EpollWait extends Guard {
     private static final int BATCH = 64;
@@ -40,11 +39,6 @@ public final class EpollWait extends Guard {
         id = set.addWait(this, eventDescriptor);
     }
 
-    /** Makes something to wait with beside others: for what one only is told, and first. */
-    public static EpollWait beside(Epoll set) throws VerbsException {
-        return on(set.beside);
-    }
-
     /** Makes something to wait with for a set, which is kept open until this is freed. */
     public static EpollWait on(Epoll set) throws VerbsException {
         if (!set.enter()) {
@@ -67,7 +61,6 @@ public final class EpollWait extends Guard {
      * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
      * the time is over: in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a
      * virtual thread keeps its carrier. One thread at a time. Tells how many sockets there are, see {@link #data}.
-     * A thread that alone is told of a socket has to look after it.
      */
     public int await(int timeoutMillis) throws VerbsException {
         if (!enter()) {

@@ -234,7 +234,8 @@ final class LinkEnd implements LinkHandler {
     }
 
     /**
-     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings if nobody there is awake.
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: a connection that
+     * begins or ends must be heard of even if no queue there is armed.
      * False if the last entry for the peer's connection was sent before; then nothing is sent.
      */
     boolean send(LinkPeer peer, int kind, int flags, int value, byte[] payload) {
@@ -259,10 +260,10 @@ final class LinkEnd implements LinkHandler {
         return true;
     }
 
-    /** Rings for a letter on its way: sent again, it would end the link. If that fails, whoever goes on rings. */
+    /** Rings for a letter on its way: sent again, it would end the link. If that fails, the next attempt rings. */
     private void ring() {
         try {
-            writer.notifyOfLetter();
+            writer.ringPeer();
         } catch (Error e) {
             held = true;
             lookAgain();
@@ -532,13 +533,10 @@ final class LinkEnd implements LinkHandler {
         boolean empty = drainSome();
         goOn();
         if (empty) {
-            // Letters are rung for whenever nobody here is awake. Who wants all meanwhile has the last word.
             if (isWanted()) {
                 askToRing();
-            } else {
-                link.armForLetters();
+                empty = drainSome();
             }
-            empty = drainSome();
         }
         if (!empty) {
             postpone();

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.rdmasockets.provider.sharedmemory.link.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -20,7 +19,6 @@ import org.rdmasockets.verbs.VerbsException;
 final class SharedMemoryEventPoller implements EventPoller {
     private final SharedMemoryFabric fabric;
     private final HubWaiter waiter;
-    private final HubWaiter besideWaiter;
     /** What is waited for; guarded by this. */
     private final List<ReadySource> sources = new ArrayList<>();
     /** Copy of the sources for the waiting thread; null when they changed; guarded by this. */
@@ -29,22 +27,12 @@ final class SharedMemoryEventPoller implements EventPoller {
     private final AtomicBoolean woken = new AtomicBoolean();
     /** Whether a thread waits, or is about to; pairs with the fence that {@link #signal} makes by reading it. */
     private final AtomicBoolean waiting = new AtomicBoolean();
-    /** Who deals with what it heard of in {@link #awaitBeside}: it looks at the sources itself; null for nobody. */
-    private volatile Thread beside;
     private volatile boolean closed;
 
     /** A poller without sources; throws if no descriptor can be had. */
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
         waiter = fabric.links.hub().newWaiter();
-        HubWaiter second;
-        try {
-            second = fabric.links.hub().newWaiterBeside();
-        } catch (Throwable e) {
-            waiter.close();
-            throw e;
-        }
-        besideWaiter = second;
     }
 
     @Override
@@ -116,37 +104,6 @@ final class SharedMemoryEventPoller implements EventPoller {
         }
     }
 
-    @Override
-    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-        if (!besideWaiter.await(timeoutMillis)) {
-            return false;
-        }
-        beside = Thread.currentThread();
-        try {
-            besideWaiter.drain();
-        } finally {
-            beside = null;
-            boolean all = false;
-            try {
-                all = takeReady(ready);
-            } finally {
-                if (!all || fabric.links.isBusy() || fabric.deadlines.any()) {
-                    signal();
-                }
-            }
-        }
-        return true;
-    }
-
-    /** Reports what is ready: false if something is left. */
-    private boolean takeReady(Predicate<? super EventSource> ready) {
-        boolean all = true;
-        for (ReadySource source : snapshot()) {
-            all &= !source.isReady() || ready.test(source);
-        }
-        return all;
-    }
-
     /** Rounded up, so that no wait ends early. */
     private static int millis(long nanos) {
         if (nanos == Long.MAX_VALUE) {
@@ -192,7 +149,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
-        if (waiting.get() && beside != Thread.currentThread() && waiting.getAndSet(false)) {
+        if (waiting.get() && waiting.getAndSet(false)) {
             try {
                 waiter.wakeup();
             } catch (Throwable e) {
@@ -209,11 +166,6 @@ final class SharedMemoryEventPoller implements EventPoller {
     }
 
     @Override
-    public void wakeupBeside() {
-        besideWaiter.wakeup();
-    }
-
-    @Override
     public void close() {
         List<ReadySource> held;
         synchronized (this) {
@@ -224,6 +176,5 @@ final class SharedMemoryEventPoller implements EventPoller {
         }
         held.forEach(source -> source.detach(this));
         waiter.close();
-        besideWaiter.close();
     }
 }

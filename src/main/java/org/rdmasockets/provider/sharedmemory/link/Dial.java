@@ -158,7 +158,7 @@ public final class Dial extends Source implements AutoCloseable {
         ByteBuffer buffer = mapping.asBuffer();
         for (int direction = 0; direction < 2; direction++) {
             SegmentLayout.INT.setRelease(buffer, SegmentLayout.control(direction) + SegmentLayout.ARMED,
-                    SegmentLayout.FOR_ALL);
+                    1);
         }
     }
 

@@ -133,11 +133,9 @@ public final class Link extends Source implements AutoCloseable {
         watch(true);
     }
 
-    /** Lets the hub come when the socket can be read, and now if it can, or if room was asked for and is there. */
+    /** Lets the hub come when the socket can be read, or when room was asked for and is there. */
     void watch() {
-        synchronized (watchedForRoom) {
-            watch(watchedForRoom.get());
-        }
+        watch(watchedForRoom.get());
     }
 
     /** What the flag says is what is watched for: a socket has room always, and the hub would come again and again. */
@@ -145,7 +143,7 @@ public final class Link extends Source implements AutoCloseable {
         synchronized (watchedForRoom) {
             watchedForRoom.set(forRoom);
             try {
-                hub.watchFor(this, Epoll.READABLE | (forRoom ? Epoll.WRITABLE : 0) | Epoll.ONE);
+                hub.watchFor(this, Epoll.READABLE | (forRoom ? Epoll.WRITABLE : 0));
             } catch (VerbsException e) {
                 fail("its socket cannot be watched: " + e.getMessage()); // or it is being closed
             }
@@ -226,20 +224,6 @@ public final class Link extends Source implements AutoCloseable {
         if (mapping.enter()) {
             try {
                 reader.arm();
-            } finally {
-                mapping.leave();
-            }
-        }
-    }
-
-    /**
-     * Makes the peer ring at its next letter ({@link RingWriter#notifyOfLetter}), once, if it need not ring for all
-     * entries; {@link #drain} after this.
-     */
-    public void armForLetters() {
-        if (mapping.enter()) {
-            try {
-                reader.armForLetters();
             } finally {
                 mapping.leave();
             }
@@ -390,11 +374,6 @@ public final class Link extends Source implements AutoCloseable {
     }
 
     @Override
-    void again() {
-        watch();
-    }
-
-    @Override
     void finish() {
         end("the device was closed");
     }
@@ -415,9 +394,6 @@ public final class Link extends Source implements AutoCloseable {
             boolean freed = announced.isHeldUp() && announced.flush();
             if (announced.isHeldUp()) {
                 watchForRoom();
-            }
-            if ((found & ControlChannel.MORE) != 0) {
-                watch();
             }
             if (freed || (found & ControlChannel.RUNG) != 0) {
                 handler.onDoorbell(this);

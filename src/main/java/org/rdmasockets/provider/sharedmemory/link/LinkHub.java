@@ -183,33 +183,18 @@ public final class LinkHub implements AutoCloseable {
         return new HubWaiter(this, EpollWait.on(sockets));
     }
 
-    /**
-     * Makes something to wait with beside other waiters: what links bring, and nothing else, is told to it rather than
-     * to them. Throws if no descriptor can be had.
-     */
-    public HubWaiter newWaiterBeside() throws VerbsException {
-        return new HubWaiter(this, EpollWait.beside(sockets));
-    }
-
-    /** Does what a wait found. If that fails, somebody else will be told of what is left. */
+    /** Does what a wait found. If that fails, the next wait finds what is left. */
     void drain(EpollWait wait, int found) {
         drainLock.lock();
-        int done = 0;
         try {
-            for (; done < found; done++) {
-                Source source = sources.find((int) wait.data(done));
+            for (int i = 0; i < found; i++) {
+                Source source = sources.find((int) wait.data(i));
                 if (source != null) {
                     serve(source);
                 }
             }
         } finally {
             drainLock.unlock();
-            for (; done < found; done++) {
-                Source source = sources.find((int) wait.data(done));
-                if (source != null) {
-                    source.again();
-                }
-            }
         }
     }
 

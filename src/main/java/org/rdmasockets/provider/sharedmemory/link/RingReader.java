@@ -121,13 +121,7 @@ final class RingReader {
 
     /** Asks the producer to ring at its next entry; see {@link RingWriter#notifyPeer} for the other fence. */
     void arm() {
-        INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
-        VarHandle.fullFence();
-    }
-
-    /** Asks the producer to ring at its next letter, unless it was asked to ring for all since a doorbell was heard. */
-    void armForLetters() {
-        INT.compareAndSet(buffer, control + SegmentLayout.ARMED, 0, SegmentLayout.FOR_LETTERS);
+        INT.setVolatile(buffer, control + SegmentLayout.ARMED, 1);
         VarHandle.fullFence();
     }
 

@@ -241,20 +241,11 @@ public final class RingWriter {
         link.ring();
     }
 
-    /** Rings if the peer is armed for all entries. Without the lock; after {@link #publish}. */
+    /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
-        notifyPeer(false);
-    }
-
-    /** As {@link #notifyPeer()}, also if the peer is armed for letters only. */
-    public void notifyOfLetter() {
-        notifyPeer(true);
-    }
-
-    private void notifyPeer(boolean letter) {
         if (link.enterMemory()) {
             try {
-                notifyMapped(letter);
+                notifyPeerMapped();
             } finally {
                 link.leaveMemory();
             }
@@ -263,29 +254,21 @@ public final class RingWriter {
 
     /** As {@link #notifyPeer()}, for callers who keep the link's memory mapped, by an open slot. */
     public void notifyPeerMapped() {
-        notifyMapped(false);
-    }
-
-    private void notifyMapped(boolean letter) {
-        if (takeArmed(letter)) {
+        if (takeArmed()) {
             try {
                 link.ring();
             } catch (Throwable e) { // the peer sleeps and asks no more: the next entry of any connection rings
-                INT.setVolatile(buffer, control + SegmentLayout.ARMED, SegmentLayout.FOR_ALL);
+                INT.setVolatile(buffer, control + SegmentLayout.ARMED, 1);
                 throw e;
             }
         }
     }
 
-    private boolean takeArmed(boolean letter) {
+    /** Whether this thread is the first to see that the peer is armed: the peer then looks for the entries of all. */
+    private boolean takeArmed() {
         // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
-        int wanted = (int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT);
-        if (wanted == 0 || !letter && wanted == SegmentLayout.FOR_LETTERS) {
-            return false;
-        }
-        // The first to take it rings, and the peer then looks for the entries of all.
-        return letter ? (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0
-                : INT.compareAndSet(buffer, control + SegmentLayout.ARMED, wanted, 0);
+        return (int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT) != 0
+                && (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0;
     }
 }

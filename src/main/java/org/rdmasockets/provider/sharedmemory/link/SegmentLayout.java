@@ -11,8 +11,8 @@ import java.nio.ByteOrder;
  *
  * <pre>
  * 0          control page of direction 0     +0    head: bytes ever consumed; written by the consumer
- *                                            +256  armed: 1 if the consumer wants to be rung at the next entry,
- *                                                  2 if at the next letter; written by both
+ *                                            +256  armed: 1 if the consumer wants to be rung at the next entry;
+ *                                                  written by both
  *                                            +512  blocked: 1 if the producer wants to be rung when there is room
  *                                            +768  how many names the producer has given up; written by the producer
  * 4,096      control page of direction 1
@@ -39,9 +39,6 @@ final class SegmentLayout {
     static final int HEAD = 0;
     static final int ARMED = 256;
     static final int BLOCKED = 512;
-    /** The word at {@link #ARMED} says, if not 0, that each entry is rung for, or letters only. */
-    static final int FOR_ALL = 1;
-    static final int FOR_LETTERS = 2;
     static final int NAMES = 768;
 
     static final int SLOT_BYTES = 64;

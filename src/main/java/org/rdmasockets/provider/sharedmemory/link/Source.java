@@ -23,11 +23,6 @@ abstract class Source {
         finish();
     }
 
-    /** Somebody who was told that there is something to do did not get to it: to be told again. */
-    void again() {
-        // told always, unless only one is told of the socket
-    }
-
     /** The hub is being closed. */
     abstract void finish();
 }

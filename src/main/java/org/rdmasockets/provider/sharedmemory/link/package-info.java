@@ -21,9 +21,7 @@
  *
  * <p>Wake-ups: whoever publishes fences and then looks whether the other side wants to be rung; whoever wants that says
  * so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket; if the socket
- * is full, its reader is on the way. Some entries, letters, must be heard even where nobody waits for data: whoever has
- * heard a doorbell asks to be rung at least for these, before it sleeps again. That never takes back what another
- * thread asks for meanwhile, which is to be rung for all.
+ * is full, its reader is on the way. Entries that begin or end a connection ring always.
  *
  * <p>An entry that says so stays open: its first argument may be changed until the other side takes it, by atomic
  * operations of both. Whoever changes it need not ring, because the entry is still going to be taken.
