@@ -11,9 +11,10 @@ import java.util.function.IntSupplier;
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
  * virtual threads wait for a carrier, and each side of the connections has fewer spinners than there are processors.
  *
- * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken. So
- * in one millisecond of 64 every waiter spins, until a peer that has to be woken has answered. Both ends choose the
- * same milliseconds, since the processes of a host read the same clock; ends on two hosts meet by chance. Any thread.
+ * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken. So a
+ * spin after one in vain is a trial, which lasts until a peer that has to be woken has answered; and every waiter makes
+ * trials in one millisecond of 2, or where they fail of up to 64. Both ends choose the same milliseconds, since the
+ * processes of a host read the same clock; ends on two hosts meet by chance. Any thread.
  */
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
@@ -29,9 +30,10 @@ final class SpinPolicy {
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
     private static final int TRIAL_FACTOR = 16;
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** About a millisecond, as a power of two of nanoseconds, and one of 2^6 such is for trials. */
+    /** About a millisecond, as a power of two of nanoseconds. */
     private static final int TRIAL_SHIFT = 20;
-    private static final int TRIAL_BITS = 6;
+    /** Most of {@link #rarity}. */
+    private static final int MAX_RARITY = 6;
     /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
     /** Two cache lines, in numbers: the sides must not share one. */
@@ -46,6 +48,9 @@ final class SpinPolicy {
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
     /** Moving mean of what first spins of connections gained: a new connection begins with it. A hint. */
     private volatile int firstGains = ALWAYS;
+
+    /** One millisecond of 2 to the power of this is for trials: 1 to {@link #MAX_RARITY}. A hint. */
+    private volatile int rarity = 1;
 
     /** Takes the number of processors; {@code queued} counts virtual threads without a carrier, or is null. */
     SpinPolicy(int processors, IntSupplier queued) {
@@ -63,6 +68,11 @@ final class SpinPolicy {
         return asked;
     }
 
+    /** Whether spins that gain so much pay. */
+    static boolean pays(int gains) {
+        return gains >= ALWAYS / 2;
+    }
+
     /** What a new connection assumes that spins gain. */
     int firstGains() {
         return firstGains;
@@ -73,19 +83,19 @@ final class SpinPolicy {
         if (budgetNanos == 0 || limit == 0) {
             return 0;
         }
-        long spin = budgetNanos;
-        if (!waiter.paid && waiter.gains < ALWAYS / 2) {
-            boolean trial = (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - TRIAL_BITS == 0;
-            spin = trial ? Math.max(spin, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * spin)) : 0;
-        }
-        if (spin == 0 || isCrowded()) {
+        boolean trial = !waiter.paid;
+        if (trial && !pays(waiter.gains) && !isTimeForTrials() || isCrowded()) {
             return 0;
         }
         if (spinners.incrementAndGet(place(side)) > limit) {
             end(side);
             return 0;
         }
-        return spin;
+        return trial ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, (long) TRIAL_FACTOR * budgetNanos)) : budgetNanos;
+    }
+
+    private boolean isTimeForTrials() {
+        return (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity == 0;
     }
 
     /** Whether a spinner may look again, that looked at the clock before and now, and was last checked then. */
@@ -106,7 +116,11 @@ final class SpinPolicy {
     /** Learns from a spin of so long, which ended by what it waited for or in vain. */
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
         int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
-        waiter.paid = gain >= ALWAYS / 2;
+        waiter.paid = came && nanos <= budgetNanos;
+        int next = pays(waiter.gains) ? rarity : waiter.paid ? 1 : Math.min(rarity + 1, MAX_RARITY);
+        if (next != rarity) {
+            rarity = next;
+        }
         waiter.gains = Math.max(0, waiter.gains + (gain - waiter.gains >> WEIGHT_SHIFT));
         if (!waiter.spun) {
             waiter.spun = true;

@@ -11,5 +11,6 @@ final class Waiter {
 
     Waiter(int gains) {
         this.gains = gains;
+        this.paid = SpinPolicy.pays(gains);
     }
 }
