@@ -1,0 +1,92 @@
+package org.rdmasockets.lock;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
+ * the timer the thread would have slept on. A timer that looks "in case" takes its period from {@link #lookNanos}, and
+ * counts under its own name if the look finds anything.
+ *
+ * <p>Any thread may call, also one that holds a lock.
+ */
+public final class Rescues {
+    private static final boolean SLOW = Boolean.getBoolean("org.rdmasockets.slowLooks");
+    private static final long SLOW_MILLIS = 10_000;
+
+    /** Rescues by place; guarded by itself. */
+    private static final Map<String, Long> PLACES = new TreeMap<>();
+    /** Changed under PLACES. */
+    private static volatile long total;
+    /** Hears of the first rescue, once; guarded by PLACES, null when there is none or it has heard. */
+    private static Consumer<String> listener;
+
+    private Rescues() {}
+
+    /** Tells the one listener of the first rescue. */
+    private record Told(Consumer<String> listener, String place) implements Runnable {
+        @Override
+        public void run() {
+            listener.accept(place);
+        }
+    }
+
+    /**
+     * Counts a rescue.
+     *
+     * @param place the timer that found it, such as {@code Dialer.look}
+     */
+    public static void count(String place) {
+        synchronized (PLACES) {
+            Long before = PLACES.get(place);
+            PLACES.put(place, before == null ? 1 : before + 1);
+            total++;
+            tell(place);
+        }
+    }
+
+    /** Rescues since the process began. */
+    public static long count() {
+        return total;
+    }
+
+    /** Rescues by place, a copy. */
+    public static Map<String, Long> places() {
+        synchronized (PLACES) {
+            return new TreeMap<>(PLACES);
+        }
+    }
+
+    /** Sets the listener that a short-lived thread of its own calls once, with the place of the first rescue. */
+    public static void onFirst(Consumer<String> one) {
+        synchronized (PLACES) {
+            listener = one;
+            if (!PLACES.isEmpty()) {
+                tell(PLACES.keySet().iterator().next());
+            }
+        }
+    }
+
+    private static void tell(String place) {
+        if (listener != null) {
+            try {
+                OwnThread.unstarted("rdma-rescue", new Told(listener, place)).start();
+                listener = null;
+            } catch (OutOfMemoryError e) {
+                // No thread now: the next rescue tells.
+            }
+        }
+    }
+
+    /** The period of a look in nanoseconds: {@code normal}, or 10 s where {@code org.rdmasockets.slowLooks} is true. */
+    public static long lookNanos(long normal) {
+        return SLOW ? TimeUnit.MILLISECONDS.toNanos(SLOW_MILLIS) : normal;
+    }
+
+    /** The period of a look in milliseconds, as {@link #lookNanos}. */
+    public static int lookMillis(int normal) {
+        return SLOW ? (int) SLOW_MILLIS : normal;
+    }
+}
