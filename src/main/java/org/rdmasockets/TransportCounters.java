@@ -1,6 +1,7 @@
 package org.rdmasockets;
 
 import org.rdmasockets.choice.Tally;
+import org.rdmasockets.lock.Rescues;
 
 /**
  * What became of the connections over one transport since the process began; a snapshot.
@@ -21,5 +22,15 @@ public record TransportCounters(long connected, long accepted, long failed, long
     public static TransportCounters of(Transport transport) {
         Tally tally = Tally.of(transport.name());
         return new TransportCounters(tally.connected(), tally.accepted(), tally.failed(), tally.passedOver());
+    }
+
+    /**
+     * Rescues of this process: how often a timer found something that a wake-up should have told. Each one is a fault
+     * of this library that cost a delay; the first is also written to the log, as a warning. Any thread may call.
+     *
+     * @return their number since the process began, of all transports together
+     */
+    public static long rescues() {
+        return Rescues.count();
     }
 }

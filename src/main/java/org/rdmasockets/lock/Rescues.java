@@ -3,7 +3,6 @@ package org.rdmasockets.lock;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 
 /**
  * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
@@ -20,18 +19,10 @@ public final class Rescues {
     private static final Map<String, Long> PLACES = new TreeMap<>();
     /** Changed under PLACES. */
     private static volatile long total;
-    /** Hears of the first rescue, once; guarded by PLACES, null when there is none or it has heard. */
-    private static Consumer<String> listener;
+    /** Runs at the first rescue, once; guarded by PLACES, null when there is none or it has run. */
+    private static Runnable listener;
 
     private Rescues() {}
-
-    /** Tells the one listener of the first rescue. */
-    private record Told(Consumer<String> listener, String place) implements Runnable {
-        @Override
-        public void run() {
-            listener.accept(place);
-        }
-    }
 
     /**
      * Counts a rescue.
@@ -43,7 +34,7 @@ public final class Rescues {
             Long before = PLACES.get(place);
             PLACES.put(place, before == null ? 1 : before + 1);
             total++;
-            tell(place);
+            tell();
         }
     }
 
@@ -59,20 +50,20 @@ public final class Rescues {
         }
     }
 
-    /** Sets the listener that a short-lived thread of its own calls once, with the place of the first rescue. */
-    public static void onFirst(Consumer<String> one) {
+    /** Sets what runs at the first rescue, once, on a thread that exists for that alone. */
+    public static void onFirst(Runnable one) {
         synchronized (PLACES) {
             listener = one;
             if (!PLACES.isEmpty()) {
-                tell(PLACES.keySet().iterator().next());
+                tell();
             }
         }
     }
 
-    private static void tell(String place) {
+    private static void tell() {
         if (listener != null) {
             try {
-                OwnThread.unstarted("rdma-rescue", new Told(listener, place)).start();
+                OwnThread.unstarted("rdma-rescue", listener).start();
                 listener = null;
             } catch (OutOfMemoryError e) {
                 // No thread now: the next rescue tells.

@@ -1,8 +1,10 @@
 package org.rdmasockets.transport;
 
 import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.CompletionPoller;
+import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -12,9 +14,14 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
 final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object> {
+    /** An event that is so old when a timer finds it has woken no thread, in milliseconds. */
+    private static final int LATE_MILLIS = 50;
+
     private final CompletionPoller poller;
     /** Events and the end of a wait ({@link #CANCELLED}), in order; null once nobody waits; guarded by this. */
     private ArrayDeque<Object> steps = new ArrayDeque<>(2);
+    /** When the last step was added, in milliseconds of {@code nanoTime}; guarded by this. */
+    private int addedMillis;
     /** Who is told of the connection's end; guarded by this. */
     private VerbsConnection connection;
     /** Who waits, or null. */
@@ -35,6 +42,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
             owner = connection;
             if (owner == null) {
                 steps.add(event);
+                addedMillis = millis();
             }
         }
         if (owner == null) {
@@ -57,6 +65,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
                 return;
             }
             steps.add(CANCELLED);
+            addedMillis = millis();
         }
         wake();
     }
@@ -91,7 +100,18 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
         } finally {
             waiter = null;
         }
+        if (event != null && System.nanoTime() - begin >= nanos && ageMillis() >= LATE_MILLIS) {
+            Rescues.count("ConnectionEvents.within");
+        }
         return event;
+    }
+
+    private static int millis() {
+        return (int) TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    }
+
+    private synchronized int ageMillis() {
+        return millis() - addedMillis;
     }
 
     private synchronized Object poll() {

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -239,7 +240,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         try {
             Object event;
             do {
-                long look = System.nanoTime() + LOOK_NANOS;
+                long look = System.nanoTime() + Rescues.lookNanos(LOOK_NANOS);
                 event = Patience.await(events, looks && look - end < 0 ? look : end);
                 if (looks && event == null && identifier.isPeerStopped()) {
                     throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "

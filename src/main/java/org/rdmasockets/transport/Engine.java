@@ -19,6 +19,7 @@ import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.completion.PollerSettings;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
@@ -74,6 +75,7 @@ public final class Engine implements AutoCloseable {
         private static final int DEVICE_EVENTS = 1;
         private static final int TICK = 2;
         private static final int EXIT = 3;
+        private static final int RESCUED = 4;
 
         private final int kind;
         private final Device device;
@@ -89,6 +91,8 @@ public final class Engine implements AutoCloseable {
                 case CONNECTION_EVENTS -> drainConnectionEvents();
                 case DEVICE_EVENTS -> drainDeviceEvents(device);
                 case TICK -> tick();
+                case RESCUED -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this "
+                        + "library; report it with this: {}", Rescues.places());
                 default -> awaitDelivery();
             }
         }
@@ -131,6 +135,7 @@ public final class Engine implements AutoCloseable {
 
     /** Has the end of the process wait for this engine's connections. */
     private void endWithProcess() {
+        Rescues.onFirst(new Duty(Duty.RESCUED, null));
         try {
             Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
         } catch (IllegalStateException e) {

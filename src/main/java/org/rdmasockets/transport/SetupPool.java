@@ -74,7 +74,8 @@ public final class SetupPool {
             to.add(task);
             if (idle > 0) {
                 work.signal();
-            } else {
+            }
+            if (tasks() > idle) { // also if all idle threads were signalled before, and have not come back yet
                 addThreadIfNeeded();
             }
         } finally {
@@ -120,7 +121,7 @@ public final class SetupPool {
     void relieve() {
         lock.lock();
         try {
-            if (hasWork() && idle == 0) {
+            if (tasks() > idle) {
                 addThreadIfNeeded();
             }
         } finally {
@@ -204,6 +205,11 @@ public final class SetupPool {
                 return;
             }
         }
+    }
+
+    /** How many tasks could be taken now; lock held. */
+    private int tasks() {
+        return queue.size() + Math.min(peerQueue.size(), MAX_PEER_CALLS - peerCallCount);
     }
 
     private boolean hasWork() {

@@ -7,6 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 final class TaskQueue {
     private Task first;
     private Task last;
+    private int size;
 
     /** One task, in one queue at most. */
     static class Task {
@@ -41,6 +42,10 @@ final class TaskQueue {
         return first == null;
     }
 
+    int size() {
+        return size;
+    }
+
     void add(Task task) {
         if (first == null) {
             first = task;
@@ -48,6 +53,7 @@ final class TaskQueue {
             last.next = task;
         }
         last = task;
+        size++;
     }
 
     /** Takes the oldest; there must be one. */
@@ -55,6 +61,7 @@ final class TaskQueue {
         Task taken = first;
         first = taken.next;
         taken.next = null;
+        size--;
         last = first == null ? null : last; // an empty queue keeps nothing alive
         return taken;
     }

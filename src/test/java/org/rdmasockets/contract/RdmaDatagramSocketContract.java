@@ -14,6 +14,7 @@ import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 
 /** What an RDMA datagram socket does over one transport. */
+@Bystanders
 abstract class RdmaDatagramSocketContract extends DatagramSocketContract {
     private final Transport wish;
     private final Transport expected;

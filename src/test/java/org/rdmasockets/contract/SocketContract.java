@@ -3,6 +3,7 @@ package org.rdmasockets.contract;
 import org.junit.jupiter.api.Nested;
 
 /** Everything that {@code java.net} promises of sockets; a family runs it by extending this class. */
+@Bystanders
 public abstract class SocketContract {
     /**
      * The family that is tried.

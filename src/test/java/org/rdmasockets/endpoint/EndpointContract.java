@@ -2,11 +2,13 @@ package org.rdmasockets.endpoint;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
+import org.rdmasockets.contract.Bystanders;
 
 /**
  * What endpoints do, whatever device they go over. A test extends this and says in {@link #fixture()} what to run on;
  * what a device lacks is refused there, and tested as such.
  */
+@Bystanders
 abstract class EndpointContract {
     /** What to run on. */
     abstract EndpointFixture fixture();

@@ -28,10 +28,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Bystanders;
 import org.rdmasockets.rpc.call.Carrier;
 
 /** What calls do, whatever carries them. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Bystanders
 abstract class CallContract {
     private static final byte[] PING = {1, 2, 3};
     private static final Duration LONG = Duration.ofSeconds(60);
