@@ -12,27 +12,32 @@ void main(String[] args) {
     try (Socket socket = new RdmaSocket(args[0], Integer.parseInt(args[1]))) {
         IO.println("connected from " + socket.getLocalSocketAddress() + " to " + socket.getRemoteSocketAddress()
                 + " over " + socket.getOption(RdmaSocketOptions.TRANSPORT));
-        long startNanos = System.nanoTime();
-        exchange(socket, count);
-        double micros = (System.nanoTime() - startNanos) / 1e3;
-        IO.println("%,d messages came back unchanged, %.1f us each".formatted(count, micros / count));
+        long[] nanos = exchange(socket, count);
+        Arrays.sort(nanos);
+        IO.println("%,d messages came back unchanged, in %.1f us (the median)".formatted(count,
+                count > 0 ? nanos[count / 2] / 1e3 : 0));
     } catch (IOException e) {
         System.err.println(e.getMessage());
         System.exit(1);
     }
 }
 
-void exchange(Socket socket, int count) throws IOException {
+/** How long each took, in nanoseconds. */
+long[] exchange(Socket socket, int count) throws IOException {
     DataInputStream in = new DataInputStream(socket.getInputStream());
     OutputStream out = socket.getOutputStream();
     byte[] sent = new byte[64];
     byte[] echoed = new byte[64];
+    long[] nanos = new long[count];
     for (int i = 0; i < count; i++) {
         Arrays.fill(sent, (byte) i);
+        long start = System.nanoTime();
         out.write(sent);
         in.readFully(echoed);
+        nanos[i] = System.nanoTime() - start;
         if (!Arrays.equals(sent, echoed)) {
             throw new IOException("message " + i + " came back changed");
         }
     }
+    return nanos;
 }

@@ -47,7 +47,8 @@ double[] measure(ServerSocket server, Socket client, int bytes) throws Exception
 Void echo(ServerSocket server, int bytes) throws IOException {
     try (Socket socket = server.accept()) {
         socket.setTcpNoDelay(true);
-        for (byte[] message; (message = socket.getInputStream().readNBytes(bytes)).length > 0;) {
+        byte[] message = new byte[bytes];
+        while (socket.getInputStream().readNBytes(message, 0, bytes) == bytes) {
             socket.getOutputStream().write(message);
         }
         return null;
@@ -57,18 +58,22 @@ Void echo(ServerSocket server, int bytes) throws IOException {
 double[] ping(Socket socket, SocketAddress server, int bytes) throws IOException {
     socket.connect(server);
     socket.setTcpNoDelay(true);
-    roundTrips(socket, bytes); // to warm up
-    return roundTrips(socket, bytes);
+    byte[] message = new byte[bytes];
+    int[] nanos = new int[2_000_000];
+    roundTrips(socket, message, nanos); // to warm up
+    int count = roundTrips(socket, message, nanos);
+    Arrays.sort(nanos, 0, count);
+    return new double[] {nanos[count / 2] / 1e3, nanos[(int) (count * 0.99)] / 1e3};
 }
 
-/** As many as fit into a second. */
-double[] roundTrips(Socket socket, int bytes) throws IOException {
-    List<Long> nanos = new ArrayList<>();
-    for (long end = System.nanoTime() + 1_000_000_000, start; (start = System.nanoTime()) < end;) {
-        socket.getOutputStream().write(new byte[bytes]);
-        socket.getInputStream().readNBytes(bytes);
-        nanos.add(System.nanoTime() - start);
+/** As many as fit into a second. All use the same memory: memory that is new is slow at its first touch. */
+int roundTrips(Socket socket, byte[] message, int[] nanos) throws IOException {
+    int count = 0;
+    for (long start = System.nanoTime(), end = start + 1_000_000_000, now; start < end; start = now) {
+        socket.getOutputStream().write(message);
+        socket.getInputStream().readNBytes(message, 0, message.length);
+        now = System.nanoTime();
+        nanos[count++ % nanos.length] = (int) (now - start);
     }
-    double[] micros = nanos.stream().mapToDouble(n -> n / 1e3).sorted().toArray();
-    return new double[] {micros[micros.length / 2], micros[micros.length * 99 / 100]};
+    return Math.min(count, nanos.length);
 }

@@ -4,7 +4,7 @@
  * <p>The native libraries libibverbs and librdmacm are called directly, so the application grants
  * {@code --enable-native-access=org.rdmasockets} ({@code ALL-UNNAMED} on the class path).
  */
-@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
+@SuppressWarnings("requires-automatic")
 module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.endpoint;
@@ -14,8 +14,9 @@ module org.rdmasockets {
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;
-    // gRPC's API, for org.rdmasockets.grpc alone.
-    requires static transitive io.grpc;
+    // gRPC's API, for org.rdmasockets.grpc alone. Not transitive: a module that does without gRPC would not compile.
+    // A module that uses gRPC's stubs requires io.grpc itself.
+    requires static io.grpc;
     // For the agent, which is a jar of its own.
     requires static java.instrument;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.

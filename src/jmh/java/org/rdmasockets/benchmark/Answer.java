@@ -5,8 +5,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * All that was measured for a question in one run: a file of raw results.
@@ -78,7 +80,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
     /** The scenarios in the order in which they were measured. */
     Set<String> scenarios() {
         Set<String> all = new LinkedHashSet<>();
-        series.forEach(one -> all.add(one.scenario()));
+        tabled().forEach(one -> all.add(one.scenario()));
         return all;
     }
 
@@ -91,6 +93,19 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
 
     /** The metrics in their own order. */
     List<Metric> metrics() {
-        return series.stream().map(Series::metric).distinct().sorted().toList();
+        return tabled().map(Series::metric).distinct().sorted().toList();
+    }
+
+    /** What is in the table. */
+    private Stream<Series> tabled() {
+        return series.stream().filter(one -> one.metric() != Metric.RESCUES);
+    }
+
+    /** How many wake-ups were rescued in all forks of all contenders; empty where they were not counted. */
+    OptionalLong rescues() {
+        List<Double> counts = series.stream().filter(one -> one.metric() == Metric.RESCUES)
+                .flatMap(one -> one.forks().stream()).toList();
+        return counts.isEmpty() ? OptionalLong.empty()
+                : OptionalLong.of(counts.stream().mapToLong(Double::longValue).sum());
     }
 }

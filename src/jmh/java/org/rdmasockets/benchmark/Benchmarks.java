@@ -13,6 +13,7 @@ final class Benchmarks {
     private final Plan plan;
     private final Report report;
     private boolean failed;
+    private long rescues;
 
     private Benchmarks(Plan plan, Report report) {
         this.plan = plan;
@@ -32,6 +33,7 @@ final class Benchmarks {
         for (Question question : questions) {
             benchmarks.ask(question);
         }
+        System.out.println("rescued wake-ups: " + benchmarks.rescues);
         System.exit(benchmarks.failed ? 1 : 0);
     }
 
@@ -48,6 +50,7 @@ final class Benchmarks {
             report.write(question, answer);
         }
         failed |= !answer.failures().isEmpty();
+        rescues += answer.rescues().orElse(0);
     }
 
     /** Programs in C come first: they are done in seconds, and what is compared with them is then worth something. */

@@ -18,6 +18,7 @@ final class Client {
         try (Trial trial = new Trial(Contender.valueOf(arguments[0]), Plan.of(arguments[2]),
                 figure -> System.out.println(gson.toJson(figure)))) {
             Question.of(arguments[1]).measure(trial);
+            trial.noteRescues();
         } catch (Exception e) {
             e.printStackTrace();
             status = 1;

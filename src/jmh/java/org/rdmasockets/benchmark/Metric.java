@@ -8,6 +8,7 @@ enum Metric {
     P90("p90", "us"),
     P99("p99", "us"),
     P99_9("p99.9", "us"),
+    OPENED("time to open all", "ms"),
     FIRST_CONNECT("first connect", "ms"),
     FIRST_ANSWER("first connect and answer", "ms"),
     MEGABYTES("throughput", "MB/s"),
@@ -19,7 +20,9 @@ enum Metric {
     SHARED("pinned per end", "B"),
     RESIDENT("resident per end", "B"),
     IDLE_PROCESSOR("processor time, idle", "% of a core"),
-    THREADS("library threads", "");
+    THREADS("library threads", ""),
+    /** Of both processes and the whole fork; told below a table. */
+    RESCUES("rescued wake-ups", "");
 
     private final String title;
     private final String unit;

@@ -26,6 +26,11 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
             List.of(64 * KIB), List.of(1, 16, 100));
     /** Names of contenders that take part, between commas; all of them if there is none. */
     private static final String ONLY = System.getProperty("org.rdmasockets.benchmark.contenders", "");
+    /** Options for short runs: how many connections are many, and the seconds to warm up and to ask for. */
+    private static final String MANY = "org.rdmasockets.benchmark.many";
+    private static final String SECONDS = "org.rdmasockets.benchmark.seconds";
+    /** Times of a measurement that one connection asks. */
+    private static final int ASK_TIMES = 6;
     /** Where one fork of the last plan takes too long to tell much. */
     private static final Plan TURNS = new Plan("guest-turns", 5, 20_000, 1_000, 100, List.of(64),
             List.of(), List.of(1));
@@ -58,7 +63,8 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
     }
 
     long warmUpNanos() {
-        return TimeUnit.MILLISECONDS.toNanos(warmUpMillis);
+        Long seconds = Long.getLong(SECONDS);
+        return seconds == null ? TimeUnit.MILLISECONDS.toNanos(warmUpMillis) : TimeUnit.SECONDS.toNanos(seconds);
     }
 
     long measuredNanos() {
@@ -78,6 +84,17 @@ record Plan(String name, int forks, int warmUpMillis, int measuredMillis, int ra
     /** Connections that stay idle. */
     int idleConnections() {
         return connections.getLast();
+    }
+
+    /** Connections that stay open with a parked reader. */
+    int manyConnections() {
+        return Integer.getInteger(MANY, Math.min(3_000, connections.getLast()));
+    }
+
+    /** How long one connection asks. */
+    long askNanos() {
+        Long seconds = Long.getLong(SECONDS);
+        return seconds == null ? ASK_TIMES * measuredNanos() : TimeUnit.SECONDS.toNanos(seconds);
     }
 
     /** Connections under a fixed rate. */

@@ -10,7 +10,9 @@ interface Question {
             new OpenLoop(), new Moderate(), new ConnectAndClose(),
             new FirstSeconds("first-seconds", 64, false), new FirstSeconds("first-seconds-8-kib", 8 * 1024, true),
             new FirstSeconds("first-seconds-64-kib", 64 * 1024, true), new Interpreted(), new Start(),
-            new IdleConnections(), new Turns());
+            new OpenParked("many-open", 1), new OpenParked("many-open-16", 16),
+            new AskAmongParked("many-ask", 0), new AskAmongParked("many-ask-100", 100),
+            new AskAmongParked("many-ask-1000", 1_000), new IdleConnections(), new Turns());
 
     /** On the command line and in names of files. */
     String name();

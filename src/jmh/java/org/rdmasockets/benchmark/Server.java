@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * The process that serves: one thread for each connection. Says its address on its output, answers {@code usage},
- * {@code compilers} and {@code footprint} there, and ends with its input, which is the death of the client at the
- * latest.
+ * {@code compilers}, {@code footprint} and {@code rescues} there, and ends with its input, which is the death of the
+ * client at the latest.
  */
 final class Server implements AutoCloseable {
     private final Contender contender;
@@ -46,7 +46,8 @@ final class Server implements AutoCloseable {
             case "usage" -> Usage.now();
             case "compilers" -> Compilers.processorNanos();
             case "footprint" -> Footprint.now();
-            default -> throw new IllegalArgumentException("usage, compilers or footprint, not " + order);
+            case "rescues" -> Rescues.rescues();
+            default -> throw new IllegalArgumentException("usage, compilers, footprint or rescues, not " + order);
         };
     }
 

@@ -20,6 +20,9 @@ interface ServerProcess extends AutoCloseable {
     /** What it holds. */
     Footprint footprint() throws IOException;
 
+    /** How many wake-ups it has rescued; none if it is this process, which is counted anyway. */
+    long rescues() throws IOException;
+
     @Override
     void close() throws IOException;
 
@@ -48,6 +51,11 @@ interface ServerProcess extends AutoCloseable {
         @Override
         public Footprint footprint() throws IOException {
             return Footprint.now();
+        }
+
+        @Override
+        public long rescues() {
+            return 0;
         }
 
         @Override
@@ -101,6 +109,11 @@ interface ServerProcess extends AutoCloseable {
         @Override
         public Footprint footprint() throws IOException {
             return ask("footprint", Footprint.class);
+        }
+
+        @Override
+        public long rescues() throws IOException {
+            return ask("rescues", Long.class);
         }
 
         @Override

@@ -24,6 +24,7 @@ final class Tables {
             Question question = Question.of(answer.question());
             text.append("## ").append(question.title()).append("\n\n![](").append(question.name()).append(".svg)\n\n");
             table(text, answer);
+            answer.rescues().ifPresent(count -> text.append("Rescued wake-ups: ").append(count).append(".\n\n"));
             answer.failures().forEach(failure -> text.append("Failed: ").append(failure).append("\n\n"));
             text.append("%d forks, %s, plan `%s`. %s; others kept %s %% of it busy.%n%n".formatted(
                     answer.plan().forks(), answer.started(), answer.plan().name(), answer.machine(),

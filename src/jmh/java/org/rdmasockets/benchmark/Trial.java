@@ -45,9 +45,14 @@ final class Trial implements AutoCloseable {
         return nanos;
     }
 
+    /** A connection whose service is still to be ordered. */
+    Link connect() throws IOException {
+        return peer.connect(server.address());
+    }
+
     /** A connection with a service at its other end. */
     Link connect(Service service, int messageBytes) throws IOException {
-        Link link = peer.connect(server.address());
+        Link link = connect();
         service.order(link, messageBytes);
         return link;
     }
@@ -64,6 +69,17 @@ final class Trial implements AutoCloseable {
             close(links);
             throw new IOException("connection " + links.size() + " of " + connections, e);
         }
+    }
+
+    /** Leaves a connection to a thread of the contender's kind that reads until one end closes. */
+    void park(Link link) {
+        contender.threads().start(() -> {
+            try {
+                link.read(new byte[1], 0, 1);
+            } catch (IOException e) {
+                return; // closed: the end of the measurement
+            }
+        });
     }
 
     static void close(List<Link> links) throws IOException {
@@ -107,6 +123,11 @@ final class Trial implements AutoCloseable {
     /** What the server holds. */
     Footprint serverFootprint() throws IOException {
         return server.footprint();
+    }
+
+    /** Notes how many wake-ups of both processes were rescued, in the end. */
+    void noteRescues() throws IOException {
+        note("", Metric.RESCUES, Rescues.rescues() + server.rescues());
     }
 
     /** A histogram of times, in nanoseconds. */

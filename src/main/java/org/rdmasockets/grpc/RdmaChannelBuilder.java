@@ -17,7 +17,11 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcDatagrams;
 
-/** Makes gRPC channels whose calls go over RDMA or shared memory. Not for use by two threads at a time. */
+/**
+ * Makes gRPC channels whose calls go over RDMA or shared memory. Not for use by two threads at a time.
+ * A module that uses it requires {@code io.grpc} beside {@code org.rdmasockets}.
+ */
+@SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelBuilder> {
     private final InetSocketAddress server;
     private final RpcClient.Builder client = RpcClient.builder();

@@ -20,7 +20,11 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.RpcDatagrams;
 import org.rdmasockets.rpc.call.CallServer.Settings;
 
-/** Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time. */
+/**
+ * Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time.
+ * A module that uses it requires {@code io.grpc} beside {@code org.rdmasockets}.
+ */
+@SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     private final InetSocketAddress local;
     private final Map<String, ServerServiceDefinition> services = new LinkedHashMap<>();

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The suite itself: contenders carry bytes between two JVMs, and the results say what was measured. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -66,6 +67,29 @@ class BenchmarksTest {
         String line = new Promise(new Promise.Claim("guest-turns", "turns", "64 B", Metric.TIMES_C),
                 Contender.VERBS.title(), null, 1.2, true).line(answer);
         assertTrue(line.contains("| 1.25 (1.10 to 1.30 in 3 forks) | **does not hold** |"), line);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"many-open", "many-open-16", "many-ask-100"})
+    void parkedReadersAreBesideWhatIsMeasured(String question) throws Exception {
+        List<Figure> figures = Fork.measure(Contender.PLAIN, Question.of(question), Plan.of("smoke"));
+        for (Metric metric : List.of(Question.of(question).headline(), Metric.P99, Metric.PROCESSOR)) {
+            assertEquals(2, figures.stream().filter(figure -> figure.metric() == metric && figure.value() > 0).count(),
+                    () -> metric + " of the first and of a warm time: " + figures);
+        }
+        assertEquals(1, figures.stream().filter(figure -> figure.metric() == Metric.RESCUES).count());
+    }
+
+    @Test
+    void rescuesAreToldBelowTheTable() throws IOException {
+        Answer answer = answer(10, 5);
+        assertTrue(answer.rescues().isEmpty(), "not counted");
+        answer.add(Contender.PLAIN.title(), List.of(new Figure("", Metric.RESCUES, 0)));
+        answer.add(Contender.RDMA.title(), List.of(new Figure("", Metric.RESCUES, 2)));
+        answer.add(Contender.RDMA.title(), List.of(new Figure("", Metric.RESCUES, 1)));
+        assertEquals(3, answer.rescues().orElseThrow());
+        assertEquals(List.of(Metric.P50), answer.metrics());
+        assertTrue(Tables.of(List.of(answer)).contains("\n\nRescued wake-ups: 3.\n\n"), "below the table");
     }
 
     @Test
