@@ -300,7 +300,7 @@ public final class CompletionInbox {
                     ready = enterIfReady(role);
                 }
                 goesOn = !ready && open && now - start < budget && policy.goesOn(last, now, checked);
-                checked = SpinPolicy.isDue(now, checked) ? now : checked;
+                checked = now - checked >= SpinPolicy.CHECK_NANOS ? now : checked;
                 last = now;
                 Thread.onSpinWait();
             }

@@ -55,7 +55,7 @@ public final class CompletionShard extends Apart {
     private WakeList spareList;
     /** The queue is armed, or its event is not yet handled. Written under cqLock. */
     private volatile boolean armed;
-    /** The poller looks because of a lease: a parked waiter has armed the queue, so there is none; guarded by cqLock. */
+    /** The poller looks because of a lease: then no waiter is parked, or it would be armed; guarded by cqLock. */
     private boolean looking;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();

@@ -36,7 +36,8 @@ public record PollerSettings(String threadName, int batch, int spinBudgetNanos, 
      * queues of 1,024 to 16,384 entries.
      */
     public static PollerSettings defaults() {
-        return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500, true, 1_024, 16_384);
+        return new PollerSettings("rdma-completions", 16, 50_000, Runtime.getRuntime().availableProcessors(), 500,
+                true, 1_024, 16_384);
     }
 
     /** The same with another longest spin, 0 to 1,000,000 nanoseconds, 0 to park at once. */

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.IntSupplier;
 
 /**
- * Decides which waiter spins, and for how long. A spin pays when it ends within half of its budget. A connection spins
- * while the moving mean of its last spins paid, or the last one did.
+ * Decides which waiter spins, and for how long. A connection spins while the moving mean of its last spins says that
+ * they end within half of the budget, or the last one ended within the budget.
  *
  * <p>A spin takes a processor from other threads, and a spinning virtual thread keeps its carrier: even
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
@@ -19,20 +19,17 @@ import java.util.function.IntSupplier;
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
     static final int LOOKS = 16;
-    /** The gain of a spin that ends at once. */
+    /** The gain of a spin that ends at once, and the weight of a new gain in the moving mean: one in 2^3. */
     private static final int ALWAYS = 256;
-    /** The weight of a new value in the moving mean is one in 2^3. */
     private static final int WEIGHT_SHIFT = 3;
-    /** A spinner asks at least this often whether it is in the way. */
-    private static final long CHECK_NANOS = 1_000;
-    /** A longer pause between two looks at the clock means that the spinner lost its processor. */
+    /** A spinner asks so often whether it is in the way; a longer pause means that it has lost its processor. */
+    static final long CHECK_NANOS = 1_000;
     private static final long GAP_NANOS = 50_000;
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
-    private static final int TRIAL_FACTOR = 16;
+    private static final long TRIAL_FACTOR = 16;
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** About a millisecond, as a power of two of nanoseconds. */
+    /** About a millisecond, as a power of two of nanoseconds, and how rare trials become, as a power of two of it. */
     private static final int TRIAL_SHIFT = 20;
-    /** Most of {@link #rarity}. */
     private static final int MAX_RARITY = 6;
     /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
@@ -42,15 +39,14 @@ final class SpinPolicy {
     private final int limit;
     /** How many virtual threads wait for a carrier; null if the JVM does not tell, or not yet. */
     private volatile IntSupplier queued;
-    /** Whether a waiter asked for that; a hint. */
+    /** Whether a waiter asked for that; a hint, as are the next two. */
     private boolean asked;
+    /** Moving mean of what first spins of connections gained: a new connection begins with it. */
+    private volatile int firstGains = ALWAYS;
+    /** One millisecond of 2 to the power of this is for trials, from 1 on. */
+    private volatile int rarity = 1;
     /** Spinners by side. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
-    /** Moving mean of what first spins of connections gained: a new connection begins with it. A hint. */
-    private volatile int firstGains = ALWAYS;
-
-    /** One millisecond of 2 to the power of this is for trials: 1 to {@link #MAX_RARITY}. A hint. */
-    private volatile int rarity = 1;
 
     /** Takes the number of processors; {@code queued} counts virtual threads without a carrier, or is null. */
     SpinPolicy(int processors, IntSupplier queued) {
@@ -68,58 +64,49 @@ final class SpinPolicy {
         return asked;
     }
 
-    /** Whether spins that gain so much pay. */
-    static boolean pays(int gains) {
-        return gains >= ALWAYS / 2;
-    }
-
     /** What a new connection assumes that spins gain. */
     int firstGains() {
         return firstGains;
     }
 
+    /** Whether spins that gain so much pay. */
+    static boolean pays(int gains) {
+        return gains >= ALWAYS / 2;
+    }
+
     /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
     long begin(Side side, Waiter waiter, int budgetNanos) {
-        if (budgetNanos == 0 || limit == 0) {
-            return 0;
-        }
         boolean trial = !waiter.paid;
-        if (trial && !pays(waiter.gains) && !isTimeForTrials() || isCrowded()) {
+        if (budgetNanos == 0 || limit == 0 || trial && !pays(waiter.gains) && !isTimeForTrials() || isCrowded()) {
             return 0;
         }
-        if (spinners.incrementAndGet(place(side)) > limit) {
+        if (spinners.incrementAndGet(DISTANCE * (side.ordinal() + 1)) > limit) {
             end(side);
             return 0;
         }
-        return trial ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, (long) TRIAL_FACTOR * budgetNanos)) : budgetNanos;
+        return trial ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
     }
 
     private boolean isTimeForTrials() {
         return (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity == 0;
     }
 
-    /** Whether a spinner may look again, that looked at the clock before and now, and was last checked then. */
+    /** Whether a spinner may look again, which looked at the clock before and now, and was checked before that. */
     boolean goesOn(long beforeNanos, long nowNanos, long checkedNanos) {
         return nowNanos - beforeNanos <= GAP_NANOS && (nowNanos - checkedNanos < CHECK_NANOS || !isCrowded());
     }
 
-    /** Whether it is time for the next check. */
-    static boolean isDue(long nowNanos, long checkedNanos) {
-        return nowNanos - checkedNanos >= CHECK_NANOS;
-    }
-
     /** Gives the spinner's place back. */
     void end(Side side) {
-        spinners.decrementAndGet(place(side));
+        spinners.decrementAndGet(DISTANCE * (side.ordinal() + 1));
     }
 
     /** Learns from a spin of so long, which ended by what it waited for or in vain. */
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
         int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
         waiter.paid = came && nanos <= budgetNanos;
-        int next = pays(waiter.gains) ? rarity : waiter.paid ? 1 : Math.min(rarity + 1, MAX_RARITY);
-        if (next != rarity) {
-            rarity = next;
+        if (!pays(waiter.gains)) {
+            rarity = waiter.paid ? 1 : Math.min(rarity + 1, MAX_RARITY);
         }
         waiter.gains = Math.max(0, waiter.gains + (gain - waiter.gains >> WEIGHT_SHIFT));
         if (!waiter.spun) {
@@ -130,14 +117,7 @@ final class SpinPolicy {
 
     private boolean isCrowded() {
         IntSupplier scheduler = queued;
-        if (scheduler == null) {
-            asked = true;
-            return Thread.currentThread().isVirtual();
-        }
-        return scheduler.getAsInt() > 0;
-    }
-
-    private static int place(Side side) {
-        return DISTANCE * (side.ordinal() + 1);
+        asked |= scheduler == null;
+        return scheduler == null ? Thread.currentThread().isVirtual() : scheduler.getAsInt() > 0;
     }
 }

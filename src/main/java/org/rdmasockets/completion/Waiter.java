@@ -4,7 +4,7 @@ package org.rdmasockets.completion;
 final class Waiter {
     /** The thread that is parked or about to park, else null. */
     volatile Thread thread;
-    /** For {@link SpinPolicy}: moving mean of what spins gained, whether the last one paid, and whether any was made. */
+    /** For {@link SpinPolicy}: moving mean of what spins gained, whether the last one paid, whether any was made. */
     int gains;
     boolean paid;
     boolean spun;

@@ -3,8 +3,8 @@ package org.rdmasockets.completion;
 /**
  * In the first half millisecond of each ten, virtual threads leave it to the poller to unpark others. Carriers that are
  * kept busy by local wake-ups never look at the queue where wake-ups from outside wait (JDK-8373118). The time counts
- * from the first wake-up after a period, and lasts for some wake-ups at least: on a busy machine no carrier may have had
- * a processor meanwhile. Any thread; a race only makes it last a little longer.
+ * from the first wake-up after a period, and lasts for some wake-ups at least: on a busy machine no carrier may have
+ * had a processor meanwhile. Any thread; a race only makes it last a little longer.
  */
 final class WakeThrottle {
     private static final long PERIOD_NANOS = 10_000_000;
