@@ -71,8 +71,6 @@ public class GarbageBenchmark {
     /** Connects the two ends. */
     @Setup
     public void connect() throws IOException {
-        // What shall park must not wait for the device itself instead. Read when the first socket is made.
-        System.setProperty("org.rdmasockets.watchMillis", "0");
         ends = new PingPong(transport, 64, waiting::apply);
     }
 

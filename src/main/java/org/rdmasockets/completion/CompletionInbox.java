@@ -23,8 +23,8 @@ public final class CompletionInbox {
     private static final VarHandle TOLD = Field.of(MethodHandles.lookup(), "told", boolean.class);
     private static final VarHandle FAILURE = Field.of(MethodHandles.lookup(), "failure", Throwable.class);
     private static final int FIRST_CAPACITY = 4;
-    /** A connection has a few events: it is established, disconnected, its device is removed, it is closed. */
-    private static final int MOST_TOKENS = 64;
+    /** Far more than a completion queue has entries. */
+    private static final int MAX_CAPACITY = 1 << 24;
 
     private final CompletionShard shard;
     private final CompletionClient client;
@@ -66,7 +66,7 @@ public final class CompletionInbox {
         this.client = client;
         this.workRequestIdBase = workRequestIdBase;
         this.maxOutstanding = maxOutstanding;
-        this.arrived = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CAPACITY, maxOutstanding + MOST_TOKENS);
+        this.arrived = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CAPACITY, MAX_CAPACITY);
         this.spinBudgetNanos = shard.poller.settings.spinBudgetNanos();
     }
 
@@ -389,8 +389,7 @@ public final class CompletionInbox {
             arrivedBytes += completion.arrivedBytes();
         }
         if (!arrived.offer(completion)) {
-            throw new IllegalStateException("more than " + maxOutstanding + " completions and " + MOST_TOKENS
-                    + " events of a connection at once");
+            throw new IllegalStateException(MAX_CAPACITY + " completions of a connection are not taken in");
         }
     }
 

@@ -7,11 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -199,39 +197,6 @@ class CompletionInboxTest {
         }
     }
 
-    /** A waiter that polls one completion keeps it; another thread takes in what comes before the waiter applies it. */
-    @Test
-    void nothingOvertakesWhatAWaiterHasPolledForItself() throws Exception {
-        AtomicReference<Runnable> next = new AtomicReference<>();
-        Faults between = new Faults() {
-            @Override
-            void beforeOwnLook() {
-                Runnable task = next.getAndSet(null);
-                if (task != null) {
-                    task.run();
-                }
-            }
-
-            @Override
-            boolean armsNewQueues() {
-                return false; // so that the poller leaves the first to the waiter
-            }
-        };
-        try (Fixture f = new Fixture(PollerSettings.defaults(), between)) {
-            CompletionInbox inbox = f.open(client);
-            Fixture.receive(inbox, 1);
-            next.set(() -> {
-                Fixture.receive(inbox, 2);
-                CompletableFuture.runAsync(() -> inbox.drainThenOffer("token")).join();
-                Thread other = Thread.ofPlatform().start(() -> client.applied(inbox));
-                Fixture.eventually("another that wants to take in waits or is done", () -> other.getState()
-                        == Thread.State.WAITING || other.getState() == Thread.State.TERMINATED);
-            });
-            assertEquals(Wait.READY, inbox.await(Role.READER, Long.MAX_VALUE));
-            assertEquals(List.of(1L, 2L, "token"), client.applied(inbox));
-        }
-    }
-
     @Test
     void orphanTaskRunsOnceUntilSomebodyTakesIn() throws Exception {
         try (Fixture f = Fixture.parking()) {
@@ -276,54 +241,6 @@ class CompletionInboxTest {
         }
     }
 
-    /** rdma-io, a lost wake-up: a completion that comes before the queue is armed makes no event, then or later. */
-    @Test
-    void whatComesJustBeforeTheQueueIsArmedWakesWhoArms() throws Exception {
-        Faults disarmed = new Faults() {
-            @Override
-            boolean armsNewQueues() {
-                return false; // so that the first who waits arms
-            }
-        };
-        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0);
-        try (Fixture f = new Fixture(settings, disarmed)) {
-            CompletionInbox inbox = f.open(client);
-            Fixture.queueOf(inbox).beforeArming(() -> Fixture.receive(inbox, 7));
-            assertEquals(Wait.READY, Fixture.startWaiting(true, inbox, Role.READER).result());
-            assertEquals(List.of(7L), client.applied(inbox));
-        }
-    }
-
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void aFullBatchIsFollowedUp(boolean whole) throws Exception {
-        Faults faults = new Faults() {
-            @Override
-            boolean armsNewQueues() {
-                return false; // so that the first who waits arms
-            }
-
-            @Override
-            boolean kicksAfterFullBatch() {
-                return whole;
-            }
-        };
-        PollerSettings settings = PollerSettings.defaults().withSpinBudgetNanos(0);
-        try (Fixture f = new Fixture(settings, faults)) {
-            TestClient other = new TestClient();
-            other.readerNeeds = 100;
-            CompletionInbox first = f.open(other);
-            CompletionInbox second = f.open(client);
-            IntStream.range(0, 60).forEach(i -> Fixture.receive(first, i)); // more than both take in by themselves
-            Fixture.receive(second, 1);
-            Fixture.startWaiting(true, first, Role.READER);
-            // Nothing comes any more, and the queue is armed, so this one depends on the poller.
-            long patience = TimeUnit.MILLISECONDS.toNanos(whole ? 20_000 : 300);
-            Wait end = Fixture.startWaiting(true, second, Role.READER, System.nanoTime() + patience).result();
-            assertEquals(whole ? Wait.READY : Wait.TIMED_OUT, end);
-        }
-    }
-
     @Test
     void whatNobodyWaitsForIsTakenIn() throws Exception {
         try (Fixture f = Fixture.parking()) {
@@ -337,43 +254,36 @@ class CompletionInboxTest {
 
     @Test
     void aWaitPollsForItselfAsLongAsItMay() throws Exception {
-        AtomicInteger polls = new AtomicInteger();
-        Faults counting = new Faults() {
-            @Override
-            void beforePoll() {
-                polls.incrementAndGet();
-            }
-        };
         PollerSettings settings = Settings.withProcessors(PollerSettings.defaults(), 3);
-        try (Fixture f = new Fixture(settings, counting)) {
+        try (Fixture f = new Fixture(settings)) {
             CompletionInbox inbox = f.open(client);
             inbox.spinBudgetNanos(1_000_000);
             for (int i = 0; i < MANY_POLLS; i++) {
-                assertTrue(pollsOfAWait(inbox, polls) <= MANY_POLLS, "a wait for the peer's first word parks");
+                assertTrue(pollsOfAWait(inbox) <= MANY_POLLS, "a wait for the peer's first word parks");
             }
             client.readerNeeds = 2;
             Fixture.receive(inbox, 1);
             inbox.drain();
             assertEquals(List.of(1L), client.applied(inbox));
             // A wait during which the processor is taken away polls less, so one of many has to show it.
-            Fixture.eventually("a wait that may poll for itself does", () -> pollsOfAWait(inbox, polls) > MANY_POLLS);
+            Fixture.eventually("a wait that may poll for itself does", () -> pollsOfAWait(inbox) > MANY_POLLS);
             inbox.spinBudgetNanos(0);
             for (int i = 0; i < MANY_POLLS; i++) {
-                assertTrue(pollsOfAWait(inbox, polls) <= MANY_POLLS, "a wait that may not poll for itself parks");
+                assertTrue(pollsOfAWait(inbox) <= MANY_POLLS, "a wait that may not poll for itself parks");
             }
         }
     }
 
-    private static int pollsOfAWait(CompletionInbox inbox, AtomicInteger polls) {
-        int before = polls.get();
+    private static int pollsOfAWait(CompletionInbox inbox) {
+        int before = Fixture.queueOf(inbox).polls();
         assertEquals(Wait.TIMED_OUT, inbox.await(Role.READER, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4)));
-        return polls.get() - before;
+        return Fixture.queueOf(inbox).polls() - before;
     }
 
     @Test
     void takingInAllocatesNothing() throws Exception {
         PollerSettings settings = Settings.withProcessors(PollerSettings.defaults(), 3);
-        try (Fixture f = new Fixture(settings, Faults.NONE)) {
+        try (Fixture f = new Fixture(settings)) {
             AtomicInteger ready = new AtomicInteger();
             CompletionInbox inbox = f.open(new CompletionClient() {
                 private boolean arrived;

@@ -18,18 +18,18 @@ final class Fixture implements AutoCloseable {
     final SimulatedDevice device;
     final CompletionPoller poller;
 
-    Fixture(PollerSettings settings, Faults faults) {
-        this(settings, faults, 1_000, 32_767);
+    Fixture(PollerSettings settings) {
+        this(settings, 1_000, 32_767);
     }
 
-    Fixture(PollerSettings settings, Faults faults, int maxQueues, int maxEntries) {
+    Fixture(PollerSettings settings, int maxQueues, int maxEntries) {
         device = new SimulatedDevice(events, false, maxQueues, maxEntries);
-        poller = new CompletionPoller(events, settings, faults);
+        poller = new CompletionPoller(events, settings);
     }
 
     /** A poller whose waiters park at once. */
     static Fixture parking() {
-        return new Fixture(PollerSettings.defaults().withSpinBudgetNanos(0), Faults.NONE);
+        return new Fixture(PollerSettings.defaults().withSpinBudgetNanos(0));
     }
 
     CompletionInbox open(CompletionClient client) throws VerbsException {

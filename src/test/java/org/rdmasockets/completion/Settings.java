@@ -7,19 +7,19 @@ final class Settings {
     /** The same with another number of processors. */
     static PollerSettings withProcessors(PollerSettings s, int processors) {
         return new PollerSettings(s.threadName(), s.batch(), s.spinBudgetNanos(), processors, s.tickMillis(),
-                s.watchMillis(), s.valve(), s.firstQueueEntries(), s.maxQueueEntries());
+                s.valve(), s.firstQueueEntries(), s.maxQueueEntries());
     }
 
     /** The same with the valve or without. */
     static PollerSettings withValve(PollerSettings s, boolean valve) {
         return new PollerSettings(s.threadName(), s.batch(), s.spinBudgetNanos(), s.processors(), s.tickMillis(),
-                s.watchMillis(), valve, s.firstQueueEntries(), s.maxQueueEntries());
+                valve, s.firstQueueEntries(), s.maxQueueEntries());
     }
 
     /** The default settings with other sizes of the first and the largest completion queue. */
     static PollerSettings withQueueEntries(int first, int most) {
         PollerSettings s = PollerSettings.defaults();
         return new PollerSettings(s.threadName(), s.batch(), s.spinBudgetNanos(), s.processors(), s.tickMillis(),
-                s.watchMillis(), s.valve(), first, most);
+                s.valve(), first, most);
     }
 }

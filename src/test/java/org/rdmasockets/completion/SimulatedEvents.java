@@ -3,7 +3,6 @@ package org.rdmasockets.completion;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -21,8 +20,6 @@ final class SimulatedEvents implements EventPoller {
     private volatile int lastTimeoutMillis;
     /** Guarded by this monitor. */
     private boolean woken;
-    /** Guarded by this monitor. */
-    private boolean besideWoken;
     /** Guarded by this monitor: lets the next wait fail. */
     private boolean broken;
     /** Guarded by this monitor. */
@@ -71,44 +68,6 @@ final class SimulatedEvents implements EventPoller {
             }
         }
         return count;
-    }
-
-    /** Either thread may be first to see a source ready; each looks at all that are. */
-    @Override
-    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-        sleepBeside(timeoutMillis);
-        boolean any = false;
-        boolean all = true;
-        for (Source source : sources) {
-            if (source.isReady()) {
-                any = true;
-                all &= ready.test(source);
-            }
-        }
-        return any && all;
-    }
-
-    private synchronized void sleepBeside(int timeoutMillis) throws VerbsException {
-        long deadline = System.nanoTime() + timeoutMillis * 1_000_000L;
-        while (!besideWoken && sources.stream().noneMatch(Source::isReady)) {
-            long left = (deadline - System.nanoTime() + 999_999) / 1_000_000;
-            if (left <= 0) {
-                return;
-            }
-            try {
-                wait(left);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return;
-            }
-        }
-        besideWoken = false;
-    }
-
-    @Override
-    public synchronized void wakeupBeside() {
-        besideWoken = true;
-        notifyAll();
     }
 
     private synchronized void sleep(int timeoutMillis) throws VerbsException {

@@ -19,8 +19,9 @@ final class SimulatedQueue implements CompletionQueue {
     private boolean broken;
     private long total;
     private int arms;
-    /** What happens just before the queue is armed next; null if nothing does. */
-    private Runnable beforeArming;
+    private int polls;
+    /** What happens just before each poll. */
+    private Runnable beforePolling = () -> { };
 
     SimulatedQueue(SimulatedDevice device, SimulatedChannel channel, int entries) {
         this.device = device;
@@ -45,9 +46,9 @@ final class SimulatedQueue implements CompletionQueue {
         }
     }
 
-    /** Lets something happen once, just before the queue is armed. */
-    synchronized void beforeArming(Runnable event) {
-        beforeArming = event;
+    /** Lets something happen just before each poll, in the thread that polls; what it throws the poll throws. */
+    synchronized void beforePolling(Runnable event) {
+        beforePolling = event;
     }
 
     /** Lets every later call fail. */
@@ -94,6 +95,8 @@ final class SimulatedQueue implements CompletionQueue {
     @Override
     public synchronized int poll(WorkCompletions batch) throws VerbsException {
         checkSound("ibv_poll_cq");
+        polls++;
+        beforePolling.run();
         int count = 0;
         while (count < batch.capacity() && !completions.isEmpty()) {
             ((SimulatedBatch) batch).set(count++, completions.removeFirst());
@@ -104,11 +107,6 @@ final class SimulatedQueue implements CompletionQueue {
     @Override
     public synchronized void requestNotification() throws VerbsException {
         checkSound("ibv_req_notify_cq");
-        if (beforeArming != null) {
-            Runnable event = beforeArming;
-            beforeArming = null;
-            event.run();
-        }
         armed = true;
         arms++;
     }
@@ -116,6 +114,11 @@ final class SimulatedQueue implements CompletionQueue {
     /** How often it was armed. */
     synchronized int arms() {
         return arms;
+    }
+
+    /** How often it was polled. */
+    synchronized int polls() {
+        return polls;
     }
 
     private void checkSound(String call) throws VerbsException {

@@ -87,14 +87,12 @@ final class Simulation {
     private static final int MAX_GLANCE_NANOS = 100_000;
 
     private final PollerSettings settings;
-    private final Faults faults;
     private final int stallMillis;
     private final List<SimulatedEnd> ends = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
-    Simulation(PollerSettings settings, Faults faults, int stallMillis) {
+    Simulation(PollerSettings settings, int stallMillis) {
         this.settings = settings;
-        this.faults = faults;
         this.stallMillis = stallMillis;
     }
 
@@ -103,7 +101,7 @@ final class Simulation {
         SimulatedDevice device = new SimulatedDevice(events, plan.handsOver());
         ExecutorService late = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory());
         long start = System.nanoTime();
-        try (CompletionPoller poller = new CompletionPoller(events, settings, faults)) {
+        try (CompletionPoller poller = new CompletionPoller(events, settings)) {
             long expected = 0;
             for (Kind kind : plan.kinds()) {
                 boolean direct = !plan.lateSends() || ends.size() % 4 == 2;

@@ -30,17 +30,12 @@ class SimulationTest {
 
     @Test
     void nothingIsLostOnOneCarrier() throws Exception {
-        run(1, SimulationMain.class, "sound", SCALE);
+        run(1, SimulationMain.class, SCALE);
     }
 
     @Test
     void nothingIsLostOnTwoCarriers() throws Exception {
-        run(2, SimulationMain.class, "sound", SCALE);
-    }
-
-    @Test
-    void everyLeftOutStepIsNoticed() throws Exception {
-        run(2, SimulationMain.class, "mutants");
+        run(2, SimulationMain.class, SCALE);
     }
 
     /** Without the valve the third thread does not run at all in these five seconds (JDK-8373118). */

@@ -1,116 +1,167 @@
 package org.rdmasockets.completion;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who may spin. Without a scheduler queue, so that other tests' threads do not matter. */
+/** Which waiters spin, and for how long. */
 class SpinPolicyTest {
-    private static final PollerSettings SETTINGS = Settings.withProcessors(PollerSettings.defaults(), 3);
+    private static final int PROCESSORS = 3;
     private static final int BUDGET_NANOS = 40_000;
+    private static final long TRIAL_NANOS = 16 * BUDGET_NANOS;
+    private static final long SECOND_NANOS = 1_000_000_000;
 
-    private static SpinPolicy policy(PollerSettings settings) {
-        return new SpinPolicy(settings, null);
+    private final SpinPolicy policy = new SpinPolicy(PROCESSORS, () -> 0);
+    private final Waiter waiter = new Waiter(policy.firstGains());
+
+    private static void miss(SpinPolicy policy, Waiter waiter, int times) {
+        for (int i = 0; i < times; i++) {
+            policy.learn(waiter, false, BUDGET_NANOS, BUDGET_NANOS);
+        }
+    }
+
+    private static void hit(SpinPolicy policy, Waiter waiter, long nanos, int times) {
+        for (int i = 0; i < times; i++) {
+            policy.learn(waiter, true, nanos, BUDGET_NANOS);
+        }
+    }
+
+    /** How long a waiter may spin that gives its place back at once. */
+    private static long once(SpinPolicy policy, Waiter waiter, int budgetNanos) {
+        long nanos = policy.begin(Side.ACTIVE, waiter, budgetNanos);
+        if (nanos != 0) {
+            policy.end(Side.ACTIVE);
+        }
+        return nanos;
+    }
+
+    private boolean spins() {
+        return once(policy, waiter, BUDGET_NANOS) == BUDGET_NANOS;
     }
 
     @Test
-    void nobodySpinsWithOneProcessor() {
-        assertTrue(policy(SETTINGS).allows());
-        assertFalse(policy(Settings.withProcessors(SETTINGS, 1)).allows());
+    void aNewOneSpinsForItsBudget() {
+        assertEquals(BUDGET_NANOS, once(policy, waiter, BUDGET_NANOS));
+        assertEquals(0, once(policy, waiter, 0), "a budget of nothing");
     }
 
     @Test
-    void oneSideLeavesAProcessorToOthers() {
-        SpinPolicy policy = policy(SETTINGS);
-        assertTrue(policy.begin(Side.ACTIVE, false));
-        assertTrue(policy.begin(Side.ACTIVE, false));
-        assertFalse(policy.areTooMany(Side.ACTIVE));
-        assertTrue(policy.begin(Side.ACTIVE, false), "three processors, two spinners, and one for a moment");
-        assertTrue(policy.areTooMany(Side.ACTIVE));
-        assertFalse(policy.begin(Side.ACTIVE, false));
+    void noThreadSpinsWithOneProcessor() {
+        assertEquals(0, once(new SpinPolicy(1, () -> 0), waiter, BUDGET_NANOS));
+    }
+
+    @Test
+    void eachSideLeavesAProcessorToOthers() {
+        for (int i = 1; i < PROCESSORS; i++) {
+            assertEquals(BUDGET_NANOS, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS));
+        }
+        assertEquals(0, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS), "as many as processors");
+        assertEquals(0, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS), "a refusal takes no place");
+        assertEquals(BUDGET_NANOS, policy.begin(Side.PASSIVE, waiter, BUDGET_NANOS), "the other side has its own");
         policy.end(Side.ACTIVE);
-        assertFalse(policy.areTooMany(Side.ACTIVE));
-        assertTrue(policy.begin(Side.ACTIVE, false));
+        assertEquals(BUDGET_NANOS, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS));
     }
 
     @Test
-    void bothEndsOfAConnectionMaySpinInOneProcessOfTwoProcessors() {
-        SpinPolicy policy = policy(Settings.withProcessors(SETTINGS, 2));
-        assertTrue(policy.begin(Side.ACTIVE, false));
-        assertTrue(policy.begin(Side.PASSIVE, false));
-        assertFalse(policy.areTooMany(Side.ACTIVE));
-        assertFalse(policy.areTooMany(Side.PASSIVE));
+    void aFewMissesAmongManyHitsAreFollowedByATrial() {
+        miss(policy, waiter, 2);
+        assertEquals(TRIAL_NANOS, once(policy, waiter, BUDGET_NANOS));
+        hit(policy, waiter, 0, 1);
+        assertTrue(spins());
     }
 
     @Test
-    void bothSidesTogetherHaveNoMoreSpinnersThanProcessors() {
-        SpinPolicy policy = policy(SETTINGS);
-        assertTrue(policy.begin(Side.ACTIVE, false));
-        assertTrue(policy.begin(Side.ACTIVE, false));
-        assertTrue(policy.begin(Side.PASSIVE, false));
-        assertFalse(policy.areTooMany(Side.PASSIVE));
-        assertTrue(policy.begin(Side.PASSIVE, false), "for a moment");
-        assertTrue(policy.areTooMany(Side.ACTIVE));
-        assertTrue(policy.areTooMany(Side.PASSIVE));
-        policy.end(Side.ACTIVE);
-        assertFalse(policy.areTooMany(Side.PASSIVE));
+    void spinsThatDoNotPayEndAndOneThatPaysBringsThemBack() {
+        miss(policy, waiter, 20);
+        assertFalse(spins());
+        hit(policy, waiter, 0, 1);
+        assertTrue(spins(), "the last one paid");
+        miss(policy, waiter, 1);
+        assertFalse(spins(), "the mean does not");
+        hit(policy, waiter, 0, 20);
+        miss(policy, waiter, 2);
+        assertEquals(TRIAL_NANOS, once(policy, waiter, BUDGET_NANOS), "the mean does again");
+    }
+
+    @Test
+    void aSpinThatEndsWithinItsBudgetIsFollowedByAnother() {
+        hit(policy, waiter, 4 * BUDGET_NANOS / 5, 960);
+        assertTrue(spins(), "the last one ended in time");
+        hit(policy, waiter, 2 * BUDGET_NANOS, 1);
+        assertFalse(spins(), "a trial that took longer");
+    }
+
+    @Test
+    void waitersWhoseSpinsDoNotPayTryNowAndThen() {
+        miss(policy, waiter, 20);
+        long trials = 0;
+        long looks = 0;
+        long begin = System.nanoTime();
+        while (trials == 0 && System.nanoTime() - begin < 20 * SECOND_NANOS) {
+            long nanos = once(policy, waiter, BUDGET_NANOS);
+            assertTrue(nanos == 0 || nanos == TRIAL_NANOS, nanos + " nanoseconds");
+            trials += nanos == TRIAL_NANOS ? 1 : 0;
+            looks++;
+        }
+        assertEquals(1, trials, "no trial in 20 s and " + looks + " waits");
+    }
+
+    @Test
+    void noThreadSpinsWhileVirtualThreadsWaitForACarrier() {
+        AtomicInteger queued = new AtomicInteger(1);
+        SpinPolicy crowded = new SpinPolicy(PROCESSORS, queued::get);
+        assertEquals(0, once(crowded, waiter, BUDGET_NANOS));
+        queued.set(0);
+        assertEquals(BUDGET_NANOS, once(crowded, waiter, BUDGET_NANOS));
+        assertTrue(crowded.goesOn(0, 1_000, 0));
+        queued.set(1);
+        assertFalse(crowded.goesOn(0, 1_000, 0), "it looks again each microsecond");
+        assertTrue(crowded.goesOn(0, 999, 0));
+    }
+
+    @Test
+    void aSpinnerThatLostItsProcessorStops() {
+        assertTrue(policy.goesOn(0, 50_000, 0));
+        assertFalse(policy.goesOn(0, 50_001, 50_001));
     }
 
     @Test
     void virtualThreadsParkWhenTheSchedulerDoesNotTellItsQueue() throws Exception {
-        SpinPolicy policy = policy(SETTINGS);
-        boolean[] crowded = new boolean[1];
-        Thread.ofVirtual().start(() -> crowded[0] = policy.isCrowded()).join();
-        assertTrue(crowded[0]);
-        assertFalse(policy.isCrowded(), "a platform thread keeps nobody from a carrier");
+        SpinPolicy silent = new SpinPolicy(PROCESSORS, null);
+        assertFalse(silent.isAsked());
+        assertEquals(BUDGET_NANOS, once(silent, waiter, BUDGET_NANOS), "a platform thread keeps no carrier");
+        assertTrue(silent.isAsked());
+        long[] nanos = {-1};
+        Thread.ofVirtual().start(() -> nanos[0] = once(silent, waiter, BUDGET_NANOS)).join();
+        assertEquals(0, nanos[0]);
+        silent.ask(() -> 0);
+        Thread.ofVirtual().start(() -> nanos[0] = once(silent, waiter, BUDGET_NANOS)).join();
+        assertEquals(BUDGET_NANOS, nanos[0], "it tells now");
     }
 
     @Test
-    void nobodySpinsAfterTheProcessorWasTakenAway() {
-        SpinPolicy policy = policy(SETTINGS);
-        long now = System.nanoTime();
-        assertFalse(policy.wasDescheduled(now, now + 40_000, BUDGET_NANOS));
-        assertTrue(policy.wasDescheduled(now, now + 10_000_000_000L, BUDGET_NANOS));
-        assertFalse(policy.begin(Side.ACTIVE, false));
-    }
-
-    @Test
-    void whileManyVirtualThreadsWaitOnlyOneNowAndThenTriesWhetherSpinningPays() {
-        AtomicInteger queued = new AtomicInteger(24);
-        SpinPolicy policy = new SpinPolicy(SETTINGS, queued::get);
-        assertFalse(policy.begin(Side.ACTIVE, false), "somebody waits for a carrier");
-        queued.set(0);
-        assertTrue(policy.begin(Side.ACTIVE, true), "24 are not many for three processors");
-        policy.end(Side.ACTIVE);
-        queued.set(25);
-        int tried = 0;
-        for (long begin = System.nanoTime(); System.nanoTime() - begin < 50_000_000;) {
-            queued.set(25);
-            assertFalse(policy.begin(Side.ACTIVE, true), "somebody waits for a carrier");
-            queued.set(0);
-            assertTrue(policy.begin(Side.ACTIVE, false), "whose spins pay may go on");
-            policy.end(Side.ACTIVE);
-            if (policy.begin(Side.ACTIVE, true)) {
-                policy.end(Side.ACTIVE);
-                tried++;
-            }
+    void newConnectionsBeginWithWhatTheFirstSpinsOfOthersGained() {
+        for (int i = 0; i < 20; i++) {
+            miss(policy, new Waiter(policy.firstGains()), 1);
         }
-        assertTrue(tried >= 1 && tried < 1_000, tried + " trials");
+        long now = once(policy, new Waiter(policy.firstGains()), BUDGET_NANOS);
+        assertTrue(now != BUDGET_NANOS, "it spins as if spins paid");
+        for (int i = 0; i < 20; i++) {
+            hit(policy, new Waiter(policy.firstGains()), 0, 1);
+        }
+        assertEquals(BUDGET_NANOS, once(policy, new Waiter(policy.firstGains()), BUDGET_NANOS));
     }
 
     @Test
-    void whoMaySpinForLongMayAlsoBeAwayForLong() {
-        long now = System.nanoTime();
-        assertFalse(policy(SETTINGS).wasDescheduled(now, now + 900_000, 1_000_000));
-    }
-
-    @Test
-    void thePauseIsAsLongAsTheProcessorWasAway() {
-        SpinPolicy policy = policy(SETTINGS);
-        long now = System.nanoTime();
-        assertTrue(policy.wasDescheduled(now - 1_000_000_000, now - 900_000_000, BUDGET_NANOS));
-        assertTrue(policy.begin(Side.ACTIVE, false), "ten milliseconds at most");
+    void onlyTheFirstSpinOfAConnectionTellsWhatNewOnesExpect() {
+        int before = policy.firstGains();
+        miss(policy, waiter, 1);
+        int after = policy.firstGains();
+        assertTrue(after < before);
+        miss(policy, waiter, 1_000);
+        assertEquals(after, policy.firstGains());
     }
 }

@@ -1,13 +1,11 @@
 package org.rdmasockets.contract;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -24,7 +22,6 @@ import org.rdmasockets.verbs.VerbsException;
 abstract class EventPollerContract extends ContractTest {
     private static final int FOR_EVER = -1;
     private static final long LIMIT_SECONDS = 30;
-    private static final int LONG_MILLIS = 60_000;
 
     private EventPoller poller() throws VerbsException {
         return closing(provider().createEventPoller());
@@ -178,85 +175,6 @@ abstract class EventPollerContract extends ContractTest {
             Thread.onSpinWait();
         }
         refusedAsClosed(() -> poller.await(0, EventPollerContract::noSource));
-    }
-
-    private static FutureTask<Boolean> awaitBesideInThread(EventPoller poller, List<EventSource> ready) {
-        FutureTask<Boolean> task = new FutureTask<>(() -> poller.awaitBeside(LONG_MILLIS, ready::add));
-        Thread.ofVirtual().start(task);
-        return task;
-    }
-
-    @Test
-    void aWaitBesideEndsInTime() throws VerbsException {
-        EventPoller poller = poller();
-        long start = System.nanoTime();
-        assertFalse(poller.awaitBeside(30, EventPollerContract::neverAsked));
-        assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(30));
-    }
-
-    private static boolean neverAsked(EventSource source) {
-        throw new AssertionError(source + " is reported");
-    }
-
-    @Test
-    void eachWakeupEndsItsOwnWait() throws Exception {
-        EventPoller poller = poller();
-        FutureTask<Integer> waiting = awaitInThread(poller, new ArrayList<>());
-        for (int i = 0; i < 200; i++) {
-            FutureTask<Boolean> beside = awaitBesideInThread(poller, new ArrayList<>());
-            poller.wakeupBeside();
-            assertFalse(beside.get(LIMIT_SECONDS, TimeUnit.SECONDS), "nothing was drained");
-        }
-        FutureTask<Boolean> beside = awaitBesideInThread(poller, new ArrayList<>());
-        poller.wakeup();
-        assertEquals(0, result(waiting));
-        poller.wakeupBeside();
-        beside.get(LIMIT_SECONDS, TimeUnit.SECONDS);
-    }
-
-    @Test
-    void oneOfTwoHearsOfACompletion() throws Exception {
-        EventPoller poller = poller();
-        CompletionChannel channel = readyChannel();
-        List<EventSource> ready = Collections.synchronizedList(new ArrayList<>());
-        FutureTask<Integer> waiting = awaitInThread(poller, ready);
-        FutureTask<Boolean> beside = awaitBesideInThread(poller, ready);
-        poller.add(channel);
-        Await.until("one of them hears", () -> !ready.isEmpty());
-        assertSame(channel, ready.getFirst());
-        poller.wakeup();
-        poller.wakeupBeside();
-        result(waiting);
-        beside.get(LIMIT_SECONDS, TimeUnit.SECONDS);
-    }
-
-    /** What a thread beside was told of and did not drain is not lost. */
-    @Test
-    void whatIsLeftUndrainedIsReportedAgain() throws Exception {
-        EventPoller poller = poller();
-        CompletionChannel channel = readyChannel();
-        poller.add(channel);
-        poller.awaitBeside(30, source -> false);
-        List<EventSource> ready = new ArrayList<>();
-        while (ready.isEmpty()) {
-            poller.await(FOR_EVER, ready::add);
-        }
-        assertSame(channel, ready.getFirst());
-    }
-
-    @Test
-    void closingEndsTheWaitBeside() throws Exception {
-        EventPoller poller = poller();
-        FutureTask<Boolean> beside = awaitBesideInThread(poller, new ArrayList<>());
-        poller.close();
-        try {
-            beside.get(LIMIT_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException e) {
-            // The thread came after the close.
-            assertEquals(Errno.ESHUTDOWN, ((VerbsException) e.getCause()).errno());
-        }
-        refusedAsClosed(() -> poller.awaitBeside(1, EventPollerContract::neverAsked));
-        poller.wakeupBeside();
     }
 
     @Test

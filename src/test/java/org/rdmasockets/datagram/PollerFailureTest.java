@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -52,18 +51,8 @@ class PollerFailureTest {
         }
 
         @Override
-        public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-            throw new VerbsException("poll", Errno.EBADF, "a test breaks it");
-        }
-
-        @Override
         public void wakeup() {
             before.wakeup();
-        }
-
-        @Override
-        public void wakeupBeside() {
-            before.wakeupBeside();
         }
 
         @Override

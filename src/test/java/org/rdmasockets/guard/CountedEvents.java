@@ -3,7 +3,6 @@ package org.rdmasockets.guard;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
@@ -47,14 +46,6 @@ final class CountedEvents implements EventPoller {
         return target.await(timeoutMillis, tell);
     }
 
-    @Override
-    public boolean awaitBeside(int timeoutMillis, Predicate<? super EventSource> ready) throws VerbsException {
-        return target.awaitBeside(timeoutMillis, plain -> {
-            verbs.counts().add(Counts.What.EVENT, 1);
-            return ready.test(sources.get(plain));
-        });
-    }
-
     private void tell(EventSource plain) {
         verbs.counts().add(Counts.What.EVENT, 1);
         listener.accept(sources.get(plain));
@@ -64,12 +55,6 @@ final class CountedEvents implements EventPoller {
     public void wakeup() {
         verbs.counts().add(Counts.What.EVENT, 1);
         target.wakeup();
-    }
-
-    @Override
-    public void wakeupBeside() {
-        verbs.counts().add(Counts.What.EVENT, 1);
-        target.wakeupBeside();
     }
 
     @Override

@@ -11,10 +11,8 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -58,12 +56,6 @@ abstract class DataPathContract {
      * for a small chunk, which takes 191 messages.
      */
     static final double UPDATES = 1 / 50.0 + 1 / 185.0;
-
-    /** Two calls of the C library that keep errno; each makes an object, unless the compiler finds it superfluous. */
-    private static final double CALL_GARBAGE = 2 * 40;
-    private static final String WATCH_MILLIS = "org.rdmasockets.watchMillis";
-    /** For a reader to begin to wait. */
-    private static final long PAUSE_NANOS = 100_000;
 
     private final Counts counts = new Counts();
     private TestReporter reporter;
@@ -143,11 +135,8 @@ abstract class DataPathContract {
     }
 
     @BeforeEach
-    void connect(TestReporter testReporter, TestInfo test) throws IOException {
+    void connect(TestReporter testReporter) throws IOException {
         reporter = testReporter;
-        // Read when the first socket of a provider is made. What parks shall do so at once.
-        String millis = test.getTestMethod().orElseThrow().getName().startsWith("readsThatPark") ? "0" : "10";
-        System.setProperty(WATCH_MILLIS, millis);
         VerbsProvider counted = new CountedVerbs(provider(), counts);
         replacement = new Replacement(counted);
         Transport forced = new Transport(counted.name(), "");
@@ -161,7 +150,6 @@ abstract class DataPathContract {
 
     @AfterEach
     void disconnect() throws IOException {
-        System.clearProperty(WATCH_MILLIS);
         replacement.close();
         listener.close();
         client.close();
@@ -280,25 +268,6 @@ abstract class DataPathContract {
     void readsThatParkForALimitedTime(ThreadKind kind) throws Exception {
         server.setSoTimeout(WAIT_SECONDS * 1000);
         parks(kind, kind == ThreadKind.VIRTUAL ? TIMED_PARK_GARBAGE : 0);
-    }
-
-    /** Who waits in the system call itself takes the event there; now and then it parks all the same. */
-    final void watches(ThreadKind kind) throws Exception {
-        server.setOption(RdmaSocketOptions.SPIN_MICROS, 0);
-        int count = messages() / 20;
-        Reader reader = new Reader(kind, server, SMALL);
-        byte[] message = new byte[SMALL];
-        int[] written = {0};
-        keeps(ThreadKind.PLATFORM, messages(PARK_GARBAGE + CALL_GARBAGE + wakingGarbage()), count, () -> {
-            for (int i = 0; i < count; i++) {
-                reader.awaitRead(written[0]);
-                LockSupport.parkNanos(PAUSE_NANOS);
-                client.getOutputStream().write(message);
-                written[0]++;
-            }
-        });
-        client.shutdownOutput();
-        reader.join();
     }
 
     private void parks(ThreadKind kind, double garbage) throws Exception {

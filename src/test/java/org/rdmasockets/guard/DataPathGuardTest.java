@@ -1,9 +1,6 @@
 package org.rdmasockets.guard;
 
 import java.net.InetAddress;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.VerbsProvider;
 
@@ -39,11 +36,5 @@ class DataPathGuardTest extends DataPathContract {
     @Override
     double smallCopies() {
         return 1.002;
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void readsThatWaitForTheDevice(ThreadKind kind) throws Exception {
-        watches(kind);
     }
 }

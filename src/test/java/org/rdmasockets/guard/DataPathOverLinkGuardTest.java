@@ -1,9 +1,6 @@
 package org.rdmasockets.guard;
 
 import java.net.InetAddress;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.provider.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
@@ -44,11 +41,5 @@ class DataPathOverLinkGuardTest extends DataPathContract {
     @Override
     double wakingGarbage() {
         return 4 * 40 + super.wakingGarbage();
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void readsThatWaitForTheDevice(ThreadKind kind) throws Exception {
-        watches(kind);
     }
 }

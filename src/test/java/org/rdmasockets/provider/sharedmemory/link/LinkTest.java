@@ -295,48 +295,6 @@ class LinkTest {
     }
 
     @Test
-    void whoIsArmedForLettersIsRungForNothingElse() throws InterruptedException {
-        disarm();
-        far.link.armForLetters();
-        assertTrue(near.send(1, 2, 0, NOTHING));
-        far.link.armForLetters(); // had that rung, this would make two doorbells of the next line's
-        near.link.writer().notifyOfLetter();
-        near.link.writer().notifyOfLetter();
-        far.awaitDoorbell();
-        far.link.arm();
-        assertTrue(near.send(1, 3, 0, NOTHING));
-        far.awaitDoorbell();
-        assertEquals(0, far.takeDoorbells(), "doorbells for what is no letter, or for who is awake");
-    }
-
-    @Test
-    void whoIsArmedForAllStaysSoWhenOthersWantLetters() throws InterruptedException {
-        disarm();
-        far.link.arm();
-        far.link.armForLetters();
-        assertTrue(near.send(1, 2, 0, NOTHING));
-        far.awaitDoorbell();
-    }
-
-    @Test
-    void whoWantsAllAfterLettersIsRungForAll() throws InterruptedException {
-        disarm();
-        far.link.armForLetters();
-        far.link.arm();
-        assertTrue(near.send(1, 2, 0, NOTHING));
-        far.awaitDoorbell();
-    }
-
-    /** Uses the armed word of the far end up, which arms no more by itself. */
-    private void disarm() throws InterruptedException {
-        far.deaf = true;
-        assertTrue(near.send(1, 1, 0, NOTHING));
-        far.awaitDoorbell();
-        far.drainAll();
-        far.next();
-    }
-
-    @Test
     void whoMustBeHeardRingsAnyway() throws InterruptedException {
         near.link.writer().ringPeer();
         near.link.writer().ringPeer();

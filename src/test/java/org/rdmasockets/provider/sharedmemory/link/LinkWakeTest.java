@@ -91,43 +91,11 @@ class LinkWakeTest {
         }
     }
 
-    private void sendLetter(int number) {
-        assertTrue(near.publish(1, number, number, NOTHING));
-        near.link.writer().notifyOfLetter();
-    }
-
     @Test
     void whoeverArmsAndFindsNothingIsRungForTheNextEntry() throws InterruptedException {
         AtomicInteger seen = new AtomicInteger();
         Thread consumer = consume(far.link::arm, seen);
         produce(1, i -> assertTrue(near.send(1, i, i, NOTHING)), seen, consumer);
-        finish(consumer);
-    }
-
-    /** One thread wants all, at times, and another letters, always: the letters come, whoever has the last word. */
-    @Test
-    void lettersAreRungForWhateverElseIsWanted() throws InterruptedException {
-        AtomicInteger seen = new AtomicInteger();
-        Thread other = start(() -> {
-            Random random = new Random(5);
-            while (seen.get() < ROUNDS) {
-                hesitate(random);
-                far.link.arm();
-                seen.addAndGet(far.link.drain(16));
-            }
-        });
-        Thread consumer = consume(far.link::armForLetters, seen);
-        produce(4, this::sendLetter, seen, consumer);
-        near.link.writer().ringPeer(); // the other may have taken the last one
-        finish(other);
-        finish(consumer);
-    }
-
-    @Test
-    void whoeverArmsForLettersAndFindsNothingIsRungForTheNext() throws InterruptedException {
-        AtomicInteger seen = new AtomicInteger();
-        Thread consumer = consume(far.link::armForLetters, seen);
-        produce(6, this::sendLetter, seen, consumer);
         finish(consumer);
     }
 
