@@ -55,7 +55,7 @@ public final class CompletionShard extends Apart {
     private WakeList spareList;
     /** The queue is armed, or its event is not yet handled. Written under cqLock. */
     private volatile boolean armed;
-    /** The poller looks because of a lease: then no waiter is parked, or it would be armed; guarded by cqLock. */
+    /** This poll is a look in case at an unarmed queue: then no waiter is parked here; guarded by cqLock. */
     private boolean looking;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
@@ -221,32 +221,32 @@ public final class CompletionShard extends Apart {
     boolean service(boolean event) {
         // An event that was taken leaves the queue armed in name: what comes while this thread is awake it finds here,
         // so no other thread has to arm, and no peer to ring, until it arms and looks once more, below.
-        for (int left = event ? MAX_AWAKE_BATCHES : 0; left > 0 && deliver() > 0; left--) {
+        for (int left = event ? MAX_AWAKE_BATCHES : 1; left > 0 && deliver(!event) > 0; left--) {
             Thread.onSpinWait();
         }
         boolean led = leads != seenLeads;
         seenLeads = leads;
         cqLock.lock();
-        looking = !event && !armed;
         drainRest(pollAndUnlock(event, led ? ARM_FOR_PARKED : ARM, null));
         return !armed && failure == null;
     }
 
-    /** Delivers one batch; how many completions there were. */
-    private int deliver() {
+    /** Delivers one batch, perhaps as a look in case; how many completions there were. */
+    private int deliver(boolean looks) {
         cqLock.lock();
+        looking = looks && !armed;
         return pollAndUnlock(false, LEAVE, null);
     }
 
     /** Delivers every completion that is in the queue at this time. Any thread that may wait for cqLock. */
     void drain() {
-        drainRest(deliver());
+        drainRest(deliver(false));
     }
 
     /** The queue gives the oldest first: after as many as fit, what is left came later. */
     private void drainRest(int found) {
         for (int left = queue.entries() - found; found == batch.capacity() && left > 0; left -= found) {
-            found = deliver();
+            found = deliver(false);
         }
     }
 

@@ -13,7 +13,7 @@ import java.util.Optional;
 import org.rdmasockets.verbs.Errno;
 
 /**
- * The choke point: the only class that uses the {@link Linker}. It makes the calls of the data path and of the event
+ * The choke point: the only class of this package that uses the {@link Linker}. It makes the calls of the data path and of the event
  * loop itself, and links what {@link ControlCalls} lists. Whoever comes here has asked {@link NativeLibraries} first,
  * because initialisation fails where a library is missing.
  *
