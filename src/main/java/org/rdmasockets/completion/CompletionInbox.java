@@ -405,6 +405,13 @@ public final class CompletionInbox {
         return FAILURE.compareAndSet(this, null, cause);
     }
 
+    /** Wakes both waiters if they have not applied something: after an error in a thread that was to wake them. */
+    void wakeIfLeftBehind() {
+        if (!arrived.isEmpty() || failure != null) {
+            wakeBoth();
+        }
+    }
+
     /** Wakes both waiters for something that was put in before. Call without locks. */
     private void wakeBoth() {
         // Between what was put in and the look at the waiters: pairs with awaitAndEnter, where the waiter publishes

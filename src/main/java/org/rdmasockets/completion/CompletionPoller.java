@@ -457,6 +457,7 @@ public final class CompletionPoller implements AutoCloseable {
             looksAtAll = false;
             for (CompletionShard shard : shards.values()) {
                 service(shard, true);
+                shard.wakeLeftBehind();
             }
         }
         if (!leases.isEmpty() && System.nanoTime() - leaseDueNanos >= 0) {

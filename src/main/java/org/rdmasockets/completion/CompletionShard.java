@@ -231,6 +231,13 @@ public final class CompletionShard extends Apart {
         return !armed && failure == null;
     }
 
+    /** Wakes the waiters whose inbox holds something: a thread that put it there may have failed before it woke them. */
+    void wakeLeftBehind() {
+        for (CompletionInbox inbox : inboxes.all()) {
+            inbox.wakeIfLeftBehind();
+        }
+    }
+
     /** Delivers one batch, perhaps as a look in case; how many completions there were. */
     private int deliver(boolean looks) {
         cqLock.lock();

@@ -13,9 +13,9 @@ import java.util.Optional;
 import org.rdmasockets.verbs.Errno;
 
 /**
- * The choke point: the only class of this package that uses the {@link Linker}. It makes the calls of the data path and of the event
- * loop itself, and links what {@link ControlCalls} lists. Whoever comes here has asked {@link NativeLibraries} first,
- * because initialisation fails where a library is missing.
+ * The choke point: the only class of this package that uses the {@link Linker}. It makes the calls of the data path and
+ * of the event loop itself, and links what {@link ControlCalls} lists. Whoever comes here has asked
+ * {@link NativeLibraries} first, because initialisation fails where a library is missing.
  *
  * <p>Calls of the data path take raw addresses: a segment of a shared arena costs five times as much (it is acquired
  * and released on each call). The caller guards them by a closed flag under the object's lock.
