@@ -231,7 +231,7 @@ public final class CompletionShard extends Apart {
         return !armed && failure == null;
     }
 
-    /** Wakes the waiters whose inbox holds something: a thread that put it there may have failed before it woke them. */
+    /** Wakes waiters whose inbox holds something: a thread that put it there may have failed before it woke them. */
     void wakeLeftBehind() {
         for (CompletionInbox inbox : inboxes.all()) {
             inbox.wakeIfLeftBehind();
