@@ -216,6 +216,9 @@ final class RdmaSocketImpl extends SocketImpl {
             end = clientEnd != null ? clientEnd : ClientEnd.unbound(options.wantedTransport());
             hold(end);
         }
+        if (millis == 0) { // the JDK looks whether it is connected before a wait only if that takes a time
+            Patience.ensureNotInterrupted();
+        }
         Chosen chosen = end.connect(target, millis, wishes);
         synchronized (this) {
             if (state == State.CONNECTING) {
@@ -390,9 +393,17 @@ final class RdmaSocketImpl extends SocketImpl {
         return deadlineNanos;
     }
 
-    /** To wait for the turn is part of the operation: it counts for the timeout, which only reads have. */
+    /**
+     * To wait for the turn is part of the operation: it counts for the timeout, which only reads have. As in the JDK,
+     * no interrupt ends this wait, or whoever has the turn would lose the socket.
+     */
     private static void take(PlainLock turn, long deadlineNanos) throws IOException {
-        if (!turn.tryLock() && Patience.await(nanos -> turn.tryLock(nanos) ? true : null, deadlineNanos) == null) {
+        if (turn.tryLock()) {
+            return;
+        }
+        if (deadlineNanos == Long.MAX_VALUE) {
+            turn.lock();
+        } else if (!turn.lockUntil(deadlineNanos)) {
             throw new SocketTimeoutException("Read timed out");
         }
     }

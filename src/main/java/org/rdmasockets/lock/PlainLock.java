@@ -50,9 +50,22 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         return tryAcquire(1);
     }
 
-    /** Takes it, waiting so long at most; false if somebody else has it still. */
-    public final boolean tryLock(long nanos) throws InterruptedException {
-        return tryAcquireNanos(1, nanos);
+    /** Takes it, waiting until a time of {@code System.nanoTime}, also when interrupted; false if that is over. */
+    public final boolean lockUntil(long deadlineNanos) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            while (true) {
+                try {
+                    return tryAcquireNanos(1, deadlineNanos - System.nanoTime());
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Gives it back. */

@@ -6,15 +6,18 @@ package org.rdmasockets.stream;
  * <pre>
  * we shut the output                      SHUTDOWN if we still take input, else DISCONNECT
  * we shut the input                       nothing if the output is open, else DISCONNECT
- * we close                                DISCONNECT
+ * we close                                DISCONNECT; before that UNREAD, if we did not read all, and it still writes
  * the peer's SHUTDOWN                     end of input; if we sent ours before, both are done, no further message
  * the peer's DISCONNECT                   end of input, and it reads no more; never answered
- * our process ends                        LEAVING, unless the output is shut; C ignores it
+ * our process ends                        LEAVING, unless the output is shut
  * the peer goes after its LEAVING         as its DISCONNECT
  * </pre>
  *
- * <p>The first write after the peer's DISCONNECT succeeds and goes nowhere, as over TCP, where the answer to it is
- * the first word that nobody reads any more.
+ * <p>UNREAD and LEAVING are ours; C ignores them.
+ *
+ * <p>The first write after the peer's DISCONNECT succeeds and goes nowhere, as over TCP, where the reset that answers
+ * it ends all later ones. That reset comes earlier, and no write succeeds, if one was under way at the peer's close or
+ * if the peer closes with data unread.
  *
  * <p>We say DISCONNECT once where C says nothing: over iWARP, where a completed message need not have arrived, when we
  * close after both have sent SHUTDOWN. A peer of this library that takes that in goes, which proves that it has taken
@@ -37,8 +40,10 @@ final class Closing {
     /** The peer is to be told that this process ends. */
     private static final int LEAVING_DUE = 512;
     private static final int PEER_LEAVING = 1024;
-    /** A write after the peer's DISCONNECT has gone nowhere. */
+    /** No write goes nowhere any more: one has, or one has failed, or the peer has closed with data unread. */
     private static final int WRITE_LOST = 2048;
+    /** The peer is to be told that this end closes with data unread. */
+    private static final int UNREAD_DUE = 4096;
 
     /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
     private int happened;
@@ -60,9 +65,9 @@ final class Closing {
         happened |= OUTPUT_SHUT;
     }
 
-    /** The application neither reads nor writes any more, and forgets the connection. */
-    void close() {
-        happened |= INPUT_SHUT | OUTPUT_SHUT | CLOSED;
+    /** The application neither reads nor writes any more; {@code unread} if it has not read all that came. */
+    void close(boolean unread) {
+        happened |= INPUT_SHUT | OUTPUT_SHUT | CLOSED | (unread && !has(INPUT_ENDED) ? UNREAD_DUE : 0);
     }
 
     /** This process ends soon. */
@@ -80,6 +85,8 @@ final class Closing {
             happened |= INPUT_ENDED;
         } else if (control == ImmediateData.LEAVING) {
             happened |= PEER_LEAVING;
+        } else if (control == ImmediateData.UNREAD) {
+            happened |= WRITE_LOST;
         }
     }
 
@@ -102,7 +109,12 @@ final class Closing {
         return true;
     }
 
-    /** The next word for the peer: SHUTDOWN, DISCONNECT or LEAVING of {@link ImmediateData}, or {@link #NOTHING}. */
+    /** Lets no write succeed any more after the peer's DISCONNECT: one has failed. */
+    void refuseWrites() {
+        happened |= WRITE_LOST;
+    }
+
+    /** The next word for the peer, one of {@link ImmediateData}, or {@link #NOTHING}. */
     int due() {
         if ((happened & (OUTPUT_SHUT | LEAVING_DUE)) == 0) {
             return NOTHING;
@@ -114,7 +126,7 @@ final class Closing {
             return NOTHING;
         }
         if (has(INPUT_SHUT) || has(INPUT_ENDED)) {
-            return ImmediateData.DISCONNECT;
+            return has(UNREAD_DUE) && !has(DISCONNECT_SENT) ? ImmediateData.UNREAD : ImmediateData.DISCONNECT;
         }
         return has(SHUTDOWN_SENT) ? NOTHING : ImmediateData.SHUTDOWN;
     }
@@ -128,6 +140,7 @@ final class Closing {
         switch (control) {
             case ImmediateData.DISCONNECT -> happened |= DISCONNECT_SENT;
             case ImmediateData.SHUTDOWN -> happened |= SHUTDOWN_SENT;
+            case ImmediateData.UNREAD -> happened &= ~UNREAD_DUE;
             default -> happened &= ~LEAVING_DUE;
         }
     }

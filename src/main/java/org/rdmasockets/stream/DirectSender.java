@@ -50,7 +50,7 @@ public final class DirectSender {
      */
     public int write(MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
-        if (length > 0 && connection.losesWrite(unfinished)) {
+        if (length > 0 && !unfinished && connection.losesWrite(length)) {
             return length;
         }
         int taken = 0;

@@ -13,7 +13,7 @@ package org.rdmasockets.stream;
  *    4     UPDATE   credit limit, absolute, 16 bits (C: SGL); a chunk may come with it
  *    6     MAP      index of a direct placement map (C: IOMAP_SGL)
  *    7     CONTROL  0 disconnect, 1 keep alive, 2 shut down; ours: 8 offer, 9 moved on, 10 and 11 blocked, 12 wake,
- *                13 leaving
+ *                13 leaving, 14 unread
  * </pre>
  */
 final class ImmediateData {
@@ -56,6 +56,12 @@ final class ImmediateData {
      * that has come is all that there was, as when TCP sends the FIN of a process that has ended.
      */
     static final int LEAVING = 13;
+
+    /**
+     * Argument of {@link #CONTROL}, before {@link #DISCONNECT}: the sender closes without having read all that has come
+     * to it, where TCP resets.
+     */
+    static final int UNREAD = 14;
 
     /** Most bytes that one data message can tell. */
     static final int MAX_ARGUMENT = (1 << 29) - 1;

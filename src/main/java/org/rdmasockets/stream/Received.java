@@ -12,6 +12,8 @@ abstract class Received {
     private int viewed;
     /** True once nobody will read: what arrives is free at once. */
     private boolean discarding;
+    /** Bytes were thrown away that nobody has read. */
+    private boolean wasted;
 
     /** How much of what is unread lies in one piece from {@link #viewedOffset()} on; 0 if nothing is there. */
     abstract int piece();
@@ -37,6 +39,11 @@ abstract class Received {
     /** How much can be read, besides what the reader looks at. */
     final int available() {
         return unread - viewed;
+    }
+
+    /** Whether some of what has arrived was neither read nor looked at. */
+    final boolean isUnread() {
+        return wasted || available() > 0;
     }
 
     /** Reads what is there, perhaps nothing; not while the reader looks at what is there. */
@@ -80,6 +87,7 @@ abstract class Received {
     /** Throws away what is there and what will come, as soon as nobody looks at it. */
     final void discard() {
         discarding = true;
+        wasted |= available() > 0;
         while (unread > 0 && viewed == 0) {
             skip(piece());
         }

@@ -40,8 +40,6 @@ public final class StreamConnection {
     private boolean heard;
     /** The flow has started. */
     private boolean started;
-    /** The last write of {@link #write} was not taken whole, so that the next goes on with it. */
-    private boolean unfinished;
     private StreamFailure failure;
     private boolean aborted;
     /** Something is to be told to the peer, which could not be told yet. */
@@ -288,13 +286,13 @@ public final class StreamConnection {
     }
 
     /**
-     * Writes as much as can be taken now, perhaps 0, which is copied and posted. Throws "Connection reset", or what the
-     * peer did wrong; "Broken pipe" if this direction is over, but for the first write after the peer's close.
+     * Writes as much as can be taken now, perhaps 0, which is copied and posted; the next call goes on with the rest.
+     * Throws "Connection reset", or what the peer did wrong; "Broken pipe" if this direction is over, but for the first
+     * write after the peer's close.
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
-        if (closing.isPeerDisconnected() && length > 0
-                && losesWrite(unfinished && length > settings.sendBufferBytes())) {
+        if (closing.isPeerDisconnected() && length > 0 && losesWrite(length)) {
             return length;
         }
         SendBuffer ring = sendQueue.ring;
@@ -313,20 +311,17 @@ public final class StreamConnection {
         if (taken < length && !ring.hasRoom()) {
             ring.wantMore();
         }
-        unfinished = taken < length;
-        if (unfinished) {
-            awaitRoom(true);
-        }
+        awaitRoom(taken < length);
         ensureOutput();
         return taken;
     }
 
     /**
-     * Tells whether a write succeeds although the peer has closed: the first that begins after that, as over TCP, or
-     * that has begun and whose rest a send buffer would take. One that had more to write fails.
+     * Tells whether a write succeeds although the peer has closed: the first, as over TCP, if a send buffer would take
+     * what it has still to write.
      */
-    boolean losesWrite(boolean begun) {
-        return !begun && failure == null && !aborted && closing.loseWrite();
+    boolean losesWrite(int length) {
+        return length <= settings.sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
     }
 
     /** Notes that somebody waits for room at the peer, if so. */
@@ -337,12 +332,13 @@ public final class StreamConnection {
         }
     }
 
-    /** Says why nothing can be written any more, if so. */
+    /** Says why nothing can be written any more, if so; from then on, no write succeeds. */
     void ensureOutput() throws SocketException {
         if (failure != null) {
             throw failure.exception();
         }
         if (isOutputOver()) {
+            closing.refuseWrites();
             throw new SocketException(StreamFailure.BROKEN_PIPE);
         }
     }
@@ -433,7 +429,7 @@ public final class StreamConnection {
 
     /** Reads and writes no more: the peer is told after everything that was written. See {@link #drained}. */
     public void disconnect() {
-        closing.close();
+        closing.close(received.isUnread());
         shutdownInput();
     }
 
@@ -479,7 +475,7 @@ public final class StreamConnection {
 
     /** Asks the peer's device for a sign of life, as {@link #keepalive}; throws if nothing can be written any more. */
     public void probe() throws SocketException {
-        if (!losesWrite(unfinished)) {
+        if (!losesWrite(1)) {
             ensureOutput();
             keepalive();
         }

@@ -27,6 +27,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
+    /** The only one stands for an event: the peer's process does not run. */
+    private enum PeerStopped { PEER_STOPPED }
+
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** Where there is another way, the set-up pool is waited for so many times as long as a silent peer. */
@@ -219,6 +222,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
         throw switch (event) {
             case null -> timedOut();
+            case PeerStopped stopped -> NetErrors.notNow(new ConnectException("Connection timed out: the process that "
+                    + "listens at " + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
             case ConnectionEvent.Rejected rejected -> refused(rejected);
             case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
             case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber(), failed.reason());
@@ -232,25 +237,27 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         };
     }
 
-    /** The next event, or null when the time is over; looks now and then whether anything can be expected at all. */
+    /** The next event, or null when the time is over. */
     private Object next() throws IOException {
-        boolean looks = hasOtherWay();
         long begun = System.nanoTime();
-        long end = begun + leftNanos();
         try {
-            Object event;
-            do {
-                long look = System.nanoTime() + Rescues.lookNanos(LOOK_NANOS);
-                event = Patience.await(events, looks && look - end < 0 ? look : end);
-                if (looks && event == null && identifier.isPeerStopped()) {
-                    throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at "
-                            + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
-                }
-            } while (event == null && Patience.remaining(end) > 0);
-            return event;
+            return Patience.awaitAnswer(hasOtherWay() ? this::withinAndLook : events, begun + leftNanos());
         } finally {
             waitedNanos += System.nanoTime() - begun;
         }
+    }
+
+    /** The next event; looks now and then whether anything can be expected at all. */
+    private Object withinAndLook(long nanos) throws InterruptedException {
+        long end = System.nanoTime() + nanos;
+        Object event;
+        do {
+            event = events.within(Math.min(Rescues.lookNanos(LOOK_NANOS), Patience.remaining(end)));
+            if (event == null && identifier.isPeerStopped()) {
+                return PeerStopped.PEER_STOPPED;
+            }
+        } while (event == null && Patience.remaining(end) > 0);
+        return event;
     }
 
     private IOException refused(ConnectionEvent.Rejected rejected) {
@@ -326,9 +333,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.await(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), untilNanos) == null) {
+        if (Patience.awaitAnswer(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), untilNanos) == null) {
             SetupPool.SHARED.relieve();
-            if (Patience.await(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
+            if (Patience.awaitAnswer(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
                 waitedNanos += System.nanoTime() - begun;
                 throw timedOut();
             }

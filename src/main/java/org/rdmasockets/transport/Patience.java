@@ -6,6 +6,9 @@ import java.util.concurrent.locks.Lock;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
 public final class Patience {
+    /** How long an interrupt that came before a wait leaves to an answer that is on its way. */
+    private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private Patience() {}
 
     /** A wait of the JDK that takes a time. */
@@ -35,6 +38,35 @@ public final class Patience {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /**
+     * Waits as {@link #await} for what another thread does at once, and the kernel does within the call of the JDK,
+     * which then need not wait: an interrupt that came before ends this only after a second. One that comes meanwhile
+     * ends it at once.
+     */
+    public static <T> T awaitAnswer(Wait<T> wait, long deadlineNanos) throws InterruptedIOException {
+        if (!Thread.currentThread().isVirtual() || !Thread.interrupted()) {
+            return await(wait, deadlineNanos);
+        }
+        try {
+            long answered = System.nanoTime() + ANSWER_NANOS;
+            boolean longer = deadlineNanos == Long.MAX_VALUE || deadlineNanos - answered > 0;
+            T answer = await(wait, longer ? answered : deadlineNanos);
+            if (answer == null && longer) {
+                throw NetErrors.interrupted();
+            }
+            return answer;
+        } finally {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Throws if this is a virtual thread that was interrupted; the status stays set. */
+    public static void ensureNotInterrupted() throws InterruptedIOException {
+        if (Thread.currentThread().isVirtual() && Thread.currentThread().isInterrupted()) {
+            throw NetErrors.interrupted();
         }
     }
 

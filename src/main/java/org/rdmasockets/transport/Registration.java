@@ -25,7 +25,8 @@ public final class Registration {
         CompletableFuture<MemoryRegion> made = SetupPool.SHARED.submit(make);
         boolean taken = false;
         try {
-            if (Patience.await(nanos -> SetupPool.completed(made, nanos), System.nanoTime() + PATIENCE_NANOS) == null) {
+            if (Patience.awaitAnswer(nanos -> SetupPool.completed(made, nanos),
+                    System.nanoTime() + PATIENCE_NANOS) == null) {
                 throw new SocketTimeoutException("No memory was registered within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
             }

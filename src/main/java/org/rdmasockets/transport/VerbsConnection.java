@@ -470,7 +470,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
                 attend();
                 if (mayBlock()) {
                     inbox.onOrphan(this::onOrphan);
-                    locked(this::sayLastWord);
+                    drained(this::sayLastWord);
                     if (isOver()) { // else there will be news
                         later(this::tearDown);
                     }
@@ -506,7 +506,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Says the last word, and tears down at once if the peer has taken it; else whoever brings news goes on. */
     private void closeNow() {
-        locked(this::sayLastWord);
+        drained(this::sayLastWord);
         inbox.drain(); // what was posted has completed by now, as a rule
         linger();
         if (!hasReached(Stage.TEARING_DOWN)) {

@@ -259,6 +259,69 @@ abstract class CloseTheme extends SocketTheme {
         }
     }
 
+    /** OpenJDK's contract of a broken pipe: no later write of the stream succeeds. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noWriteSucceedsAfterOneThatThePeersCloseHasEnded(boolean reset) throws Exception {
+        SocketPair pair = pair();
+        OutputStream out = pair.client().getOutputStream();
+        Call<Void> write = Call.run(ThreadKind.PLATFORM, "write", () -> {
+            for (int i = 0; i < 100; i++) {
+                out.write(new byte[1 << 20]);
+            }
+        }).awaitBlocked();
+        Call<Void> behind = Call.run(ThreadKind.VIRTUAL, "write behind it", () -> out.write(1)).awaitBlocked();
+        pair.server().setSoLinger(reset, 0);
+        pair.server().close();
+        assertIsBroken(write.failure(SocketException.class));
+        assertIsBroken(behind.failure(SocketException.class));
+        for (int length : new int[] {1, 100, 40_000}) {
+            assertIsBroken(assertThrows(SocketException.class, () -> out.write(new byte[length])));
+            out.write(new byte[0]);
+        }
+    }
+
+    /** What the sender's buffer does not take at once is answered before it has gone. */
+    @Test
+    void aLargeFirstWriteAfterThePeersCloseFails() throws Exception {
+        SocketPair pair = pair();
+        pair.server().close();
+        assertEquals(-1, pair.client().getInputStream().read());
+        OutputStream out = pair.client().getOutputStream();
+        assertIsBroken(assertThrows(SocketException.class, () -> out.write(new byte[TOO_MUCH])));
+        assertIsBroken(assertThrows(SocketException.class, () -> out.write(1)));
+    }
+
+    /** There the close itself is a reset. */
+    @ParameterizedTest
+    @EnumSource(Leftover.class)
+    void noWriteSucceedsAfterThePeersCloseWithDataUnread(Leftover leftover) throws Exception {
+        SocketPair pair = pair();
+        OutputStream out = pair.client().getOutputStream();
+        if (leftover == Leftover.CAME_AFTER_SHUTDOWN) {
+            pair.server().shutdownInput();
+        }
+        out.write(new byte[10]);
+        if (leftover == Leftover.PARTLY_READ) {
+            assertEquals(9, pair.server().getInputStream().readNBytes(9).length);
+        } else if (leftover == Leftover.SHUT_DOWN) {
+            Await.until("10 bytes are there", () -> pair.server().getInputStream().available() == 10);
+            pair.server().shutdownInput();
+        }
+        pair.server().close();
+        Call<Integer> end = Call.start(ThreadKind.VIRTUAL, "read", () -> pair.client().getInputStream().read());
+        try {
+            assertEquals(-1, end.result());
+        } catch (SocketException e) {
+            assertIsBroken(e);
+        }
+        assertIsBroken(assertThrows(SocketException.class, () -> out.write(1)));
+        out.write(new byte[0]);
+    }
+
+    /** What a server leaves of ten bytes. */
+    enum Leftover { UNREAD, PARTLY_READ, SHUT_DOWN, CAME_AFTER_SHUTDOWN }
+
     @Test
     void whoHasShutTheOutputWritesNothingAfterThePeersClose() throws Exception {
         SocketPair pair = pair();

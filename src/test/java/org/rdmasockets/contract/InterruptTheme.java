@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -92,6 +93,98 @@ abstract class InterruptTheme extends SocketTheme {
         });
         assertEquals(11, read.result());
         assertTrue(read.interruptedAtEnd());
+        assertFalse(pair.client().isClosed());
+    }
+
+    /** The JDK looks whether it is connected before it waits, and within a host it is. */
+    @Test
+    void aVirtualThreadThatWasInterruptedBeforeConnectsWithinATime() throws Exception {
+        ServerSocket listener = listening();
+        for (int i = 0; i < 10; i++) {
+            Socket client = socket();
+            Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> {
+                Thread.currentThread().interrupt();
+                client.connect(addressOf(listener), 30_000);
+            });
+            connect.result();
+            assertTrue(connect.interruptedAtEnd(), "the interrupt status stays set");
+            assertTrue(client.isConnected());
+            assertEquals(client.getLocalPort(), acceptFrom(listener).getPort());
+        }
+    }
+
+    @Test
+    void aVirtualThreadThatWasInterruptedBeforeIsRefusedWithinATime() throws Exception {
+        ServerSocket listener = listening();
+        InetSocketAddress nobody = addressOf(listener);
+        listener.close();
+        Socket client = socket();
+        Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> {
+            Thread.currentThread().interrupt();
+            client.connect(nobody, 30_000);
+        });
+        connect.failure(ConnectException.class);
+        assertTrue(connect.interruptedAtEnd(), "the interrupt status stays set");
+    }
+
+    /** Without a time the JDK waits in any case. */
+    @Test
+    void aVirtualThreadThatWasInterruptedBeforeDoesNotConnectWithoutATime() throws Exception {
+        ServerSocket listener = listening();
+        Socket client = socket();
+        Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> {
+            Thread.currentThread().interrupt();
+            client.connect(addressOf(listener));
+        });
+        assertClosedByInterrupt(connect);
+        assertTrue(client.isClosed());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 60_000})
+    void aVirtualThreadThatWasInterruptedBeforeAcceptsWhoIsConnected(int timeoutMillis) throws Exception {
+        ServerSocket listener = listening();
+        listener.setSoTimeout(timeoutMillis);
+        for (int i = 0; i < 10; i++) {
+            Call<Integer> accept = Call.start(ThreadKind.VIRTUAL, "connect and accept", () -> {
+                Socket client = connectedTo(listener);
+                Thread.currentThread().interrupt();
+                return acceptFrom(listener).getPort() - client.getLocalPort();
+            });
+            assertEquals(0, accept.result());
+            assertTrue(accept.interruptedAtEnd(), "the interrupt status stays set");
+        }
+        assertFalse(listener.isClosed());
+    }
+
+    @Test
+    void aVirtualThreadThatWasInterruptedBeforeWritesWhereThereIsRoom() throws Exception {
+        SocketPair pair = pair();
+        Call<Void> write = Call.run(ThreadKind.VIRTUAL, "write", () -> {
+            Thread.currentThread().interrupt();
+            pair.client().getOutputStream().write(new byte[1000]);
+        });
+        write.result();
+        assertTrue(write.interruptedAtEnd(), "the interrupt status stays set");
+        assertEquals(1000, pair.server().getInputStream().readNBytes(1000).length);
+    }
+
+    /** The turn of another is waited for like a lock, and what is there then is read. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 60_000})
+    void anInterruptDoesNotEndTheWaitForAnotherReader(int timeoutMillis) throws Exception {
+        SocketPair pair = pair();
+        pair.client().setSoTimeout(timeoutMillis);
+        Call<Integer> first = Call.start(ThreadKind.PLATFORM, "first read", () -> pair.client().getInputStream().read())
+                .awaitBlocked();
+        Call<Integer> second = Call.start(ThreadKind.VIRTUAL, "second read",
+                () -> pair.client().getInputStream().read()).awaitBlocked();
+        second.interrupt();
+        second.awaitBlocked();
+        pair.server().getOutputStream().write(new byte[] {1, 2});
+        assertEquals(1, first.result());
+        assertEquals(2, second.result());
+        assertTrue(second.interruptedAtEnd(), "the interrupt status stays set");
         assertFalse(pair.client().isClosed());
     }
 

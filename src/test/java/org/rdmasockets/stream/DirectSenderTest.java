@@ -82,6 +82,32 @@ class DirectSenderTest {
     }
 
     @Test
+    void noWriteSucceedsAfterOneThatThePeersDisconnectHasEnded() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 100_000);
+        DirectSender direct = c.connection.directSender();
+        assertEquals(65_536, direct.write(own, 0, 100_000));
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertThrows(SocketException.class, () -> direct.write(own, 65_536, 34_464));
+        assertThrows(SocketException.class, () -> c.write(1));
+        assertThrows(SocketException.class, () -> direct.write(own, 0, 1));
+    }
+
+    @Test
+    void theFirstWriteAfterThePeersDisconnectSucceedsIfASendBufferTakesIt() throws SocketException {
+        ScriptedConnection c = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion own = own(c, 131_073);
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        DirectSender direct = c.connection.directSender();
+        assertEquals(131_072, direct.write(own, 0, 131_072));
+        assertThrows(SocketException.class, () -> direct.write(own, 0, 1));
+        ScriptedConnection d = ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+        SimulatedRegion more = own(d, 131_073);
+        d.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertThrows(SocketException.class, () -> d.connection.directSender().write(more, 0, 131_073));
+    }
+
+    @Test
     void nothingWaitsWhereTheDeviceCopies() throws SocketException {
         ScriptedConnection inline = new ScriptedConnection(arena, ScriptedConnection.infiniBand(), 64);
         inline.connection.start(ScriptedConnection.peer(384, 2, false));

@@ -10,6 +10,8 @@ import java.net.SocketException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What goes over the wire when messages carry a stream, or a ring whose position is read; and peers that lie. */
 class OtherFlowsTest {
@@ -18,6 +20,8 @@ class OtherFlowsTest {
     private static final int BLOCKED_BY_BYTES = 0xE000000A;
     private static final int WAKE = 0xE000000C;
     private static final int SHUTDOWN = 0xE0000002;
+    private static final int DISCONNECT = 0xE0000000;
+    private static final int UNREAD = 0xE000000E;
 
     private final Arena arena = Arena.ofShared();
     private ScriptedConnection c;
@@ -204,6 +208,35 @@ class OtherFlowsTest {
         assertEquals(-1, c.read(new byte[1]));
         assertEquals(-1, c.remoteRegion.segment().mismatch(arena.allocate(c.remoteRegion.lengthBytes())
                 .fill((byte) 7)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = FlowKind.class, names = {"SEND_RECEIVE", "READ_RING"})
+    void closeTellsThatDataIsUnread(FlowKind flow) throws SocketException {
+        start(flow, 40);
+        c.arrive(flow == FlowKind.SEND_RECEIVE ? CREDITS : 5, 5);
+        assertEquals(4, c.read(new byte[4]));
+        c.connection.disconnect();
+        assertEquals(List.of(UNREAD, DISCONNECT), c.takePosted().stream().map(send -> send.immediate).toList());
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = FlowKind.class, names = {"SEND_RECEIVE", "READ_RING"})
+    void noWriteSucceedsAfterThePeersDisconnectWithDataUnread(FlowKind flow) throws SocketException {
+        start(flow, 40);
+        c.arrive(UNREAD, 0);
+        c.arrive(DISCONNECT, 0);
+        assertThrows(SocketException.class, () -> c.write(1));
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = FlowKind.class, names = {"SEND_RECEIVE", "READ_RING"})
+    void noWriteSucceedsAfterOneThatThePeersDisconnectHasEnded(FlowKind flow) throws SocketException {
+        start(flow, 40);
+        assertTrue(c.write(10_000) < 10_000);
+        c.arrive(DISCONNECT, 0);
+        assertThrows(SocketException.class, () -> c.write(9_000));
+        assertThrows(SocketException.class, () -> c.write(1));
     }
 
     @Test

@@ -21,6 +21,8 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 class StreamClosingTest {
     private static final String SENT_SHUTDOWN = "WRITE_WITH_IMMEDIATE 0 @0/0 e0000002";
     private static final String SENT_DISCONNECT = "WRITE_WITH_IMMEDIATE 0 @0/0 e0000000";
+    private static final String SENT_UNREAD = "WRITE_WITH_IMMEDIATE 0 @0/0 e000000e";
+    private static final int UNREAD = 0xE000000E;
 
     private final Arena arena = Arena.ofShared();
     private final byte[] buffer = new byte[100];
@@ -224,7 +226,7 @@ class StreamClosingTest {
         c.arrive(ScriptedConnection.DISCONNECT, 0);
         assertTrue(c.connection.peerDisconnected());
         assertTrue(c.connection.drained(), "nothing will ever complete");
-        assertEquals(1_000_000, c.write(1_000_000), "the first write goes nowhere");
+        assertEquals(131_072, c.write(131_072), "the first write goes nowhere");
         assertTrue(c.posted().isEmpty());
         assertWriteFails("Broken pipe");
         assertEquals(1, c.connection.available());
@@ -393,6 +395,59 @@ class StreamClosingTest {
         }
         assertEquals("ibv_post_recv failed: EINVAL (22)", c.connection.failure().detail());
         assertEquals(8, c.read(buffer));
+    }
+
+    @Test
+    void aFirstWriteThatNoSendBufferTakesFailsAndSoDoesTheNext() throws SocketException {
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertEquals("Broken pipe", assertThrows(SocketException.class, () -> c.write(131_073)).getMessage());
+        assertWriteFails("Broken pipe");
+    }
+
+    @Test
+    void noWriteSucceedsAfterOneThatThePeersDisconnectHasEnded() throws SocketException {
+        assertEquals(65_536, c.write(1_000_000), "the chunk");
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertEquals("Broken pipe", assertThrows(SocketException.class, () -> c.write(934_464)).getMessage());
+        assertWriteFails("Broken pipe");
+        assertThrows(SocketException.class, () -> c.connection.probe());
+    }
+
+    @Test
+    void noWriteSucceedsAfterThePeersDisconnectWithDataUnread() throws SocketException {
+        c.write(7);
+        c.arrive(UNREAD, 0);
+        assertEquals(5, c.write(5), "it has not closed yet");
+        c.arrive(ScriptedConnection.DISCONNECT, 0);
+        assertWriteFails("Broken pipe");
+        assertEnd();
+    }
+
+    @Test
+    void closeTellsThatDataIsUnread() throws SocketException {
+        c.data((byte) 1, (byte) 2);
+        assertEquals(1, c.read(new byte[1]));
+        c.connection.disconnect();
+        c.connection.disconnect();
+        assertEquals(List.of(SENT_UNREAD, SENT_DISCONNECT), c.posted());
+        c.complete();
+        assertTrue(c.connection.drained());
+    }
+
+    @Test
+    void closeTellsThatDataWasThrownAway() throws SocketException {
+        c.connection.shutdownInput();
+        c.data((byte) 1);
+        c.connection.disconnect();
+        assertEquals(List.of(SENT_UNREAD, SENT_DISCONNECT), c.posted());
+    }
+
+    @Test
+    void aPeerThatWritesNoMoreIsNotToldOfUnreadData() {
+        c.data((byte) 1);
+        c.arrive(ScriptedConnection.SHUTDOWN, 0);
+        c.connection.disconnect();
+        assertEquals(List.of(SENT_DISCONNECT), c.posted());
     }
 
     @Test

@@ -154,8 +154,8 @@ final class WireRules {
                 written = NO_DATA;
             }
             case 7 -> {
-                require(argument == 0 || argument == 2 || offersAllowed && (argument == 8 || argument == 9),
-                        "control " + argument);
+                require(argument == 0 || argument == 2 || argument == 14
+                        || offersAllowed && (argument == 8 || argument == 9), "control " + argument);
                 shutDown |= argument == 0 || argument == 2;
                 disconnected |= argument == 0;
                 if (argument == 9) {
