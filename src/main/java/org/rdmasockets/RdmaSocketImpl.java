@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.choice.Chosen;
 import org.rdmasockets.choice.ClientEnd;
 import org.rdmasockets.choice.ServerEnd;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.NetErrors;
@@ -43,8 +43,8 @@ final class RdmaSocketImpl extends SocketImpl {
 
     private final boolean server;
     /** Held by the one reader and the one writer, also while they wait. */
-    private final PlainLock readTurn = new PlainLock();
-    private final PlainLock writeTurn = new PlainLock();
+    private final CallerLock readTurn = new CallerLock();
+    private final CallerLock writeTurn = new CallerLock();
     /** Changed under the state lock. */
     private volatile State state = State.NEW;
     /** The connection while state is CONNECTED, else null; changed under the state lock. */
@@ -397,7 +397,7 @@ final class RdmaSocketImpl extends SocketImpl {
      * To wait for the turn is part of the operation: it counts for the timeout, which only reads have. As in the JDK,
      * no interrupt ends this wait, or whoever has the turn would lose the socket.
      */
-    private static void take(PlainLock turn, long deadlineNanos) throws IOException {
+    private static void take(CallerLock turn, long deadlineNanos) throws IOException {
         if (turn.tryLock()) {
             return;
         }

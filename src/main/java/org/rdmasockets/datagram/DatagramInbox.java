@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.verbs.VerbsException;
@@ -14,7 +14,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final PlainLock lock = new PlainLock();
     private final Condition arrived = lock.newCondition();
     private final Condition room = lock.newCondition();
     /** Guarded by lock, as are all fields below. */

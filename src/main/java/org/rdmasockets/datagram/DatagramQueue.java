@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Engine;
@@ -101,12 +101,12 @@ final class DatagramQueue {
     /** The longest packet of the port. */
     final int mtuBytes;
 
-    private final ReentrantLock receiving = new ReentrantLock();
+    private final PlainLock receiving = new PlainLock();
     /** Guarded by receiving. */
     private final WorkCompletions batch;
     private final ReceiveRequest receive = new ReceiveRequest(1);
 
-    private final ReentrantLock sending = new ReentrantLock();
+    private final PlainLock sending = new PlainLock();
     private final Condition slotFree = sending.newCondition();
     /** Guarded by sending, as are the next three. */
     private final SendRequest request = new SendRequest(1);
@@ -353,42 +353,48 @@ final class DatagramQueue {
 
     /** Takes what is there; true if there may be more. */
     private boolean takeCompletions() {
+        String failure = null;
         receiving.lock();
         try {
-            for (int i = 0; i < MOST_BATCHES && !closed; i++) {
+            for (int i = 0; i < MOST_BATCHES && failure == null && !closed; i++) {
                 int count = queue.poll(batch);
-                for (int j = 0; j < count && !closed; j++) {
-                    complete(j);
+                for (int j = 0; j < count && failure == null && !closed; j++) {
+                    failure = complete(j);
                 }
                 if (count < BATCH) {
                     return false;
                 }
             }
-            return !closed;
+            return failure == null && !closed;
         } catch (VerbsException e) {
-            fail(e.getMessage());
+            failure = e.getMessage();
             return false;
         } catch (RuntimeException | Error e) { // also in a thread that sends: the rest of the batch is lost
-            fail(e.toString());
+            failure = e.toString();
             throw e;
         } finally {
             receiving.unlock();
+            if (failure != null) {
+                fail(failure);
+            }
         }
     }
 
-    private void complete(int index) throws VerbsException {
+    /** Applies one completion; null, or how it has failed. */
+    private String complete(int index) throws VerbsException {
         long id = batch.workRequestId(index);
         int status = batch.status(index);
         if (status != 0) {
             WorkCompletionStatus named = WorkCompletionStatus.of(status);
-            fail("a " + ((id & SEND) != 0 ? "send" : "receive") + " failed: " + named + " (" + status + "), "
-                    + named.hint());
+            return "a " + ((id & SEND) != 0 ? "send" : "receive") + " failed: " + named + " (" + status + "), "
+                    + named.hint();
         } else if ((id & SEND) != 0) {
             free((int) (id ^ SEND));
         } else {
             received((int) id, index);
             postReceive((int) id);
         }
+        return null;
     }
 
     private void free(int slot) {

@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
+import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Patience;
 
@@ -28,7 +28,7 @@ public final class RdmaNode implements AutoCloseable {
     private final int rank;
     /** By rank; null at the own one. */
     private final RdmaEndpoint[] peers;
-    private final ReentrantLock turn = new ReentrantLock();
+    private final CallerLock turn = new CallerLock();
     /** How many barriers there were; protected by turn. */
     private long epoch;
     /** Why there are no barriers any more; null while there are; protected by turn. */

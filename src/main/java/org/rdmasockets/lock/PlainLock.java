@@ -1,12 +1,19 @@
 package org.rdmasockets.lock;
 
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import java.util.concurrent.locks.Condition;
 
-/** A {@code ReentrantLock} in one object instead of two, and not reentrant. Any thread. */
-public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLock {
+/**
+ * A {@code ReentrantLock} in one object instead of two, and not reentrant. Any thread.
+ *
+ * <p>It asks for {@link StackRoom} before it is taken: an overflow in its section would leave half a change behind, one
+ * in {@code unlock} the lock itself. A caller without room gets a {@code StackOverflowError}, and the lock stays as is.
+ * A section that fails otherwise marks what the lock protects as failed, and gives the lock back.
+ */
+public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLock, CallerLock {
     private static final long serialVersionUID = 1;
 
-    /** Nobody has it. */
+    /** Free. */
     public PlainLock() {}
 
     @Override
@@ -33,8 +40,9 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         return getExclusiveOwnerThread() == Thread.currentThread();
     }
 
-    /** Takes it, waiting as long as somebody else has it. */
-    public final void lock() {
+    /** Takes it, waiting as long as another thread has it. */
+    public void lock() {
+        StackRoom.ensureSection();
         if (compareAndSetState(0, 1)) {
             setExclusiveOwnerThread(Thread.currentThread());
             return;
@@ -45,9 +53,16 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         acquire(1);
     }
 
-    /** Takes it if nobody has it. */
-    public final boolean tryLock() {
+    /** Takes it if it is free. */
+    public boolean tryLock() {
+        StackRoom.ensureSection();
         return tryAcquire(1);
+    }
+
+    /** Takes it, waiting so long at most; false if another thread has it still. */
+    public boolean tryLock(long nanos) throws InterruptedException {
+        StackRoom.ensureSection();
+        return tryAcquireNanos(1, nanos);
     }
 
     /** Takes it, waiting until a time of {@code System.nanoTime}, also when interrupted; false if that is over. */
@@ -56,7 +71,7 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         try {
             while (true) {
                 try {
-                    return tryAcquireNanos(1, deadlineNanos - System.nanoTime());
+                    return tryLock(deadlineNanos - System.nanoTime());
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
@@ -73,12 +88,17 @@ public sealed class PlainLock extends AbstractQueuedSynchronizer permits ApartLo
         release(1);
     }
 
+    /** Makes a condition, for the holder to wait for: the room stays, as the waiter comes back at the same depth. */
+    public final Condition newCondition() {
+        return new ConditionObject();
+    }
+
     /** Whether the calling thread has it. */
     public final boolean isHeldByCurrentThread() {
         return isHeldExclusively();
     }
 
-    /** Whether somebody has it. */
+    /** Whether any thread has it. */
     public final boolean isLocked() {
         return getState() != 0;
     }

@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.rpc.call.CallStream;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.ClientConnection;
@@ -35,7 +35,7 @@ public final class RpcClient implements AutoCloseable {
     private final int maxMessage;
     private final long retryNanos;
     private final byte[] identity = new byte[ClientConnection.IDENTITY_BYTES];
-    private final ReentrantLock connecting = new ReentrantLock();
+    private final CallerLock connecting = new CallerLock();
     /** The connection for new calls. Written under connecting. */
     private volatile ClientConnection current;
     /** For whom a server's greeting is waited for, null while it is not. Written under connecting. */
@@ -352,7 +352,7 @@ public final class RpcClient implements AutoCloseable {
     private ClientConnection connect(Backoff backoff) throws IOException {
         long left = backoff.left();
         try {
-            if (left <= 0 || !connecting.tryLock(left, TimeUnit.NANOSECONDS)) {
+            if (left <= 0 || !connecting.tryLock(left)) {
                 throw new IOException("it took too long to connect");
             }
         } catch (InterruptedException e) {

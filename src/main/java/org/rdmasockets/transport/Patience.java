@@ -2,7 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.InterruptedIOException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Lock;
+import org.rdmasockets.lock.PlainLock;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
 public final class Patience {
@@ -71,8 +71,8 @@ public final class Patience {
     }
 
     /** Waits for a lock as {@link #await}: true if this thread has it now, false at the deadline. */
-    public static boolean lock(Lock lock, long deadlineNanos) throws InterruptedIOException {
-        return await(nanos -> lock.tryLock(nanos, TimeUnit.NANOSECONDS) ? true : null, deadlineNanos) != null;
+    public static boolean lock(PlainLock lock, long deadlineNanos) throws InterruptedIOException {
+        return await(nanos -> lock.tryLock(nanos) ? true : null, deadlineNanos) != null;
     }
 
     /** Nanoseconds until a time of {@code System.nanoTime}, 0 when it is over, {@code Long.MAX_VALUE} for no end. */

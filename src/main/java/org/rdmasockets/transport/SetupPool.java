@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.Log;
 
 /**
@@ -32,7 +32,7 @@ public final class SetupPool {
     /** That of all engines; made when it is needed first. */
     public static final SetupPool SHARED = new SetupPool();
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final PlainLock lock = new PlainLock();
     /** There is work for an idle thread. */
     private final Condition work = lock.newCondition();
     /** Waiting work of our own; protected by lock. */

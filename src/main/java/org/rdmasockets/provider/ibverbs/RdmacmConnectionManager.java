@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_event;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
 import org.rdmasockets.provider.ibverbs.generated.rdma_event_channel;
@@ -40,7 +40,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      * Held during {@code rdma_get_cm_event}, which moves the queue pair of an identifier when its peer answers, and
      * while a queue pair is taken off its identifier: so it never moves one that is being destroyed.
      */
-    final ReentrantLock channelLock = new ReentrantLock();
+    final PlainLock channelLock = new PlainLock();
 
     /** Makes a channel; throws if none can be had. */
     RdmacmConnectionManager(DeviceTable devices) throws VerbsException {

@@ -7,13 +7,13 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
+import org.rdmasockets.lock.CallerLock;
 
 /**
  * Frames in messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
@@ -31,7 +31,7 @@ public final class EndpointCarrier implements Carrier {
 
     private final RdmaEndpoint endpoint;
     private final String transport;
-    private final ReentrantLock sendLock = new ReentrantLock();
+    private final CallerLock sendLock = new CallerLock();
     /** Slots, what is in progress in each, and the next; guarded by sendLock. */
     private final LocalRegion[] slots = new LocalRegion[SLOTS];
     private final Pending<?>[] pending = new Pending<?>[SLOTS];
@@ -125,9 +125,17 @@ public final class EndpointCarrier implements Carrier {
             }
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e); // and its memory with it
+        } catch (Error e) {
+            spoil();
+            throw e;
         } finally {
             sendLock.unlock();
         }
+    }
+
+    /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
+    private void spoil() {
+        Thread.ofVirtual().name("rdma-rpc-end").start(endpoint::close);
     }
 
     @Override
@@ -148,6 +156,9 @@ public final class EndpointCarrier implements Carrier {
                 post();
             } catch (IllegalStateException e) {
                 throw new IOException("the connection is closed", e);
+            } catch (Error e) {
+                spoil();
+                throw e;
             } finally {
                 sendLock.unlock();
             }
@@ -216,7 +227,7 @@ public final class EndpointCarrier implements Carrier {
 
     private void lock(long deadlineNanos) throws IOException {
         try {
-            if (!sendLock.tryLock(patience(deadlineNanos), TimeUnit.NANOSECONDS)) {
+            if (!sendLock.tryLock(patience(deadlineNanos))) {
                 throw late(deadlineNanos);
             }
         } catch (InterruptedException e) {

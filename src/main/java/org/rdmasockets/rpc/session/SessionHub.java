@@ -18,13 +18,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
+import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.rpc.call.Carrier;
 import org.rdmasockets.rpc.call.Frame;
 
@@ -73,7 +73,7 @@ public final class SessionHub {
     private volatile String lastTransport = Transport.UDP.name();
     private final SecureRandom random = new SecureRandom();
     private final Mac mac;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final CallerLock lock = new CallerLock();
     /** Everything below is guarded by lock. */
     private final Map<Long, SessionCarrier> sessions = new HashMap<>();
     private final Map<Origin, SessionCarrier> origins = new HashMap<>();
@@ -373,7 +373,7 @@ public final class SessionHub {
                 accepted.add(carrier);
                 arrivals.signal();
             } else {
-                carrier.close();
+                carrier.end();
             }
         }
         carrier.account(now);
@@ -575,7 +575,7 @@ public final class SessionHub {
         try {
             listening = false;
             arrivals.signalAll();
-            accepted.forEach(SessionCarrier::close); // nobody will take them
+            accepted.forEach(SessionCarrier::end); // nobody will take them
             accepted.clear();
             closeIfUnused();
         } finally {
@@ -702,6 +702,9 @@ public final class SessionHub {
                 ensureOpen();
                 session.send(message);
                 pump(System.nanoTime());
+            } catch (Error e) {
+                session.fail("a message could not be sent: " + e); // half of it may be
+                throw e;
             } finally {
                 lock.unlock();
             }
@@ -792,15 +795,20 @@ public final class SessionHub {
         public void close() {
             lock.lock();
             try {
-                if (!closing) {
-                    closing = true;
-                    session.end();
-                    endsAt = System.nanoTime() + LINGER_NANOS;
-                    pump(System.nanoTime());
-                    signal();
-                }
+                end();
             } finally {
                 lock.unlock();
+            }
+        }
+
+        /** Lock held. */
+        private void end() {
+            if (!closing) {
+                closing = true;
+                session.end();
+                endsAt = System.nanoTime() + LINGER_NANOS;
+                pump(System.nanoTime());
+                signal();
             }
         }
     }

@@ -3,7 +3,7 @@ package org.rdmasockets.provider.sharedmemory.link;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
@@ -21,7 +21,7 @@ final class AnnouncedRegions {
 
     private final Link link;
     private final PacketSocket socket;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final PlainLock lock = new PlainLock();
     /** What is announced, by key; null once the link is dead; guarded by lock. */
     private Map<Integer, SharedRegion> regions = new HashMap<>();
     /** Their sizes in bytes; guarded by lock. */
@@ -114,7 +114,7 @@ final class AnnouncedRegions {
     private void send() {
         try {
             if (waiting.size() == 1) {
-                flush();
+                flushLocked();
             }
         } finally {
             if (!waiting.isEmpty() && !heldUp) {
@@ -134,22 +134,26 @@ final class AnnouncedRegions {
     boolean flush() {
         lock.lock();
         try {
-            while (!waiting.isEmpty()) {
-                int error = write(waiting.peek());
-                if (error == AGAIN) {
-                    return false;
-                }
-                settle(waiting.poll());
-                if (error != 0) {
-                    // A dead peer shows itself; the rest would end in a link that misses an announcement.
-                    link.fail("the link's socket refuses a packet: " + Errno.of(error) + " (" + error + ")");
-                }
-            }
-            heldUp = false;
-            return true;
+            return flushLocked();
         } finally {
             lock.unlock();
         }
+    }
+
+    private boolean flushLocked() {
+        while (!waiting.isEmpty()) {
+            int error = write(waiting.peek());
+            if (error == AGAIN) {
+                return false;
+            }
+            settle(waiting.poll());
+            if (error != 0) {
+                // A dead peer shows itself; the rest would end in a link that misses an announcement.
+                link.fail("the link's socket refuses a packet: " + Errno.of(error) + " (" + error + ")");
+            }
+        }
+        heldUp = false;
+        return true;
     }
 
     private int write(Waiting packet) {

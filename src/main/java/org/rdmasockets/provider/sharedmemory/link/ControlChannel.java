@@ -1,6 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.PacketBuffer;
@@ -36,7 +36,7 @@ final class ControlChannel {
     /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
     private boolean unread;
     /** The receive lock, held while packets are read and {@link #regions} changes. */
-    private final ReentrantLock lock = new ReentrantLock();
+    private final PlainLock lock = new PlainLock();
     /** Whether a packet was read since the handler heard of one; guarded by lock. */
     private boolean rung;
     /** Slabs that the peer has announced; guarded by lock. */

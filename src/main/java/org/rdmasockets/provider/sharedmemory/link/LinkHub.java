@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
+import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.Availability;
@@ -56,7 +56,7 @@ public final class LinkHub implements AutoCloseable {
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
     private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
     /** Held while draining. */
-    private final ReentrantLock drainLock = new ReentrantLock();
+    private final PlainLock drainLock = new PlainLock();
     /** Guarded by drainLock. */
     private final PacketBuffer buffer = new PacketBuffer();
     /** Oldest first; guarded by drainLock. */
