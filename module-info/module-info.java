@@ -19,6 +19,8 @@ module org.rdmasockets {
     requires static io.grpc;
     // For the agent, which is a jar of its own.
     requires static java.instrument;
+    // Lines of the log where it is the application's logging; without this module it is not.
+    requires static java.logging;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;
     // The names of the keep-alive options; without this module nobody can name them.

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
 
-/** What a process logs of the choice of transports: advice once, and one warning that TCP is used instead. */
+/** What a process logs of the choice of transports: each transport and reason once, TCP instead as a warning. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class ChoiceLogTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
@@ -84,17 +84,27 @@ class ChoiceLogTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"server first", "client first"})
-    void adviceIsGivenInFullOnceAndAFallbackIsAWarningOnce(String order) throws Exception {
+    void eachTransportAndReasonIsToldOnceAndAFallbackIsAWarning(String order) throws Exception {
         List<String> lines = log("info", order);
         String all = String.join("\n", lines);
         String advice = Providers.ibverbs().unavailability().orElseThrow();
-        assertEquals(1, lines.stream().filter(line -> line.contains(advice)).count(), all);
+        assertEquals(2, lines.stream().filter(line -> line.contains(advice)).count(), all);
         assertEquals(1, count(lines, ".*WARN.*connected over tcp.*"), all);
-        assertEquals(CONNECTIONS - 1, count(lines, ".*INFO.*connected over tcp.*; ibverbs is not available"), all);
         assertEquals(1, count(lines, ".*INFO.*connected over tcp.*option TRANSPORT.*"), all);
-        assertEquals(2, count(lines, ".*INFO.*listens over tcp, sharedmemory; left out: ibverbs is not available.*"),
+        assertEquals(1, count(lines, ".*INFO.*listens over tcp, sharedmemory; left out: ibverbs is not available.*"),
                 all);
-        assertEquals(2, count(lines, ".*INFO.*connected over sharedmemory.*: it is the first choice"), all);
+        assertEquals(1, count(lines, ".*INFO.*connected over sharedmemory.*: it is the first choice"), all);
+        assertEquals(4, lines.size(), all);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"server first", "client first"})
+    void theOtherConnectionsAreDetails(String order) throws Exception {
+        List<String> lines = log("debug", order);
+        String all = String.join("\n", lines);
+        assertEquals(CONNECTIONS - 1, count(lines, ".*DEBUG.* connected over tcp.*; ibverbs is not available.*"), all);
+        assertEquals(1, count(lines, ".*DEBUG.* listens over tcp, sharedmemory.*"), all);
+        assertEquals(1, count(lines, ".*DEBUG.* connected over sharedmemory.*: it is the first choice"), all);
     }
 
     @ParameterizedTest

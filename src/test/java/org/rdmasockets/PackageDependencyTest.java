@@ -56,7 +56,7 @@ class PackageDependencyTest {
                     "org.jctools.queues.varhandle", "org.jctools.queues.varhandle.unpadded",
                     "java.lang.management", "jdk.management")),
             entry(ROOT + ".verbs", Set.of()),
-            entry(LOG, Set.of(LOCK, SLF4J)),
+            entry(LOG, Set.of(LOCK, SLF4J, "java.util.logging")),
             entry(LOCK, Set.of()),
             entry(ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS, SHARED_MEMORY)),
             entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, LOG)),

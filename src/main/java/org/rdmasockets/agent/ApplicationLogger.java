@@ -6,6 +6,7 @@ import java.lang.ref.WeakReference;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.function.Function;
+import org.rdmasockets.log.LogRecords;
 import org.slf4j.Marker;
 import org.slf4j.event.Level;
 import org.slf4j.helpers.LegacyAbstractLogger;
@@ -21,6 +22,8 @@ import org.slf4j.helpers.MessageFormatter;
 final class ApplicationLogger extends LegacyAbstractLogger {
     private static final long serialVersionUID = 1;
     private static final String LOGGER_FACTORY = "org.slf4j.LoggerFactory";
+    /** The module that {@code System.Logger} writes to by default. */
+    private static final String JAVA_LOGGING = "java.logging";
 
     /** Context class loader to its LoggerFactory, or to {@code Void} for none; guarded by itself. */
     private static final Map<ClassLoader, WeakReference<Class<?>>> FACTORIES = new WeakHashMap<>();
@@ -88,6 +91,14 @@ final class ApplicationLogger extends LegacyAbstractLogger {
         return fallback;
     }
 
+    private void logByFallback(System.Logger.Level level, String text, Throwable thrown) {
+        if (JAVA_LOGGING.equals(System.LoggerFinder.getLoggerFinder().getClass().getModule().getName())) {
+            LogRecords.write(name, level, text, thrown);
+        } else {
+            fallback().log(level, text, thrown);
+        }
+    }
+
     private static Class<?> factory() {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         ClassLoader loader = context != null ? context : ClassLoader.getSystemClassLoader();
@@ -124,10 +135,15 @@ final class ApplicationLogger extends LegacyAbstractLogger {
     /** The application may have been stopped, and its class loader closed, while connections go on. */
     private void log(System.Logger.Level level, String text, Throwable thrown) {
         try {
-            target().log(level, text, thrown);
+            System.Logger target = target();
+            if (target != fallback) {
+                target.log(level, text, thrown);
+                return;
+            }
         } catch (RuntimeException | LinkageError e) {
-            fallback().log(level, text, thrown);
+            // then by what is always there
         }
+        logByFallback(level, text, thrown);
     }
 
     private boolean isLoggable(System.Logger.Level level) {

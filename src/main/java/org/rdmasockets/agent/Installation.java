@@ -5,7 +5,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import org.rdmasockets.RdmaSockets;
 import org.rdmasockets.choice.Policy;
-import org.rdmasockets.log.Log;
 
 /** The agent's work inside the isolated library. */
 public final class Installation {
@@ -15,7 +14,6 @@ public final class Installation {
 
     /** Replaces the sockets of this JVM; the rules may be null. The message of an exception says what to do. */
     public static void install(String rules) throws IOException {
-        Log.writeAtOnce(); // the isolated SLF4J has its provider at hand
         if (rules != null && !rules.isEmpty()) {
             System.setProperty(RULES_PROPERTY, rules);
         }

@@ -45,7 +45,7 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     private static final String CLASSES = FOLDER + "org/";
     private static final String CLASS = ".class";
     /** Those that the library can do without may be missing in the JVM. */
-    private static final List<String> JDK_MODULES = List.of("jdk.management", "jdk.net");
+    private static final List<String> JDK_MODULES = List.of("java.logging", "jdk.management", "jdk.net");
 
     static {
         registerAsParallelCapable();

@@ -41,7 +41,9 @@ public final class Slf4jForwarder implements Function<String, System.Logger> {
             if (factory instanceof SubstituteLoggerFactory || factory instanceof NOPLoggerFactory) {
                 return null;
             }
-            return new Forwarded(factory.getLogger(name));
+            Logger logger = factory.getLogger(name);
+            // java.util.logging is reached better without it, see LogRecords
+            return logger.getClass().getName().endsWith(".JDK14LoggerAdapter") ? null : new Forwarded(logger);
         } catch (IllegalAccessException | RuntimeException | LinkageError e) {
             return null; // it has failed to start, and has said so to the application
         }

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.log.Log;
+import org.rdmasockets.log.Occurrences;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Binding;
 import org.rdmasockets.transport.Connection;
@@ -31,6 +32,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  */
 public final class ClientEnd implements AutoCloseable {
     private static final Log LOG = new Log(ClientEnd.class);
+    private static final String CONNECTED = "[{}->{}] connected over {}, {}: {}";
     private static final Outcomes OUTCOMES = new Outcomes();
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
     /** Longest attempt within this host that no peer acknowledges: nothing gets lost there, so that one is stopped. */
@@ -39,8 +41,8 @@ public final class ClientEnd implements AutoCloseable {
     /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** Whether a person was warned that TCP is used where another transport was wanted. */
-    private static boolean warned;
+    /** Transports that connections have used, each with the reason. */
+    private static final Occurrences USED = new Occurrences();
 
     /** Whether this process has connected; until then, loading may take longer than any timeout. */
     private static volatile boolean practised;
@@ -143,22 +145,21 @@ public final class ClientEnd implements AutoCloseable {
         }
     }
 
-    private static synchronized boolean warnFirst() {
-        boolean first = !warned;
-        warned = true;
-        return first;
-    }
-
-    /** The first time that TCP takes the place of another transport, somebody should see it. */
+    /** Each transport and reason is told once; where TCP takes the place of another transport, as a warning. */
     private void log(InetSocketAddress remote, Chosen chosen, boolean auto) {
         Connection connection = chosen.connection();
-        boolean insteadOfOthers = auto && connection.transport().equals(Policy.TCP);
-        if (insteadOfOthers && warnFirst()) {
-            LOG.warn("[{}->{}] connected over {}, {}: {} (only the first such line is a warning)",
-                    connection.localAddress(), remote, connection.transport(), connection.carrier(), others.toLog());
-        } else if (LOG.isInfoEnabled()) {
-            LOG.info("[{}->{}] connected over {}, {}: {}", connection.localAddress(), remote, connection.transport(),
-                    connection.carrier(), insteadOfOthers ? others.toLog() : chosen.reason());
+        String transport = connection.transport();
+        boolean first = USED.isFirst(transport.concat(others.isEmpty() ? chosen.reason() : others.kind()));
+        if (!first && !LOG.isDebugEnabled()) {
+            return;
+        }
+        Object[] what = {connection.localAddress(), remote, transport, connection.carrier(), chosen.reason()};
+        if (!first) {
+            LOG.debug(CONNECTED, what);
+        } else if (auto && transport.equals(Policy.TCP)) {
+            LOG.warn(CONNECTED, what);
+        } else {
+            LOG.info(CONNECTED, what);
         }
     }
 

@@ -55,8 +55,8 @@ class Outcomes {
             failures.remove(target);
             return Optional.empty();
         }
-        return Optional.of(String.format(Locale.ROOT, "not tried again after %.1f s: %s",
-                (now - failure.startNanos) / 1e9, failure.reason));
+        return Optional.of(String.format(Locale.ROOT, "%s (not tried again after %.1f s)", failure.reason,
+                (now - failure.startNanos) / 1e9));
     }
 
     /** Remembers an attempt, from now on. */

@@ -1,22 +1,10 @@
 package org.rdmasockets.choice;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
-/**
- * Why transports are not used, for people. What is missing on this machine, and the remedy, is written into the log in
- * full only once in the life of the process: it is the same for every connection.
- */
+/** Why transports are not used, for people. */
 final class Reasons {
-    /** Begins the part that is long, and concerns this machine or process. */
-    private static final String MISSING = " is not available: ";
-    /** There are few; beyond so many none is written in full. */
-    private static final int MOST_TOLD = 64;
-    /** The reasons that were written in full; guarded by itself. */
-    private static final Set<String> TOLD = new HashSet<>();
-
     private final List<String> all = new ArrayList<>();
 
     /** Adds a transport; the reason why it is not used may begin with its name. */
@@ -33,19 +21,16 @@ final class Reasons {
         return String.join("; ", all);
     }
 
-    /** For a line of the log that is written now: what was told before is told short. */
-    String toLog() {
-        List<String> lines = new ArrayList<>(all.size());
+    /** The reasons without words that have a number or an address: equal for connections that differ in these alone. */
+    String kind() {
+        StringBuilder kind = new StringBuilder();
         for (String reason : all) {
-            int end = reason.indexOf(MISSING);
-            lines.add(end < 0 || isNew(reason) ? reason : reason.substring(0, end + MISSING.indexOf(':')));
+            for (String word : reason.split(" ")) {
+                if (word.indexOf('/') < 0 && word.chars().noneMatch(Character::isDigit)) {
+                    kind.append(word).append(' ');
+                }
+            }
         }
-        return String.join("; ", lines);
-    }
-
-    private static boolean isNew(String reason) {
-        synchronized (TOLD) {
-            return TOLD.size() < MOST_TOLD && TOLD.add(reason);
-        }
+        return kind.toString();
     }
 }

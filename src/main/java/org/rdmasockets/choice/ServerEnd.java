@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
+import org.rdmasockets.log.Occurrences;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.AcceptQueue;
 import org.rdmasockets.transport.Binding;
@@ -30,8 +30,11 @@ import org.rdmasockets.verbs.VerbsProvider;
  */
 public final class ServerEnd implements AutoCloseable {
     private static final Log LOG = new Log(ServerEnd.class);
-    /** Anybody can connect over TCP as often as it likes. */
-    private static final LimitedLog ACCEPTED = new LimitedLog(LOG, 50);
+    private static final String ACCEPTED_OVER = "[{}<-{}] accepted over {}, {}";
+    /** Transports that connections have come over. */
+    private static final Occurrences ACCEPTED = new Occurrences();
+    /** Transports that servers have listened over, with the reasons. */
+    private static final Occurrences LISTENING = new Occurrences();
     /** How often a free port of the first transport may be taken on another one. */
     private static final int MOST_TRIES = 16;
     /** TCP listens so much later than the others: see {@link ClientEnd}. */
@@ -85,8 +88,10 @@ public final class ServerEnd implements AutoCloseable {
             try {
                 end.listen(transports, opener);
                 listening = true;
-                if (LOG.isInfoEnabled()) {
-                    LOG.info("[{}] {}", end.localAddress(), end.reason(end.others.toLog()));
+                if (LISTENING.isFirst(end.reason(end.others.kind()))) {
+                    LOG.info("[{}] {}", end.localAddress(), end.reason());
+                } else if (LOG.isDebugEnabled()) {
+                    LOG.debug("[{}] {}", end.localAddress(), end.reason());
                 }
                 return end;
             } catch (BindException e) {
@@ -202,9 +207,15 @@ public final class ServerEnd implements AutoCloseable {
         Connection connection = accepted.accept(deadlineNanos);
         try {
             Tally.of(connection.transport()).accepted.incrementAndGet();
-            if (LOG.isInfoEnabled()) {
-                ACCEPTED.info("[{}<-{}] accepted over {}, {}", connection.localAddress(), connection.remoteAddress(),
-                        connection.transport(), connection.carrier());
+            boolean first = ACCEPTED.isFirst(connection.transport());
+            if (first || LOG.isDebugEnabled()) {
+                Object[] what = {connection.localAddress(), connection.remoteAddress(), connection.transport(),
+                    connection.carrier()};
+                if (first) {
+                    LOG.info(ACCEPTED_OVER, what);
+                } else {
+                    LOG.debug(ACCEPTED_OVER, what);
+                }
             }
             return new Chosen(connection, "the peer connected over it");
         } catch (Throwable e) {

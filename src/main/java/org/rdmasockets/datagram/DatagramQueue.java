@@ -16,6 +16,7 @@ import java.util.function.Consumer;
 import org.rdmasockets.lock.PlainLock;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
+import org.rdmasockets.log.Occurrences;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.SetupPool;
@@ -53,6 +54,9 @@ import org.rdmasockets.verbs.WorkCompletions;
  */
 final class DatagramQueue {
     private static final Log LOG = new Log(DatagramQueue.class);
+    private static final String OPENED = "[{}] datagrams over {}, queue pair {}";
+    /** Devices that have been used. */
+    private static final Occurrences USED = new Occurrences();
     private static final LimitedLog FAILURES = new LimitedLog(LOG);
     private static final int SENDS = 64;
     private static final int RECEIVES = 128;
@@ -194,7 +198,11 @@ final class DatagramQueue {
         }
         engine.poller().addQueue(opened.channel, opened.queue, opened::onEvent, opened::channelFailed);
         opened.onEvent(); // arms it
-        LOG.info("[{}] datagrams over {}, queue pair {}", local, opened.deviceName(), opened.number());
+        if (USED.isFirst(opened.deviceName())) {
+            LOG.info(OPENED, local, opened.deviceName(), opened.number());
+        } else {
+            LOG.debug(OPENED, local, opened.deviceName(), opened.number());
+        }
         return opened;
     }
 

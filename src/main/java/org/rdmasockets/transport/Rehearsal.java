@@ -59,7 +59,6 @@ final class Rehearsal implements Runnable {
 
     @Override
     public void run() {
-        Log.prepare();
         WorkCompletionStatus.of(0); // its names are for connections that fail, perhaps for want of what loading takes
         try (Engine engine = Engine.apart(provider)) {
             exchange(engine);

@@ -30,6 +30,8 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private static final int MOST_HELD = 4096;
     /** Most of them that come from one other host. */
     private static final int MOST_HELD_OF_HOST = MOST_HELD / 2;
+    /** How long a connection waits for a place before the application is told: a burst is served by then. */
+    private static final long BEHIND_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** How long an unfinished handshake holds a place. */
     private static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** How long a handshake may take. */
@@ -146,7 +148,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         try {
             if (fits && waits) {
                 arrival.acknowledge();
-                warnIfFull();
             } else if (!fits && !closed.get()) {
                 full.warn("[{}] the backlog of {} is full, and so is the queue of {} beyond it: {} is refused; call "
                         + "accept more often, or listen with a larger backlog", local, backlog, MOST_HELD, arrival);
@@ -166,19 +167,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private boolean takesAll(Arrival<P> arrival) {
         return held.size() >= MOST_HELD_OF_HOST && !arrival.isLocal()
                 && held.stream().filter(arrival::isOfSameHost).count() >= MOST_HELD_OF_HOST;
-    }
-
-    /** The application is behind, and is told so now and then. */
-    private void warnIfFull() {
-        int waiting;
-        synchronized (this) {
-            if (queued < backlog || held.isEmpty()) {
-                return;
-            }
-            waiting = held.size();
-        }
-        full.warn("[{}] the backlog of {} is full, beyond it wait {}; call accept more often, or listen with a larger "
-                + "backlog", local, backlog, waiting);
     }
 
     /** Set-up pool: accepts the one that has waited longest, if there is a place for it. */
@@ -227,7 +215,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
             if (connection != null) {
                 accepted.add(connection, () -> leave(arrival, true));
                 queuing = true;
-                warnIfFull();
             }
         } finally {
             if (!queuing) {
@@ -270,6 +257,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         List<Arrival<P>> ended;
         List<Arrival<P>> waiting;
         int free;
+        long behindNanos = 0;
         synchronized (this) {
             if (held.isEmpty() && arriving.isEmpty()) {
                 return;
@@ -277,6 +265,14 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
             ended = overdue(now);
             waiting = new ArrayList<>(held);
             free = Math.min(backlog - used, held.size());
+            if (queued >= backlog && !held.isEmpty()) {
+                behindNanos = held.getFirst().ageNanos(now);
+            }
+        }
+        if (behindNanos > BEHIND_NANOS) {
+            full.warn("[{}] the backlog of {} is full, beyond it wait {}, the first for {} ms; call accept more "
+                    + "often, or listen with a larger backlog", local, backlog, waiting.size(),
+                    TimeUnit.NANOSECONDS.toMillis(behindNanos));
         }
         ended.forEach(arrival -> engine.perform(arrival::discard));
         for (; free > 0; free--) {

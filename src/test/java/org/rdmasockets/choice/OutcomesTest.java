@@ -71,7 +71,7 @@ class OutcomesTest {
     void theReasonAndItsAgeAreTold() {
         failed(true, 1_000);
         pass(1_500);
-        assertEquals("not tried again after 1.5 s: why", outcomes.failure("ibverbs", PEER).orElseThrow());
+        assertEquals("why (not tried again after 1.5 s)", outcomes.failure("ibverbs", PEER).orElseThrow());
     }
 
     @Test

@@ -77,7 +77,7 @@ class AgentJarTest {
             try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES + more, "meet")) {
                 String output = program.awaitSuccess();
                 assertFalse(output.contains("SLF4J"), output);
-                assertTrue(output.contains(whole.contains(more) ? "[main] INFO " : "INFO: [")
+                assertTrue(output.contains(whole.contains(more) ? "[rdma-log] INFO " : "INFO: [")
                         && output.contains("connected over"), more + "\n" + output);
             }
         }

@@ -58,7 +58,8 @@ class HttpComponentsTest {
             for (String page : List.of("long", "short", "none", "%2e%2e/secret")) {
                 arguments.add(root + page);
             }
-            try (Program client = Program.java(place.options(), "HttpComponents", arguments.toArray(String[]::new))) {
+            List<String> options = place.options("-Dorg.slf4j.simpleLogger.log.org.rdmasockets.choice.ClientEnd=debug");
+            try (Program client = Program.java(options, "HttpComponents", arguments.toArray(String[]::new))) {
                 String output = client.awaitSuccess();
                 assertEquals(1, output.lines().filter(line -> line.contains(" connected over "
                         + place.transport().name())).count(), output);

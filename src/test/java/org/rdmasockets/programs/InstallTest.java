@@ -27,7 +27,9 @@ class InstallTest {
     void plainSocketsFollowTheRules() throws Exception {
         Place place = place();
         String transport = place.transport().name();
-        try (Program program = Program.java(place.options(OPEN), Installed.class.getName(), place.host())) {
+        try (Program program = Program.java(place.options(OPEN,
+                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.choice.ClientEnd=debug"), Installed.class.getName(),
+                place.host())) {
             String output = program.awaitSuccess();
             List<String> said = output.lines().filter(line -> line.startsWith("saw ")).toList();
             List<String> expected = new ArrayList<>(List.of("saw tcp: from before",
