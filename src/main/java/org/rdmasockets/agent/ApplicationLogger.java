@@ -14,8 +14,8 @@ import org.slf4j.helpers.MessageFormatter;
 
 /**
  * Logs by the SLF4J that the calling thread's context class loader sees, as soon as it is ready, and by
- * {@code System.Logger} otherwise. Library threads use the SLF4J that a thread of the application has found last. Any
- * thread may log.
+ * {@code System.Logger} otherwise. The log's thread calls with the loader of the thread that spoke. Lines of library
+ * threads use the SLF4J that was found last for a thread of the application. Any thread may log.
  *
  * <p>Applications come and go while the agent stays: nothing here holds a class of theirs strongly.
  */
@@ -93,7 +93,7 @@ final class ApplicationLogger extends LegacyAbstractLogger {
 
     private void logByFallback(System.Logger.Level level, String text, Throwable thrown) {
         if (JAVA_LOGGING.equals(System.LoggerFinder.getLoggerFinder().getClass().getModule().getName())) {
-            LogRecords.write(name, level, text, thrown);
+            LogRecords.write(name, level.getSeverity(), text, thrown);
         } else {
             fallback().log(level, text, thrown);
         }

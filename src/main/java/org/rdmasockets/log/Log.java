@@ -1,12 +1,7 @@
 package org.rdmasockets.log;
 
-import java.lang.System.Logger.Level;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.lock.OwnThread;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,40 +20,42 @@ public final class Log {
     private static final int EXIT_SECONDS = 5;
     /** How long a level that the thread has seen is taken for granted. */
     private static final long TRUST_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Levels, by the numbers of {@code System.Logger}, whose names would be one class more at the start. */
+    private static final int DEBUG = 500;
+    private static final int INFO = 800;
+    private static final int WARNING = 900;
+    private static final int ERROR = 1000;
     private static final String PLACE = "{}";
 
-    /** Lines in order; {@link Writer} polls. */
-    private static final Queue<Line> LINES = new ConcurrentLinkedQueue<>();
+    /** Lines in order; guarded by itself, as the next three. No code of an application runs under that monitor. */
+    private static final ArrayDeque<Line> LINES = new ArrayDeque<>();
     /** Lines that have joined it. */
-    private static final AtomicLong QUEUED = new AtomicLong();
-    /** Lines that found the queue full since the last one that did not. */
-    private static final AtomicLong LOST = new AtomicLong();
-    /** Lines that have left it, written or not; the log's thread changes it. */
-    private static volatile long written;
-    private static final AtomicBoolean STARTED = new AtomicBoolean();
-    /** Set before its thread starts; null if no thread could start. */
-    private static volatile Writer writer;
+    private static long queued;
+    /** Lines that have left it, written or not. */
+    private static long written;
+    /** Lines that found it full since the last one that did not. */
+    private static long lost;
+    /** Null until it is about to start; changed under LINES. */
+    private static volatile Thread writer;
 
     private final Class<?> of;
-    /** What the thread has seen last, null before the first line; immutable, so a race reads an older one. */
-    private Threshold threshold;
+    /** The least level that the logger writes, as the thread has seen last; 0 before the first line. */
+    private volatile int least;
+    /**
+     * For which context class loader that was seen, by its identity hash code: each application of a process may have
+     * its own logger. The thread changes it before least, as the next; a race costs a line below WARNING.
+     */
+    private volatile int context;
+    /** When, by {@code System.nanoTime}. */
+    private volatile long seenNanos;
 
     /** A log of a class; nothing is looked for yet. */
     public Log(Class<?> of) {
         this.of = of;
     }
 
-    /**
-     * The least severity that a logger writes, when that was seen, by {@code System.nanoTime}, and for which context
-     * class loader, by its identity hash code: each application of a process may have its own.
-     */
-    private record Threshold(int severity, int context, long seenNanos) {
-        /** Set by callers: the thread must load no class of ours, see StartGuardTest. */
-        static final Threshold UNKNOWN = new Threshold(Level.ALL.getSeverity(), 0, 0);
-    }
-
     /** A line that waits; {@code lost} others before it found no room. */
-    private record Line(Log log, Level level, String text, Throwable thrown, ClassLoader context, long lost) {
+    private record Line(Log log, int level, String text, Throwable thrown, ClassLoader context, long lost) {
         /** The log's thread: writes this where the application of the caller would. */
         void write() {
             Thread.currentThread().setContextClassLoader(context);
@@ -67,50 +64,63 @@ public final class Log {
         }
     }
 
-    /** The thread's task, and the shutdown hook's. */
-    private static final class Writer implements Runnable {
-        private final Thread thread = OwnThread.unstarted("rdma-log", this);
-        private final Thread hook = OwnThread.unstarted("rdma-log-exit", this);
-
+    /** The task of the thread, or of the shutdown hook. */
+    private record Writer(boolean exits) implements Runnable {
         @Override
         public void run() {
-            if (Thread.currentThread() == hook) {
-                awaitWaiting();
+            if (exits) {
+                awaitQueued();
                 return;
             }
             ClassLoader own = Log.class.getClassLoader(); // where a provider may look for its settings
             while (true) {
-                thread.setContextClassLoader(own);
                 try {
-                    Line line = LINES.poll();
-                    if (line == null) {
-                        Thread.interrupted(); // which a handler may have left; with it set, nothing parks
-                        LockSupport.park(this);
-                    } else {
-                        write(line);
-                    }
+                    Thread.currentThread().setContextClassLoader(own);
+                    write(next());
                 } catch (Throwable t) {
                     // An application's handler may throw anything; the next line is written all the same.
                 }
             }
         }
 
-        private void write(Line line) {
+        private static Line next() {
+            synchronized (LINES) {
+                while (LINES.isEmpty()) {
+                    try {
+                        LINES.wait();
+                    } catch (InterruptedException e) {
+                        continue; // a handler has left the status set
+                    }
+                }
+                return LINES.pollFirst();
+            }
+        }
+
+        private static void write(Line line) {
             try {
                 LoggerFactory.getILoggerFactory(); // starts SLF4J, the first time
                 line.write();
             } finally {
-                written++;
-                LockSupport.unpark(hook);
+                synchronized (LINES) {
+                    written++;
+                    LINES.notifyAll();
+                }
             }
         }
 
         /** Waits for the lines that are in the queue now; others may come without end. */
-        private void awaitWaiting() {
-            long last = QUEUED.get();
+        private static void awaitQueued() {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(EXIT_SECONDS);
-            for (long left = 1; left > 0 && written - last < 0; left = deadline - System.nanoTime()) {
-                LockSupport.parkNanos(this, left);
+            synchronized (LINES) {
+                long last = queued;
+                for (long left = EXIT_SECONDS * 1000; left > 0 && written < last;
+                        left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())) {
+                    try {
+                        LINES.wait(left);
+                    } catch (InterruptedException e) {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -121,95 +131,81 @@ public final class Log {
 
     /** Whether a line for fault-seeking may be written; true while that is not known. */
     public boolean isDebugEnabled() {
-        return mayWrite(Level.DEBUG);
+        return mayWrite(DEBUG);
     }
 
     /** Writes a line for fault-seeking, in SLF4J's format; an exception at the end is written with its stack. */
     public void debug(String format, Object... arguments) {
-        if (mayWrite(Level.DEBUG)) {
-            put(Level.DEBUG, format, arguments);
+        if (mayWrite(DEBUG)) {
+            put(DEBUG, format, arguments);
         }
     }
 
     /** Writes an information, as {@link #debug}. */
     public void info(String format, Object... arguments) {
-        if (mayWrite(Level.INFO)) {
-            put(Level.INFO, format, arguments);
+        if (mayWrite(INFO)) {
+            put(INFO, format, arguments);
         }
     }
 
     /** Writes a warning, as {@link #debug}. */
     public void warn(String format, Object... arguments) {
-        put(Level.WARNING, format, arguments);
+        put(WARNING, format, arguments);
     }
 
     /** Writes an error, as {@link #debug}. */
     public void error(String format, Object... arguments) {
-        put(Level.ERROR, format, arguments);
+        put(ERROR, format, arguments);
     }
 
     /** Whether the thread would write such a line, or does not know yet or any more. */
-    private boolean mayWrite(Level level) {
-        Threshold known = threshold;
-        return known == null || level.getSeverity() >= known.severity
-                || System.nanoTime() - known.seenNanos > TRUST_NANOS
-                || known.context != System.identityHashCode(Thread.currentThread().getContextClassLoader());
+    private boolean mayWrite(int level) {
+        return level >= least || System.nanoTime() - seenNanos > TRUST_NANOS
+                || context != System.identityHashCode(Thread.currentThread().getContextClassLoader());
     }
 
     /** Throws only what the lack of memory or stack brings. */
-    private void put(Level level, String format, Object... arguments) {
-        boolean warns = level.getSeverity() >= Level.WARNING.getSeverity();
+    private void put(int level, String format, Object... arguments) {
         Thread caller = Thread.currentThread();
-        Writer running = writer;
-        if (running != null && running.thread == caller && !warns) {
+        if (level == DEBUG && caller == writer) {
             return; // a handler uses a socket of ours: what that says would bring the handler its next line
         }
-        if (QUEUED.get() - written >= (warns ? 2 * MOST_LINES : MOST_LINES)) {
-            LOST.incrementAndGet();
-            return;
-        }
-        try {
-            if (threshold == null) {
-                threshold = Threshold.UNKNOWN;
+        int count = arguments.length;
+        Throwable thrown = count > 0 && arguments[count - 1] instanceof Throwable last ? last : null;
+        String text = text(format, arguments);
+        ClassLoader loader = caller.getContextClassLoader();
+        synchronized (LINES) {
+            if (LINES.size() >= (level >= WARNING ? 2 * MOST_LINES : MOST_LINES)) {
+                lost++;
+                return;
             }
-            int count = arguments.length;
-            Throwable thrown = count > 0 && arguments[count - 1] instanceof Throwable last ? last : null;
-            LINES.add(new Line(this, level, text(format, arguments), thrown, caller.getContextClassLoader(),
-                    LOST.getAndSet(0)));
-            QUEUED.incrementAndGet();
-            LockSupport.unpark(thread());
-        } catch (LinkageError e) { // no descriptor to read a class from, perhaps
-            LOST.incrementAndGet();
+            LINES.addLast(new Line(this, level, text, thrown, loader, lost));
+            queued++;
+            lost = 0;
+            if (writer == null) {
+                start();
+            }
+            LINES.notifyAll();
         }
     }
 
-    /**
-     * The log's thread, which this starts unless another caller does; null if it cannot start now: lines wait for the
-     * next caller. A caller that meets another's start may wake a thread that has not started, and need not: its line
-     * is in the queue before it looks here, and the thread polls after it starts.
-     */
-    private static Thread thread() {
-        if (writer == null && STARTED.compareAndSet(false, true)) {
-            boolean running = false;
-            try {
-                Writer next = new Writer();
-                writer = next;
-                next.thread.start();
-                running = true;
-                Runtime.getRuntime().addShutdownHook(next.hook);
-            } catch (OutOfMemoryError e) {
-                // The limit of threads, perhaps.
-            } catch (IllegalStateException e) {
-                // The process ends already; the thread writes while it can.
-            } finally {
-                if (!running) {
-                    writer = null;
-                    STARTED.set(false);
-                }
+    /** Starts the thread; if that cannot be now, the lines wait for the next caller. LINES is held. */
+    private static void start() {
+        boolean running = false;
+        try {
+            writer = OwnThread.unstarted("rdma-log", new Writer(false));
+            writer.start();
+            running = true;
+            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-log-exit", new Writer(true)));
+        } catch (OutOfMemoryError | LinkageError e) {
+            // The limit of threads, perhaps, or no descriptor to read a class from.
+        } catch (IllegalStateException e) {
+            // The process ends already; the thread writes while it can.
+        } finally {
+            if (!running) {
+                writer = null;
             }
         }
-        Writer started = writer;
-        return started == null ? null : started.thread;
     }
 
     /** Puts the arguments into their places, each as it is now. */
@@ -237,20 +233,22 @@ public final class Log {
     }
 
     /** The log's thread. */
-    private void write(Level level, String text, Throwable thrown, ClassLoader context) {
+    private void write(int level, String text, Throwable thrown, ClassLoader loader) {
         Logger logger = logger();
-        Level least = logger.isDebugEnabled() ? Level.DEBUG : logger.isInfoEnabled() ? Level.INFO : Level.WARNING;
-        threshold = new Threshold(least.getSeverity(), System.identityHashCode(context), System.nanoTime());
-        if (level.getSeverity() < least.getSeverity()) {
+        int enabled = logger.isDebugEnabled() ? DEBUG : logger.isInfoEnabled() ? INFO : WARNING;
+        seenNanos = System.nanoTime();
+        context = System.identityHashCode(loader);
+        least = enabled;
+        if (level < enabled) {
             return;
         }
         if (logger.getClass().getName().endsWith(".JDK14LoggerAdapter")) {
             LogRecords.write(of.getName(), level, text, thrown);
-        } else if (level == Level.DEBUG) {
+        } else if (level == DEBUG) {
             logger.debug(text, thrown);
-        } else if (level == Level.INFO) {
+        } else if (level == INFO) {
             logger.info(text, thrown);
-        } else if (level == Level.WARNING) {
+        } else if (level == WARNING) {
             logger.warn(text, thrown);
         } else {
             logger.error(text, thrown);

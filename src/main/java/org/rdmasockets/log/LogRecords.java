@@ -13,11 +13,12 @@ public final class LogRecords {
     private LogRecords() {}
 
     /**
-     * Writes a line if its level is enabled. {@code java.util.logging} removes its handlers when the process begins to
-     * end; a warning or an error that comes later goes to {@code System.err}, where the usual handler writes.
+     * Writes a line if its level, a severity of {@code System.Logger.Level}, is enabled. {@code java.util.logging}
+     * removes its handlers when the process begins to end; a warning or an error that comes later goes to
+     * {@code System.err}, where the usual handler writes.
      */
-    public static void write(String name, System.Logger.Level severity, String text, Throwable thrown) {
-        Level level = Level.parse(String.valueOf(severity.getSeverity()));
+    public static void write(String name, int severity, String text, Throwable thrown) {
+        Level level = Level.parse(String.valueOf(severity));
         Logger logger = Logger.getLogger(name);
         if (!logger.isLoggable(level)) {
             return;

@@ -19,6 +19,8 @@ class LogRecordsTest {
     public static final class ToJavaLogging {
         private static final Log LOG = new Log(ToJavaLogging.class);
 
+        private static final int WARNING = System.Logger.Level.WARNING.getSeverity();
+
         private ToJavaLogging() {
         }
 
@@ -26,9 +28,9 @@ class LogRecordsTest {
         public static void main(String[] arguments) {
             if (arguments[0].equals("handlers are removed")) {
                 LogManager.getLogManager().reset();
-                LogRecords.write("nobody", System.Logger.Level.WARNING, "is to see this", null);
+                LogRecords.write("nobody", WARNING, "is to see this", null);
                 Runtime.getRuntime().addShutdownHook(new Thread(
-                        () -> LogRecords.write("somebody", System.Logger.Level.WARNING, "is to see this", null)));
+                        () -> LogRecords.write("somebody", WARNING, "is to see this", null)));
                 return;
             }
             LOG.warn("last {}", "words", new IllegalStateException("which happened"));

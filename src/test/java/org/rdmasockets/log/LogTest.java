@@ -124,7 +124,6 @@ class LogTest {
                 }
                 default -> {
                     before.print(text.strip() + "\n");
-                    LOG.info("written: {}", text);
                     LOG.debug("written: {}", text);
                 }
             }

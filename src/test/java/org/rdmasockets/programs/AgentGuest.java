@@ -1,6 +1,10 @@
 package org.rdmasockets.programs;
 
+import java.io.ByteArrayOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -13,6 +17,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +51,26 @@ public final class AgentGuest {
      * @throws Exception whatever goes wrong
      */
     public static void main(String[] args) throws Exception {
+        String last = args.length == 0 ? "" : args[args.length - 1];
+        if (!last.startsWith("logged=")) {
+            run(args);
+            return;
+        }
+        PrintStream before = System.out;
+        PrintStream errors = System.err;
+        Seen seen = new Seen(before);
+        System.setOut(new PrintStream(seen, true)); // before anything logs
+        System.setErr(System.out);
+        try {
+            run(Arrays.copyOf(args, args.length - 1));
+            seen.await(last.substring("logged=".length()));
+        } finally {
+            System.setOut(before);
+            System.setErr(errors);
+        }
+    }
+
+    private static void run(String... args) throws Exception {
         for (String each : args) {
             switch (each) {
                 case "trespass" -> trespass();
@@ -57,6 +82,38 @@ public final class AgentGuest {
                 case "copies" -> Copy.meet();
                 default -> throw new IllegalArgumentException(each);
             }
+        }
+    }
+
+    /** Remembers what is printed. */
+    private static final class Seen extends FilterOutputStream {
+        private static final int PATIENCE_SECONDS = 60;
+
+        private final ByteArrayOutputStream all = new ByteArrayOutputStream();
+
+        Seen(OutputStream out) {
+            super(out);
+        }
+
+        @Override
+        public synchronized void write(byte[] bytes, int offset, int length) throws IOException {
+            out.write(bytes, offset, length);
+            all.write(bytes, offset, length);
+        }
+
+        /** Meets until a text is printed: the log's thread is another, and looks at levels now and then. */
+        void await(String text) throws IOException {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+            while (!has(text)) {
+                if (System.nanoTime() - end > 0) {
+                    throw new IllegalStateException("not printed: " + text);
+                }
+                meet();
+            }
+        }
+
+        private synchronized boolean has(String text) {
+            return all.toString().contains(text);
         }
     }
 
@@ -140,7 +197,8 @@ public final class AgentGuest {
             Thread thread = new Thread(() -> {
                 try {
                     loader.loadClass(AgentGuest.class.getName()).getMethod("main", String[].class)
-                            .invoke(null, (Object) new String[] {"meet"});
+                            .invoke(null, (Object) new String[] {"meet",
+                                "logged=logged by the provider of " + name});
                 } catch (ReflectiveOperationException e) {
                     throw new IllegalStateException(e);
                 }
@@ -268,7 +326,7 @@ public final class AgentGuest {
 
         @Override
         public boolean isDebugEnabled() {
-            return false;
+            return Boolean.getBoolean("provider.debug");
         }
 
         @Override

@@ -74,7 +74,8 @@ class AgentJarTest {
         List<String> whole = List.of(both, oldApi + oldSimple);
         for (String more : List.of("", ":" + api, both + ":" + copy, both, ":" + simple, oldApi, oldApi + oldSimple,
                 ":" + api + oldSimple, oldApi + ":" + simple)) {
-            try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES + more, "meet")) {
+            try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES + more, "meet",
+                    "logged=connected over ")) {
                 String output = program.awaitSuccess();
                 assertFalse(output.contains("SLF4J"), output);
                 assertTrue(output.contains(whole.contains(more) ? "[rdma-log] INFO " : "INFO: [")
@@ -89,7 +90,8 @@ class AgentJarTest {
         List<String> options = List.of("-javaagent:" + jar(),
                 "-Dslf4j.provider=org.slf4j.simple.SimpleServiceProvider");
         for (String more : List.of("", ":" + Place.library("slf4j-api") + ":" + Place.library("slf4j-simple"))) {
-            try (Program program = guest(options, TEST_CLASSES + more, "meet")) {
+            try (Program program = guest(options, TEST_CLASSES + more, "meet",
+                    "logged=connected over ")) {
                 String output = program.awaitSuccess();
                 assertFalse(output.matches("(?s).*SLF4J\\([WE].*"), output);
                 assertTrue(output.contains("connected over"), output);
@@ -101,7 +103,8 @@ class AgentJarTest {
     @Test
     void anSlf4jThatOpensASocketWhileItStartsIsLeftAlone() throws Exception {
         String classPath = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
-        try (Program program = guest(List.of("-javaagent:" + jar()), classPath, "log", "meet")) {
+        List<String> options = List.of("-javaagent:" + jar(), "-Dprovider.debug=true");
+        try (Program program = guest(options, classPath, "log", "meet", "logged=logged by the provider of app: [")) {
             String output = program.awaitSuccess();
             assertTrue(output.contains("provider met over"), output);
             assertFalse(output.contains("SLF4J"), output);
@@ -114,7 +117,8 @@ class AgentJarTest {
     @Test
     void applicationsOfOneJvmHaveTheirOwnLogs() throws Exception {
         String urls = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
-        try (Program program = guest(List.of("-javaagent:" + jar()), TEST_CLASSES, "meet", "applications=" + urls)) {
+        List<String> options = List.of("-javaagent:" + jar(), "-Dprovider.debug=true");
+        try (Program program = guest(options, TEST_CLASSES, "meet", "applications=" + urls)) {
             String output = program.awaitSuccess();
             assertFalse(output.contains("SLF4J"), output);
             List<String> lines = output.lines().toList();
@@ -130,9 +134,10 @@ class AgentJarTest {
     @Test
     void aLoggerThatThrowsBreaksNoConnection() throws Exception {
         String classPath = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());
-        try (Program program = guest(List.of("-javaagent:" + jar(), "-Dprovider.throws=true"), classPath, "meet")) {
+        try (Program program = guest(List.of("-javaagent:" + jar(), "-Dprovider.throws=true"), classPath, "meet",
+                "logged=INFO: [")) {
             String output = program.awaitSuccess();
-            assertTrue(output.contains("\nmet over " + Place.here().orSkip().transport().name()), output);
+            assertTrue(output.contains("met over " + Place.here().orSkip().transport().name()), output);
             assertTrue(output.contains("INFO: ["), output);
         }
     }
