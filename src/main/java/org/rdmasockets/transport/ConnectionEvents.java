@@ -26,6 +26,8 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
     private VerbsConnection connection;
     /** Who waits, or null. */
     private volatile Thread waiter;
+    /** Whether the waiting thread was woken: then it may only have waited long for a processor. */
+    private volatile boolean told;
 
     /** Stands in the queue for "stop waiting". */
     static final Object CANCELLED = new Object();
@@ -73,6 +75,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
     private void wake() {
         Thread waiting = waiter;
         if (waiting != null && waiting != Thread.currentThread()) {
+            told = true;
             poller.wake(waiting);
         }
     }
@@ -85,6 +88,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
             return event;
         }
         long begin = System.nanoTime();
+        told = false;
         waiter = Thread.currentThread();
         try {
             for (event = poll(); event == null; event = poll()) {
@@ -100,7 +104,7 @@ final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object>
         } finally {
             waiter = null;
         }
-        if (event != null && System.nanoTime() - begin >= nanos && ageMillis() >= LATE_MILLIS) {
+        if (event != null && !told && System.nanoTime() - begin >= nanos && ageMillis() >= LATE_MILLIS) {
             Rescues.count("ConnectionEvents.within");
         }
         return event;
