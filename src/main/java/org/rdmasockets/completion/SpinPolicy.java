@@ -4,8 +4,7 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.IntSupplier;
 
 /**
- * Decides which waiter spins, and for how long. A connection spins while the moving mean of its last spins says that
- * they end within half of the budget, or the last one ended within the budget.
+ * Lets a waiter spin whose last spin ended within its budget, or the last ones within half of it on average.
  *
  * <p>A spin takes a processor from other threads, and a spinning virtual thread keeps its carrier: even
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
@@ -19,16 +18,16 @@ import java.util.function.IntSupplier;
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
     static final int LOOKS = 16;
-    /** The gain of a spin that ends at once, and the weight of a new gain in the moving mean: one in 2^3. */
+    /** The gain of a spin that ends at once, and the weight of a new one in the moving mean: one in 2^3. */
     private static final int ALWAYS = 256;
     private static final int WEIGHT_SHIFT = 3;
-    /** A spinner asks so often whether it is in the way; a longer pause means that it has lost its processor. */
+    /** A spinner asks so often whether it is in the way; a pause longer than the gap means a lost processor. */
     static final long CHECK_NANOS = 1_000;
     private static final long GAP_NANOS = 50_000;
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
     private static final long TRIAL_FACTOR = 16;
     private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** About a millisecond, as a power of two of nanoseconds, and how rare trials become, as a power of two of it. */
+    /** About a millisecond, as a power of two of nanoseconds, and how rare trials become, likewise. */
     private static final int TRIAL_SHIFT = 20;
     private static final int MAX_RARITY = 6;
     /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
@@ -39,7 +38,7 @@ final class SpinPolicy {
     private final int limit;
     /** How many virtual threads wait for a carrier; null if the JVM does not tell, or not yet. */
     private volatile IntSupplier queued;
-    /** Whether a waiter asked for that; a hint, as are the next two. */
+    /** Whether a waiter asked; a hint, as are the next two. */
     private boolean asked;
     /** Moving mean of what first spins of connections gained: a new connection begins with it. */
     private volatile int firstGains = ALWAYS;
@@ -77,7 +76,9 @@ final class SpinPolicy {
     /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
     long begin(Side side, Waiter waiter, int budgetNanos) {
         boolean trial = !waiter.paid;
-        if (budgetNanos == 0 || limit == 0 || trial && !pays(waiter.gains) && !isTimeForTrials() || isCrowded()) {
+        boolean rests = trial && !pays(waiter.gains)
+                && (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity != 0;
+        if (budgetNanos == 0 || limit == 0 || rests || isCrowded()) {
             return 0;
         }
         if (spinners.incrementAndGet(DISTANCE * (side.ordinal() + 1)) > limit) {
@@ -85,10 +86,6 @@ final class SpinPolicy {
             return 0;
         }
         return trial ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
-    }
-
-    private boolean isTimeForTrials() {
-        return (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity == 0;
     }
 
     /** Whether a spinner may look again, which looked at the clock before and now, and was checked before that. */
