@@ -130,6 +130,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             if (!routed && engine.mayBlock) {
                 expect(ConnectionEvent.RouteResolved.class);
             }
+            if (leftNanos() <= 0) {
+                throw timedOut(); // before the peer is asked: its answer could come in time or not
+            }
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
