@@ -2,19 +2,14 @@ package org.rdmasockets.lock;
 
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
- * the timer the thread would have slept on. A timer that looks "in case" takes its period from {@link #lookNanos}, and
- * counts under its own name if the look finds anything.
+ * the timer the thread would have slept on. A timer that looks "in case" counts under its own name what it finds.
  *
  * <p>Any thread may call, also one that holds a lock.
  */
 public final class Rescues {
-    private static final boolean SLOW = Boolean.getBoolean("org.rdmasockets.slowLooks");
-    private static final long SLOW_MILLIS = 10_000;
-
     /** Rescues by place; guarded by itself. */
     private static final Map<String, Long> PLACES = new TreeMap<>();
     /** Changed under PLACES. */
@@ -27,7 +22,7 @@ public final class Rescues {
     /**
      * Counts a rescue.
      *
-     * @param place the timer that found it, such as {@code Dialer.look}
+     * @param place the timer that found it, such as {@code ConnectionEvents.within}
      */
     public static void count(String place) {
         synchronized (PLACES) {
@@ -69,15 +64,5 @@ public final class Rescues {
                 // No thread now: the next rescue tells.
             }
         }
-    }
-
-    /** The period of a look in nanoseconds: {@code normal}, or 10 s where {@code org.rdmasockets.slowLooks} is true. */
-    public static long lookNanos(long normal) {
-        return SLOW ? TimeUnit.MILLISECONDS.toNanos(SLOW_MILLIS) : normal;
-    }
-
-    /** The period of a look in milliseconds, as {@link #lookNanos}. */
-    public static int lookMillis(int normal) {
-        return SLOW ? (int) SLOW_MILLIS : normal;
     }
 }

@@ -8,7 +8,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -255,7 +254,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         long end = System.nanoTime() + nanos;
         Object event;
         do {
-            event = events.within(Math.min(Rescues.lookNanos(LOOK_NANOS), Patience.remaining(end)));
+            event = events.within(Math.min(LOOK_NANOS, Patience.remaining(end)));
             if (event == null && identifier.isPeerStopped()) {
                 return PeerStopped.PEER_STOPPED;
             }

@@ -12,16 +12,8 @@ import org.junit.jupiter.api.parallel.Isolated;
 /** Rescues are counted; each trial has a copy of the library of its own, so that this process still counts none. */
 @Isolated
 class RescuesTest {
-    private static final String SLOW = "org.rdmasockets.slowLooks";
-
-    private static Class<?> rescues(Mutant library, String slow) throws Exception {
-        String before = System.getProperty(SLOW, "false");
-        System.setProperty(SLOW, slow);
-        try {
-            return Class.forName("org.rdmasockets.lock.Rescues", true, library);
-        } finally {
-            System.setProperty(SLOW, before);
-        }
+    private static Class<?> rescues(Mutant library) throws Exception {
+        return Class.forName("org.rdmasockets.lock.Rescues", true, library);
     }
 
     private static Mutant whole() {
@@ -30,7 +22,7 @@ class RescuesTest {
 
     @Test
     void eachPlaceHasItsCountAndTheFirstIsTold() throws Exception {
-        Class<?> rescues = rescues(whole(), "false");
+        Class<?> rescues = rescues(whole());
         CountDownLatch told = new CountDownLatch(2);
         rescues.getMethod("onFirst", Runnable.class).invoke(null, (Runnable) told::countDown);
         for (String place : new String[] {"A.look", "B.look", "A.look"}) {
@@ -43,19 +35,9 @@ class RescuesTest {
     }
 
     @Test
-    void looksAreSlowOnDemand() throws Exception {
-        for (String slow : new String[] {"true", "false"}) {
-            Class<?> rescues = rescues(whole(), slow);
-            boolean isSlow = slow.equals("true");
-            assertEquals(isSlow ? 10_000_000_000L : 7L, rescues.getMethod("lookNanos", long.class).invoke(null, 7L));
-            assertEquals(isSlow ? 10_000 : 7, rescues.getMethod("lookMillis", int.class).invoke(null, 7));
-        }
-    }
-
-    @Test
     void aLookAtTheEventsOfAConnectThatWakesNoThreadIsCounted() throws Exception {
         Mutant library = new Mutant("org.rdmasockets.transport.ConnectionEvents", "wake");
-        Class<?> rescues = rescues(library, "false");
+        Class<?> rescues = rescues(library);
         Runnable connects = (Runnable) Class.forName("org.rdmasockets.lock.ConnectOnce", true, library)
                 .getDeclaredConstructor().newInstance();
         connects.run();
@@ -67,7 +49,7 @@ class RescuesTest {
     @Test
     void aConnectWithItsWakeUpsCountsNone() throws Exception {
         Mutant library = whole();
-        Class<?> rescues = rescues(library, "false");
+        Class<?> rescues = rescues(library);
         ((Runnable) Class.forName("org.rdmasockets.lock.ConnectOnce", true, library).getDeclaredConstructor()
                 .newInstance()).run();
         assertEquals(Map.of(), rescues.getMethod("places").invoke(null));
