@@ -81,7 +81,7 @@ class SpinPolicyTest {
         assertTrue(spins(), "the last one paid");
         miss(policy, waiter, 1);
         assertFalse(spins(), "the mean does not");
-        hit(policy, waiter, 0, 20);
+        hit(policy, waiter, 0, 60);
         miss(policy, waiter, 2);
         assertEquals(TRIAL_NANOS, once(policy, waiter, BUDGET_NANOS), "the mean does again");
     }
