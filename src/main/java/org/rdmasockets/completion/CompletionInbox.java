@@ -38,7 +38,7 @@ public final class CompletionInbox {
     private volatile Waiter writer;
     private volatile boolean open = true;
     private volatile int spinBudgetNanos;
-    /** What the client said last; written under protocolLock, read by threads that wake. */
+    /** The client's last word on this; written under protocolLock, read by threads that wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
     /** When the client hears of a backlog. */

@@ -27,7 +27,7 @@ public final class CompletionShard extends Apart {
     private static final int MOST_LISTS = 16;
     /** After so many batches in a row that came while the poller was awake, it arms the queue. */
     private static final int MAX_AWAKE_BATCHES = 64;
-    /** What a poll does to the arming: nothing; arms; arms if a waiter is parked. */
+    /** A poll leaves the arming as it is; arms; or arms if a waiter is parked. */
     private static final int LEAVE = 0;
     private static final int ARM = 1;
     private static final int ARM_FOR_PARKED = 2;

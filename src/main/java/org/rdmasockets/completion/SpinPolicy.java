@@ -63,7 +63,7 @@ final class SpinPolicy {
         return asked;
     }
 
-    /** What a new connection assumes that spins gain. */
+    /** The gain of spins that a new connection assumes. */
     int firstGains() {
         return firstGains;
     }

@@ -12,7 +12,7 @@ abstract class Received {
     private int viewed;
     /** True once nobody will read: what arrives is free at once. */
     private boolean discarding;
-    /** Bytes were thrown away that nobody has read. */
+    /** Bytes were thrown away unread. */
     private boolean wasted;
 
     /** How much of what is unread lies in one piece from {@link #viewedOffset()} on; 0 if nothing is there. */
