@@ -2,7 +2,7 @@ package org.rdmasockets.completion;
 
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jctools.queues.varhandle.unpadded.MpscVarHandleUnpaddedArrayQueue;
+import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.rdmasockets.lock.Apart;
 import org.rdmasockets.lock.ApartLock;
 import org.rdmasockets.lock.Rescues;
@@ -25,6 +25,7 @@ public final class CompletionShard extends Apart {
     private static final int MOST_SLOTS = 512;
     /** Wake lists likewise: one for each thread that wakes at a time. */
     private static final int MOST_LISTS = 16;
+    private static final int FIRST_KEPT = 8;
     /** After so many batches in a row that came while the poller was awake, it arms the queue. */
     private static final int MAX_AWAKE_BATCHES = 64;
     /** A poll leaves the arming as it is; arms; or arms if a waiter is parked. */
@@ -43,11 +44,11 @@ public final class CompletionShard extends Apart {
     /** How many completions the last batch had; guarded by cqLock. */
     private int polled;
     /** Empty slots: a thread that has applied one offers, the holder of cqLock polls. */
-    private final MpscVarHandleUnpaddedArrayQueue<Completion> slots
-            = new MpscVarHandleUnpaddedArrayQueue<>(MOST_SLOTS);
+    private final MpscGrowableVarHandleUnpaddedArrayQueue<Completion> slots
+            = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_KEPT, MOST_SLOTS);
     /** Empty lists: a thread that has woken offers, the holder of cqLock polls. */
-    private final MpscVarHandleUnpaddedArrayQueue<WakeList> lists
-            = new MpscVarHandleUnpaddedArrayQueue<>(MOST_LISTS);
+    private final MpscGrowableVarHandleUnpaddedArrayQueue<WakeList> lists
+            = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_KEPT, MOST_LISTS);
     /** Slots for the next batch: so many of the first; guarded by cqLock. */
     private final Completion[] spares;
     private int spare;

@@ -1,5 +1,8 @@
 package org.rdmasockets.log;
 
+import java.io.File;
+import java.net.URI;
+import java.security.CodeSource;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.lock.OwnThread;
@@ -37,6 +40,15 @@ public final class Log {
     private static long lost;
     /** Null until it is about to start; changed under LINES. */
     private static volatile Thread writer;
+
+    // Each part of the library has a log, so this is early enough.
+    static {
+        CodeSource source = Log.class.getProtectionDomain().getCodeSource();
+        if (source != null && source.getLocation() != null && source.getLocation().getPath().endsWith("/")
+                && source.getLocation().getProtocol().equals("file")) {
+            ClassFolder.load(new File(URI.create(source.getLocation().toString())), "", Log.class.getClassLoader());
+        }
+    }
 
     private final Class<?> of;
     /** The least level that the logger writes, as the thread has seen last; 0 before the first line. */

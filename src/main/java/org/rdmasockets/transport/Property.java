@@ -9,13 +9,15 @@ public final class Property {
     /** What all names begin with. */
     public static final String PREFIX = "org.rdmasockets.";
 
+    private static final Log LOG = new Log(Property.class);
+
     private Property() {}
 
     /** Reads a switch, off by default; what is neither {@code true} nor {@code false} is ignored with a warning. */
     public static boolean flag(String name) {
         String text = System.getProperty(PREFIX + name, "false").strip();
         if (!text.equals("true") && !text.equals("false")) {
-            new Log(Property.class).warn("-D{}={} is ignored: true or false is wanted; false is used",
+            LOG.warn("-D{}={} is ignored: true or false is wanted; false is used",
                     PREFIX + name, text);
         }
         return text.equals("true");
@@ -34,7 +36,7 @@ public final class Property {
                 return each;
             }
         }
-        new Log(Property.class).warn("-D{}={} is ignored: one of {} is wanted; {} is used", property,
+        LOG.warn("-D{}={} is ignored: one of {} is wanted; {} is used", property,
                 text, Arrays.toString(otherwise.getDeclaringClass().getEnumConstants()), otherwise);
         return otherwise;
     }
@@ -54,7 +56,7 @@ public final class Property {
         } catch (IllegalArgumentException e) {
             // reported below, together with numbers out of range
         }
-        new Log(Property.class).warn(
+        LOG.warn(
                 "-D{}={} is ignored: a whole number from {} to {} is wanted; {} is used", property, text, least, most,
                 otherwise);
         return otherwise;

@@ -308,6 +308,7 @@ abstract class CloseTheme extends SocketTheme {
             Await.until("10 bytes are there", () -> pair.server().getInputStream().available() == 10);
             pair.server().shutdownInput();
         }
+        awaitOrder();
         pair.server().close();
         Call<Integer> end = Call.start(ThreadKind.VIRTUAL, "read", () -> pair.client().getInputStream().read());
         try {
@@ -317,6 +318,13 @@ abstract class CloseTheme extends SocketTheme {
         }
         assertIsBroken(assertThrows(SocketException.class, () -> out.write(1)));
         out.write(new byte[0]);
+    }
+
+    /** What another connection of these processes has written before has come: what comes later overtakes nothing. */
+    private void awaitOrder() throws Exception {
+        SocketPair other = pair();
+        other.client().getOutputStream().write(1);
+        assertEquals(1, other.server().getInputStream().read());
     }
 
     /** What a server leaves of ten bytes. */

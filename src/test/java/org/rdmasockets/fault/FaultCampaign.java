@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
@@ -309,8 +310,8 @@ final class FaultCampaign implements AutoCloseable {
     }
 
     /**
-     * Throws at every point of a place, one after the other, in two processes that have just started: they have no link
-     * and no connection yet.
+     * Throws at every point of a place in two processes that have just started: they have no link and no connection
+     * yet. They are new for each point, or for three where a class is loaded: such an error needs no other beside.
      *
      * @param side by whose threads; with {@code LOADING}, where another class is used for the first time
      * @param serves in which process
@@ -323,10 +324,12 @@ final class FaultCampaign implements AutoCloseable {
         int[] found = IntStream.range(0, points.size())
                 .filter(point -> loading ? points.get(point).kind() == FaultPoints.Kind.CLASS : isMeant(point))
                 .filter(point -> place.matcher(points.get(point).place()).find()).toArray();
-        for (int point : found) {
-            List<InjectedFault.Plan> plan = List.of(new InjectedFault.Plan(side, point,
-                    loading ? "NoClassDefFoundError" : "OutOfMemoryError", 1, 0, burst));
-            cold(serves ? plan : List.of(), serves ? List.of() : plan, "SHARED_MEMORY", false);
+        int together = loading ? COLD_PLANS : 1;
+        for (int first = 0; first < found.length; first += together) {
+            List<InjectedFault.Plan> plans = Arrays.stream(found).skip(first).limit(together)
+                    .mapToObj(point -> new InjectedFault.Plan(side, point,
+                            loading ? "NoClassDefFoundError" : "OutOfMemoryError", 1, 0, burst)).toList();
+            cold(serves ? plans : List.of(), serves ? List.of() : plans, "SHARED_MEMORY", false);
         }
         return found.length;
     }

@@ -51,7 +51,7 @@ class KnownFaultsTest {
     }
 
     @Test
-    void aShardThatWasKickedIsLookedAtAfterAnError() throws Exception {
+    void aShardThatHadAnEventIsLookedAtAfterAnError() throws Exception {
         costsThatConnectionAlone(true, Side.LIBRARY, "CompletionPoller\\.serviceShards", 2);
         costsThatConnectionAlone(false, Side.LIBRARY, "CompletionPoller\\.serviceShards", 2);
     }
@@ -89,8 +89,8 @@ class KnownFaultsTest {
 
     @Test
     void aThreadThatCannotBeWokenAsUsualIsWokenOtherwise() throws Exception {
-        costsThatConnectionAlone(true, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|nudge|unpark)", 0);
-        costsThatConnectionAlone(false, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|nudge|unpark)", 0);
+        costsThatConnectionAlone(true, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
     }
 
     @Test
@@ -124,7 +124,7 @@ class KnownFaultsTest {
 
     @Test
     void aReaderThatLacksAClassLeavesNoLockBehind() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LOADING, true, "completion/CompletionInbox\\.(awaitAndEnter|comesSoon)");
+        costsTheFirstConnectionsAlone(Side.LOADING, true, "completion/CompletionInbox\\.(awaitAndEnter|spin)");
     }
 
     private static void costsTheFirstConnectionsAlone(Side side, boolean serves, String place) throws Exception {

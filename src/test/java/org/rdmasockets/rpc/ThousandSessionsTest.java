@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.slf4j.LoggerFactory;
 
 /** A server in a JVM of its own has one socket for a thousand clients, and little memory for each. */
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
@@ -48,6 +49,7 @@ class ThousandSessionsTest {
                 builder.datagrams();
             }
             RpcServer server = builder.listen(new InetSocketAddress(InetAddress.getByName(arguments[1]), 0));
+            LoggerFactory.getLogger(Server.class).isInfoEnabled(); // its jar takes a descriptor
             System.out.println(server.localAddress().getPort());
             BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String order = orders.readLine(); order != null; order = orders.readLine()) {

@@ -132,11 +132,21 @@ class FramesTogetherTest {
         }
     }
 
-    /** The threads of those calls run before the one that reads next: it sends what they have left to it. */
+    /**
+     * The threads of those calls run before the one that reads next: it sends what they have left to it. On a busy
+     * machine each may run by itself, so there are some attempts.
+     */
     @Test
     void callersWhoWereAnsweredTogetherCallTogether() throws Exception {
-        int callers = 8;
-        int rounds = 200;
+        int calls = 8 * 200;
+        int messages = calls;
+        for (int attempt = 0; attempt < 10 && messages == calls; attempt++) {
+            messages = messagesOfCalls(8, 200);
+        }
+        assertTrue(messages < calls, messages + " messages of one call each");
+    }
+
+    private static int messagesOfCalls(int callers, int rounds) throws Exception {
         AtomicInteger messages = new AtomicInteger();
         try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), MAX_MESSAGE);
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -156,7 +166,7 @@ class FramesTogetherTest {
                 }
             }
         }
-        assertTrue(messages.get() < callers * rounds, messages + " messages of one call each");
+        return messages.get();
     }
 
     private static void answerAllAtOnce(Carrier.Listener listener, int callers, int rounds, AtomicInteger messages) {
