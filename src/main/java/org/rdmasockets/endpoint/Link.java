@@ -7,6 +7,7 @@ import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Protocol;
 import org.rdmasockets.transport.VerbsConnection;
@@ -174,6 +175,7 @@ final class Link implements Protocol {
 
     /** Does it, after everything that has arrived was taken in. */
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
+        StackRoom.ensure();
         inbox.enter();
         try {
             tellAgain();

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.rdmasockets.completion.Wait;
-import org.rdmasockets.lock.StackRoom;
 
 /**
  * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory
@@ -62,12 +61,6 @@ public final class Pending<T> {
      * @return true if {@link #await} would not wait
      */
     public boolean isDone() {
-        StackRoom.ensure();
-        return look();
-    }
-
-    /** As {@link #isDone}, for a caller that has {@link StackRoom}. */
-    boolean look() {
         if (!done) {
             seat.takeIn();
         }
@@ -93,7 +86,6 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await() throws IOException {
-        StackRoom.ensure();
         return await(Long.MAX_VALUE);
     }
 
@@ -108,11 +100,10 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await(Duration limit) throws IOException {
-        StackRoom.ensure();
         return await(Deadlines.after(limit));
     }
 
-    /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; the caller has {@link StackRoom}. */
+    /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. */
     T await(long deadlineNanos) throws IOException {
         Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
