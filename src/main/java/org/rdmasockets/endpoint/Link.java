@@ -192,6 +192,7 @@ final class Link implements Protocol {
 
     /** Waits for the next thing in a mailbox; what says what has not come in time. */
     <T> T take(Mailbox<T> box, long deadlineNanos, String what) throws IOException {
+        StackRoom.ensure(); // or what comes would be for a caller that has gone
         Pending<T> next = compute(unused -> box.take());
         Wait how = next.hasEnded() ? Wait.READY : readers.await(next, deadlineNanos);
         if (!next.hasEnded()) {

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.rdmasockets.completion.Wait;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory
@@ -105,6 +106,7 @@ public final class Pending<T> {
 
     /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. */
     T await(long deadlineNanos) throws IOException {
+        StackRoom.ensure();
         Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
     }

@@ -679,6 +679,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
+        StackRoom.ensure();
         Pending<Void> pending = new Pending<>(link.writers, task.kind().text());
         link.connection().locked(() -> {
             if (link.failure != null) {
@@ -693,6 +694,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private Pending<Long> atomic(Atomic.Task task) throws EndpointException {
+        StackRoom.ensure();
         RemoteRegion remote = task.remote();
         if (remote.length() != ATOMIC_BYTES || remote.address() % ATOMIC_BYTES != 0) {
             throw new IllegalArgumentException("an atomic operation works on 8 bytes at a multiple of 8, not on "
@@ -740,6 +742,7 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** Begins to tell the peer, a node of the same group, something. */
     Pending<Void> signal(long number, int word) {
+        StackRoom.ensure();
         ensureMessages();
         Pending<Void> pending = new Pending<>(link.writers, "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);

@@ -50,9 +50,11 @@ final class Seat {
         }
     }
 
-    /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
+    /**
+     * Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. The caller has
+     * {@link StackRoom}.
+     */
     Wait await(Pending<?> one, long deadlineNanos) {
-        StackRoom.ensure();
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
         one.waiter = Thread.currentThread();
         try {

@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Side;
-import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -226,7 +225,6 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
 
     /** Does something that may post, with the protocol lock, after everything that has arrived was taken in. */
     public void locked(Runnable work) {
-        StackRoom.ensure();
         inbox.enter();
         try {
             work.run();
