@@ -2,7 +2,6 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.DirectView;
 import org.rdmasockets.verbs.MemoryRegion;
 
@@ -41,9 +40,9 @@ final class Block {
     synchronized MemorySegment segment() {
         ensureOpen();
         if (seen == null) {
-            StackRoom.ensure();
-            arena = Arena.ofShared();
-            seen = DirectView.within(arena, memory());
+            Arena made = Arena.ofShared();
+            seen = DirectView.within(made, memory());
+            arena = made;
         }
         return seen;
     }

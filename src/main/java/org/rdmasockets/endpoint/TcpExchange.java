@@ -26,7 +26,6 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.lock.OwnThread;
-import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.SetupPool;
@@ -123,7 +122,6 @@ public final class TcpExchange {
      */
     public static List<byte[]> exchange(List<InetSocketAddress> nodes, int rank, byte[] own, Duration limit)
             throws IOException {
-        StackRoom.ensure();
         byte[] told = own.clone();
         return exchange(nodes, rank, other -> told, null, Deadlines.after(limit));
     }

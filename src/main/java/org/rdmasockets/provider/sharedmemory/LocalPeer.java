@@ -95,7 +95,7 @@ final class LocalPeer implements Peer {
 
     /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
     private boolean mayLeave() {
-        return ownReceives && completions.faults() == null && !arrivals.isArmed() && hasReceive();
+        return ownReceives && !arrivals.isArmed() && hasReceive();
     }
 
     private boolean hasReceive() {

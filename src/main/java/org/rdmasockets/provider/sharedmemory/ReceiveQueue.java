@@ -26,7 +26,8 @@ final class ReceiveQueue {
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
-    private final QueueOwner owner;
+    /** Whose receives they are. */
+    final QueueOwner owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
     /** Where receives come from if they are not posted here, or null. */
@@ -100,8 +101,7 @@ final class ReceiveQueue {
         if (shared != null || request.elements().count() > receives.maxElements) {
             return Errno.EINVAL.number();
         }
-        Faults faults = completions.faults();
-        if (faults != null && faults.isFull(owner.number, true) || !room.take(owner.config.maxReceives())) {
+        if (!room.take(owner.config.maxReceives())) {
             return Errno.ENOMEM.number();
         }
         if (flushing) {
@@ -217,7 +217,7 @@ final class ReceiveQueue {
         if (flushing || closed) {
             return Status.RETRY_EXCEEDED;
         }
-        if (!hasReceive() || hidesReceives()) {
+        if (!hasReceive()) {
             starving = true;
             return Status.NOT_READY;
         }
@@ -250,11 +250,6 @@ final class ReceiveQueue {
     /** How many receives were ever posted here, wrapping around; without the monitor, so the last may be missing. */
     int postedEver() {
         return (int) POSTED_EVER.getOpaque(this);
-    }
-
-    private boolean hidesReceives() {
-        Faults faults = completions.faults();
-        return faults != null && faults.hidesReceives(owner.number);
     }
 
     /**

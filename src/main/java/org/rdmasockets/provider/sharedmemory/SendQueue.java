@@ -142,8 +142,7 @@ final class SendQueue implements Deadlines.Expiring {
             return Errno.EINVAL.number();
         }
         try {
-            Faults faults = completions.faults();
-            if (faults != null && faults.isFull(owner.number, false) || !room.take(config.maxSends())) {
+            if (!room.take(config.maxSends())) {
                 return Errno.ENOMEM.number();
             }
             int status = entered ? move(request, opcode, payload, bytes) : Status.LOCAL_PROTECTION;

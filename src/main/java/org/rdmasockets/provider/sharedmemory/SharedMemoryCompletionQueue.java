@@ -58,11 +58,6 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         rooms = new QueueRoom[completions.capacity()];
     }
 
-    /** The faults of a test, or null. */
-    Faults faults() {
-        return device.fabric.faults();
-    }
-
     /** Promises entries to a queue pair; false if there are not as many. */
     synchronized boolean tryReserve(int wanted) {
         boolean fits = wanted <= entries - reserved;
@@ -86,19 +81,16 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
      * Adds the completion of a request; its room is given back when it is polled. True if the queue was armed: then
      * {@link #report} or {@link #handOver} has to be called.
      */
-    boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
-        Faults faults = device.fabric.faults();
-        boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode, null, status));
-        return !taken && add(room, id, status, opcode);
+    synchronized boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
+        int index = append(room);
+        completions.set(index, room.queuePairNumber, id, status, opcode);
+        return added();
     }
 
     /** Adds the completion of a receive that was filled, under its queue's lock; what {@link #complete} returns. */
     boolean received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
-        Faults faults = device.fabric.faults();
-        boolean taken = faults != null && faults.take(new FaultyCompletion(this, room, id, opcode,
-                new FaultyCompletion.Received(length, hasImmediate, immediate), Status.SUCCESS));
-        return !taken && !putIntoBatch(room, id, opcode, length, hasImmediate, immediate)
+        return !putIntoBatch(room, id, opcode, length, hasImmediate, immediate)
                 && add(room, id, opcode, length, hasImmediate, immediate);
     }
 
@@ -117,24 +109,6 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         batch.setReceived(index, length, hasImmediate, immediate);
         room.untake();
         return true;
-    }
-
-    /** Adds a completion that was taken before. */
-    void add(FaultyCompletion late) {
-        FaultyCompletion.Received received = late.received();
-        boolean wanted = received == null || late.status() != Status.SUCCESS
-                ? add(late.room(), late.id(), late.status(), late.opcode())
-                : add(late.room(), late.id(), late.opcode(), received.length(), received.hasImmediate(),
-                        received.immediate());
-        if (wanted) {
-            report();
-        }
-    }
-
-    private synchronized boolean add(QueueRoom room, long id, int status, CompletionOpcode opcode) {
-        int index = append(room);
-        completions.set(index, room.queuePairNumber, id, status, opcode);
-        return added();
     }
 
     private synchronized boolean add(QueueRoom room, long id, CompletionOpcode opcode, int length,

@@ -15,9 +15,6 @@ final class SharedMemoryFabric {
     private static final int DATAGRAM_GENERATION_BITS = 7;
     private static final int NUMBER_BITS = DATAGRAM_BIT - 1;
     private static final int KEY_GENERATION_BITS = 8;
-    /** Loads the class: calls of {@link #faults()} are compiled into their callers only if it is there. */
-    @SuppressWarnings("unused")
-    private static final Class<?> LOADED = Faults.class;
 
     /** By key, for the requests of peers. */
     final HandleTable<SharedMemoryRegion> regions =
@@ -34,8 +31,6 @@ final class SharedMemoryFabric {
     final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
     private final Map<SharedMemoryIdentifier, Boolean> identifiers = new IdentityHashMap<>(); // guarded by itself
-    /** What tests bend, or null. */
-    private volatile Faults faults;
     private volatile boolean removed;
     /** Made when the first datagrams are sent, as is the next; written under this monitor. */
     private HandleTable<DatagramQueuePair> datagrams;
@@ -44,16 +39,6 @@ final class SharedMemoryFabric {
     /** An empty fabric with its device; {@code linksOnly} to reach even this process by a link, for tests. */
     SharedMemoryFabric(boolean linksOnly) {
         this.linksOnly = linksOnly;
-    }
-
-    /** What tests bend; null outside of tests. */
-    Faults faults() {
-        return faults;
-    }
-
-    /** Bends what the device does from now on, for tests; null for nothing. */
-    void faults(Faults newFaults) {
-        faults = newFaults;
     }
 
     /** The queue pairs for datagrams, by their numbers but for {@link #DATAGRAM_BIT}. */

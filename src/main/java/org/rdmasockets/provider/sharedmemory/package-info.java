@@ -15,8 +15,7 @@
  * stay within this process; those of sockets go to others, too ({@code DatagramPorts}).
  *
  * <p>What comes from another process enters by {@code LinkEnd}, which believes nothing: whatever an honest process
- * never says ends that link, and with it the connections to that process alone. {@code Faults} lets tests bend the
- * device.
+ * never says ends that link, and with it the connections to that process alone.
  *
  * <p>Threads: any thread may call anything; no thread belongs to this package. Rings of other processes are answered by
  * whoever waits with an event poller, and rings full of entries are emptied by whoever polls a completion queue. Locks,

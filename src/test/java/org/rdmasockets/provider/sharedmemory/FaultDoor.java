@@ -3,20 +3,44 @@ package org.rdmasockets.provider.sharedmemory;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
-/** A shared memory provider of its own whose device misbehaves as tests want it. Any thread. */
-public final class FaultDoor implements Faults {
+/**
+ * A shared memory provider of its own whose device misbehaves as tests want it: a network card loses, delays and breaks
+ * things that memory never does. {@link FaultHooks} ask it. Any thread.
+ */
+public final class FaultDoor {
+    private static final Map<SharedMemoryFabric, FaultDoor> DOORS = new ConcurrentHashMap<>();
+
     private final SharedMemoryProvider provider;
     /** Queue pairs whose completions are kept; protected by this, as {@link #kept}. */
     private final Set<Integer> keeping = ConcurrentHashMap.newKeySet();
-    private final List<FaultyCompletion> kept = new ArrayList<>();
+    private final List<Kept> kept = new ArrayList<>();
     private final Set<Integer> notReady = ConcurrentHashMap.newKeySet();
     private final Set<Integer> full = ConcurrentHashMap.newKeySet();
+
+    /** A completion that is taken out of the device's hands; {@code received} is what a receive has beside, or null. */
+    record Kept(SharedMemoryCompletionQueue queue, QueueRoom room, long id, CompletionOpcode opcode, Received received,
+            int status) {
+        /** Reports it after all, with its own status or another. */
+        void deliver(int as) {
+            boolean wanted = received == null || as != Status.SUCCESS ? queue.complete(room, id, as, opcode)
+                    : queue.received(room, id, opcode, received.length, received.hasImmediate, received.immediate);
+            if (wanted) {
+                queue.report();
+            }
+        }
+    }
+
+    /** The further facts in the completion of a receive. */
+    record Received(int length, boolean hasImmediate, int immediate) {}
 
     /**
      * A provider without faults.
@@ -25,7 +49,13 @@ public final class FaultDoor implements Faults {
      */
     public FaultDoor(boolean linksOnly) {
         provider = new SharedMemoryProvider(linksOnly);
-        provider.fabric.faults(this);
+        FaultHooks.install();
+        DOORS.put(provider.fabric, this);
+    }
+
+    /** The one of a device; null if that does not misbehave. */
+    static FaultDoor of(Device device) {
+        return DOORS.get(((SharedMemoryDevice) device).fabric);
     }
 
     /** The provider. */
@@ -53,11 +83,11 @@ public final class FaultDoor implements Faults {
 
     /** Reports what is kept, in order or backwards, and keeps nothing more. How many were reported. */
     public int deliver(boolean backwards) {
-        List<FaultyCompletion> all = takeKept();
+        List<Kept> all = takeKept();
         if (backwards) {
             Collections.reverse(all);
         }
-        all.forEach(FaultyCompletion::deliver);
+        all.forEach(c -> c.deliver(c.status));
         return all.size();
     }
 
@@ -66,9 +96,9 @@ public final class FaultDoor implements Faults {
         takeKept().forEach(c -> c.deliver(status.ordinal()));
     }
 
-    private synchronized List<FaultyCompletion> takeKept() {
+    private synchronized List<Kept> takeKept() {
         keeping.clear();
-        List<FaultyCompletion> all = new ArrayList<>(kept);
+        List<Kept> all = new ArrayList<>(kept);
         kept.clear();
         return all;
     }
@@ -96,20 +126,23 @@ public final class FaultDoor implements Faults {
         provider.fabric.removeDevice();
     }
 
-    @Override
-    public boolean take(FaultyCompletion completion) {
-        synchronized (this) {
-            return keeping.contains(completion.room().queuePairNumber) && kept.add(completion);
-        }
+    /** Takes a completion that is about to be reported; false to report it as it is. */
+    static boolean take(Kept completion) {
+        FaultDoor door = of(completion.queue.device());
+        return door != null && door.keep(completion);
     }
 
-    @Override
-    public boolean hidesReceives(int queuePairNumber) {
+    private synchronized boolean keep(Kept completion) {
+        return keeping.contains(completion.room.queuePairNumber) && kept.add(completion);
+    }
+
+    /** Whether a queue pair behaves as if it had no receive posted, which lets its peer wait. */
+    boolean hidesReceives(int queuePairNumber) {
         return notReady.contains(queuePairNumber);
     }
 
-    @Override
-    public boolean isFull(int queuePairNumber, boolean receives) {
+    /** Whether the queues of a queue pair behave as if they were full, and refuse posts. */
+    boolean isFull(int queuePairNumber) {
         return full.contains(queuePairNumber);
     }
 }
